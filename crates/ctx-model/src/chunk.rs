@@ -1,0 +1,310 @@
+//! The one thing that goes in: a search hit, a file, a message, an explicit reference.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ChunkKind, LineSpan, ModelError, Relevance, Rendition};
+
+/// Where a chunk came from.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The user named it.
+    Reference,
+    /// A file that was found.
+    File,
+    /// A part of a file that was found.
+    #[default]
+    Chunk,
+    /// A message of the thread.
+    Message,
+}
+
+/// How a chunk relates to something else: `kind` is the verb, `target` the other end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Relation {
+    /// The verb: `calls`, `imports`, `extends`, …
+    pub kind: String,
+    /// The other end, by name or id.
+    pub target: String,
+}
+
+/// Something that may be put before a model. On the wire only `id`, `content` and `relevance` are
+/// required.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ChunkWire", into = "ChunkWire")]
+#[non_exhaustive]
+pub struct Chunk {
+    /// Its name among the chunks of one request: unique, not empty.
+    pub id: String,
+    /// What it is.
+    pub kind: ChunkKind,
+    /// Where it came from.
+    pub origin: Origin,
+    /// A short name: a symbol, a title.
+    pub name: Option<String>,
+    /// The name with its enclosing scopes.
+    pub qualified_name: Option<String>,
+    /// The file it is in, as the reader should see it.
+    pub path: Option<String>,
+    /// The lines of that file that [`content`](Chunk::content) holds.
+    pub span: Option<LineSpan>,
+    /// The language of its text.
+    pub language: Option<String>,
+    /// Its text.
+    pub content: String,
+    /// A wider text to show instead of `content`.
+    pub expanded_context: Option<String>,
+    /// A shorter text to show beside or instead of `content`.
+    pub summary: Option<String>,
+    /// How much it matters.
+    pub relevance: Relevance,
+    /// A hash of the source it was taken from, as the caller computes it.
+    pub content_hash: Option<String>,
+    /// What the file imports, one entry each.
+    pub imports: Vec<String>,
+    /// What it relates to.
+    pub relations: Vec<Relation>,
+    /// When it was made: milliseconds since 1970-01-01T00:00:00Z.
+    pub created_at: Option<i64>,
+    /// The words of the question it matched.
+    pub matched_keywords: Vec<String>,
+    /// Whether it must appear, in some rendition.
+    pub pinned: bool,
+    /// Other ways to show it, beside its full text.
+    pub renditions: Vec<Rendition>,
+}
+
+impl Chunk {
+    /// A chunk of the three things that every chunk has.
+    pub fn new(id: impl Into<String>, content: impl Into<String>, relevance: Relevance) -> Self {
+        Chunk {
+            id: id.into(),
+            kind: ChunkKind::Other("text".to_owned()),
+            origin: Origin::default(),
+            name: None,
+            qualified_name: None,
+            path: None,
+            span: None,
+            language: None,
+            content: content.into(),
+            expanded_context: None,
+            summary: None,
+            relevance,
+            content_hash: None,
+            imports: Vec::new(),
+            relations: Vec::new(),
+            created_at: None,
+            matched_keywords: Vec::new(),
+            pinned: false,
+            renditions: Vec::new(),
+        }
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: ChunkKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Sets the name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Sets the path. A chunk of no particular kind becomes a [`ChunkKind::File`].
+    #[must_use]
+    pub fn with_path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        if matches!(&self.kind, ChunkKind::Other(word) if word == "text") {
+            self.kind = ChunkKind::File;
+        }
+        self
+    }
+
+    /// Sets the lines of the file that the content holds.
+    #[must_use]
+    pub fn with_span(mut self, span: LineSpan) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    /// Sets the language.
+    #[must_use]
+    pub fn with_language(mut self, language: impl Into<String>) -> Self {
+        self.language = Some(language.into());
+        self
+    }
+
+    /// Says that it must appear, in some rendition.
+    #[must_use]
+    pub fn with_pin(mut self) -> Self {
+        self.pinned = true;
+        self
+    }
+
+    /// Adds other ways to show it.
+    #[must_use]
+    pub fn with_renditions(mut self, renditions: Vec<Rendition>) -> Self {
+        self.renditions = renditions;
+        self
+    }
+
+    /// The text to show in full: the expanded context where there is one.
+    pub fn full_text(&self) -> &str {
+        self.expanded_context.as_deref().unwrap_or(&self.content)
+    }
+
+    /// What a reader knows it by: its path, else its name, else its id.
+    pub fn title(&self) -> &str {
+        self.path
+            .as_deref()
+            .or(self.name.as_deref())
+            .unwrap_or(&self.id)
+    }
+
+    /// Checks what the field types alone do not.
+    ///
+    /// # Errors
+    /// [`ModelError::EmptyId`]; [`ModelError::InChunk`] with [`ModelError::EmptyPath`].
+    pub fn check(&self) -> Result<(), ModelError> {
+        if self.id.is_empty() {
+            return Err(ModelError::EmptyId);
+        }
+        if self.path.as_deref() == Some("") {
+            return Err(ModelError::EmptyPath.in_chunk(&self.id));
+        }
+        Ok(())
+    }
+}
+
+/// A chunk as it is written on the wire: flat, every field but three optional.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ChunkWire {
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<ChunkKind>,
+    #[serde(default)]
+    origin: Origin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    qualified_name: Option<String>,
+    #[serde(default, rename = "filePath", skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start_line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end_line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    content: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expanded_context: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    // Read as a plain number, so that a value out of range can be reported with the chunk's id.
+    relevance: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    imports: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    relations: Vec<Relation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    matched_keywords: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    renditions: Vec<Rendition>,
+}
+
+impl TryFrom<ChunkWire> for Chunk {
+    type Error = ModelError;
+
+    fn try_from(wire: ChunkWire) -> Result<Self, ModelError> {
+        let relevance = Relevance::new(wire.relevance).map_err(|e| e.in_chunk(&wire.id))?;
+        let span = span_of(wire.start_line, wire.end_line).map_err(|e| e.in_chunk(&wire.id))?;
+        let kind = wire.kind.unwrap_or_else(|| match wire.path {
+            Some(_) => ChunkKind::File,
+            None => ChunkKind::Other("text".to_owned()),
+        });
+        let chunk = Chunk {
+            id: wire.id,
+            kind,
+            origin: wire.origin,
+            name: wire.name,
+            qualified_name: wire.qualified_name,
+            path: wire.path,
+            span,
+            language: wire.language,
+            content: wire.content,
+            expanded_context: wire.expanded_context,
+            summary: wire.summary,
+            relevance,
+            content_hash: wire.content_hash,
+            imports: wire.imports,
+            relations: wire.relations,
+            created_at: wire.created_at,
+            matched_keywords: wire.matched_keywords,
+            pinned: wire.pinned,
+            renditions: wire.renditions,
+        };
+        chunk.check()?;
+        Ok(chunk)
+    }
+}
+
+impl From<Chunk> for ChunkWire {
+    fn from(chunk: Chunk) -> Self {
+        ChunkWire {
+            id: chunk.id,
+            kind: Some(chunk.kind),
+            origin: chunk.origin,
+            name: chunk.name,
+            qualified_name: chunk.qualified_name,
+            path: chunk.path,
+            start_line: chunk.span.map(LineSpan::start),
+            end_line: chunk.span.map(LineSpan::end),
+            language: chunk.language,
+            content: chunk.content,
+            expanded_context: chunk.expanded_context,
+            summary: chunk.summary,
+            relevance: chunk.relevance.get(),
+            content_hash: chunk.content_hash,
+            imports: chunk.imports,
+            relations: chunk.relations,
+            created_at: chunk.created_at,
+            matched_keywords: chunk.matched_keywords,
+            pinned: chunk.pinned,
+            renditions: chunk.renditions,
+        }
+    }
+}
+
+/// A span from its two ends on the wire; a lone end is refused rather than guessed at.
+pub(crate) fn span_of(
+    start: Option<u32>,
+    end: Option<u32>,
+) -> Result<Option<LineSpan>, ModelError> {
+    match (start, end) {
+        (None, None) => Ok(None),
+        (Some(start), Some(end)) => LineSpan::new(start, end).map(Some),
+        (Some(_), None) => Err(ModelError::HalfSpan {
+            given: "startLine",
+            missing: "endLine",
+        }),
+        (None, Some(_)) => Err(ModelError::HalfSpan {
+            given: "endLine",
+            missing: "startLine",
+        }),
+    }
+}

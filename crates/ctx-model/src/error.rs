@@ -1,0 +1,81 @@
+//! What the vocabulary refuses.
+
+/// A value that the vocabulary refuses. `Display` is a fragment that follows "failed to …".
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// A relevance that is NaN, infinite, or outside `0..=1`.
+    #[error("relevance {value} is not a finite number from 0 to 1")]
+    RelevanceOutOfRange {
+        /// The value given.
+        value: f64,
+    },
+    /// Lines are counted from 1.
+    #[error("line 0 does not exist: lines are counted from 1")]
+    SpanStartsAtZero,
+    /// A span whose last line comes before its first.
+    #[error("endLine {end} is before startLine {start}")]
+    SpanEndsBeforeStart {
+        /// The first line given.
+        start: u32,
+        /// The last line given.
+        end: u32,
+    },
+    /// A span of which only one end was given.
+    #[error("{given} is given without {missing}")]
+    HalfSpan {
+        /// The end that was given.
+        given: &'static str,
+        /// The end that was not.
+        missing: &'static str,
+    },
+    /// A chunk without a name to cite it by.
+    #[error("id is empty")]
+    EmptyId,
+    /// A path that names nothing.
+    #[error("filePath is empty")]
+    EmptyPath,
+    /// A share that is NaN or outside `0..=1`.
+    #[error("{field} {value} is not a finite number from 0 to 1")]
+    ShareOutOfRange {
+        /// The field's name on the wire.
+        field: &'static str,
+        /// The value given.
+        value: f64,
+    },
+    /// A line map whose length is not the number of lines of its text.
+    #[error("lines has {mapped} entries for a text of {lines} lines")]
+    LineMapLength {
+        /// How many entries the map has.
+        mapped: usize,
+        /// How many lines the text has.
+        lines: usize,
+    },
+    /// `groupBy` and its alias `groupByFile` say different things.
+    #[error("groupBy is {group_by:?} but groupByFile is {group_by_file}")]
+    GroupingConflict {
+        /// What `groupBy` says.
+        group_by: crate::GroupBy,
+        /// What `groupByFile` says.
+        group_by_file: bool,
+    },
+    /// Any of the above, in the chunk it was found in.
+    #[error("chunk {id:?}: {source}")]
+    InChunk {
+        /// The chunk's id.
+        id: String,
+        /// What was wrong with it.
+        source: Box<ModelError>,
+    },
+}
+
+impl ModelError {
+    /// Says which chunk the error was found in.
+    #[must_use]
+    pub fn in_chunk(self, id: &str) -> Self {
+        ModelError::InChunk {
+            id: id.to_owned(),
+            source: Box::new(self),
+        }
+    }
+}

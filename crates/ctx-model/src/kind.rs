@@ -1,0 +1,143 @@
+//! What a chunk is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a chunk is. On the wire one lower-case word; a word that is not listed is kept as
+/// [`ChunkKind::Other`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum ChunkKind {
+    /// A function.
+    Function,
+    /// A method of a type.
+    Method,
+    /// A class, struct or enum.
+    Class,
+    /// An interface, trait or protocol.
+    Interface,
+    /// A type alias or definition.
+    Type,
+    /// A file, whole or in part.
+    File,
+    /// A module, package or namespace.
+    Module,
+    /// A document.
+    Document,
+    /// A section of a document.
+    Section,
+    /// A requirement.
+    Requirement,
+    /// A feature's description.
+    Feature,
+    /// A conversation.
+    Session,
+    /// One message of a conversation.
+    Message,
+    /// A decision somebody took.
+    Decision,
+    /// Anything else, by its own word.
+    Other(String),
+}
+
+/// The four families of kinds, in the order their groups are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// Functions, methods, classes, interfaces, types, files, modules.
+    Code,
+    /// Documents, sections, requirements, features.
+    Documentation,
+    /// Sessions, messages, decisions.
+    Conversation,
+    /// Everything else.
+    Other,
+}
+
+impl ChunkKind {
+    const KNOWN: [(&'static str, ChunkKind); 14] = [
+        ("function", ChunkKind::Function),
+        ("method", ChunkKind::Method),
+        ("class", ChunkKind::Class),
+        ("interface", ChunkKind::Interface),
+        ("type", ChunkKind::Type),
+        ("file", ChunkKind::File),
+        ("module", ChunkKind::Module),
+        ("document", ChunkKind::Document),
+        ("section", ChunkKind::Section),
+        ("requirement", ChunkKind::Requirement),
+        ("feature", ChunkKind::Feature),
+        ("session", ChunkKind::Session),
+        ("message", ChunkKind::Message),
+        ("decision", ChunkKind::Decision),
+    ];
+
+    /// The word for it on the wire.
+    pub fn as_str(&self) -> &str {
+        if let ChunkKind::Other(word) = self {
+            return word;
+        }
+        Self::KNOWN
+            .iter()
+            .find_map(|(word, kind)| (kind == self).then_some(*word))
+            .expect("every kind but Other is in the table")
+    }
+
+    /// The family it belongs to.
+    pub fn category(&self) -> Category {
+        use ChunkKind as K;
+        match self {
+            K::Function | K::Method | K::Class | K::Interface | K::Type | K::File | K::Module => {
+                Category::Code
+            }
+            K::Document | K::Section | K::Requirement | K::Feature => Category::Documentation,
+            K::Session | K::Message | K::Decision => Category::Conversation,
+            K::Other(_) => Category::Other,
+        }
+    }
+}
+
+impl From<String> for ChunkKind {
+    fn from(word: String) -> Self {
+        match Self::KNOWN.into_iter().find(|(known, _)| *known == word) {
+            Some((_, kind)) => kind,
+            None => ChunkKind::Other(word),
+        }
+    }
+}
+
+impl From<ChunkKind> for String {
+    fn from(kind: ChunkKind) -> String {
+        match kind {
+            ChunkKind::Other(word) => word,
+            known => known.as_str().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for ChunkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Category {
+    /// Every category, in the order their groups are shown.
+    pub const ALL: [Category; 4] = [
+        Category::Code,
+        Category::Documentation,
+        Category::Conversation,
+        Category::Other,
+    ];
+
+    /// The title of its group.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Category::Code => "Relevant Code",
+            Category::Documentation => "Related Documentation",
+            Category::Conversation => "Previous Conversations",
+            Category::Other => "Other Context",
+        }
+    }
+}

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+mod chunk;
+mod error;
+mod kind;
+mod omission;
+mod options;
+mod relevance;
+mod rendition;
+mod result;
+mod span;
+mod tokens;
+
+pub use chunk::{Chunk, Origin, Relation};
+pub use error::ModelError;
+pub use kind::{Category, ChunkKind};
+pub use omission::{Omitted, OmittedReason};
+pub use options::{BuildOptions, CounterName, Format, GroupBy, Order, Selection, XmlContent};
+pub use relevance::Relevance;
+pub use rendition::{Rendition, RenditionKind};
+pub use result::{BuiltContext, Certificate, Citation, Exactness, Included, TokenSplit, Warning};
+pub use span::LineSpan;
+pub use tokens::Tokens;

@@ -1,0 +1,65 @@
+//! Why something was left out.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Tokens;
+
+/// Why a chunk was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OmittedReason {
+    /// It did not fit, or what it costs buys more elsewhere.
+    OverBudget,
+    /// There were enough chunks already.
+    MaxChunks,
+    /// It matters less than `minRelevance`.
+    BelowMinRelevance,
+    /// Another chunk says the same.
+    DuplicateOf,
+    /// Its lines are part of another chunk.
+    MergedInto,
+    /// Its source could not be read.
+    Unreadable,
+    /// Its source has changed since it was indexed.
+    Stale,
+}
+
+impl OmittedReason {
+    /// The word for it on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            OmittedReason::OverBudget => "over_budget",
+            OmittedReason::MaxChunks => "max_chunks",
+            OmittedReason::BelowMinRelevance => "below_min_relevance",
+            OmittedReason::DuplicateOf => "duplicate_of",
+            OmittedReason::MergedInto => "merged_into",
+            OmittedReason::Unreadable => "unreadable",
+            OmittedReason::Stale => "stale",
+        }
+    }
+}
+
+impl fmt::Display for OmittedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A chunk that was left out, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Omitted {
+    /// The chunk's id.
+    pub id: String,
+    /// Why it was left out.
+    pub reason: OmittedReason,
+    /// A `maxTokens` at which it would be let in, all else being equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enters_at: Option<Tokens>,
+    /// The id of the chunk that stands for it, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<String>,
+}

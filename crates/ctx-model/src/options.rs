@@ -1,0 +1,444 @@
+//! What the caller may choose. `BuildOptions::default()` is a good answer to an unasked question.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ModelError, Relevance, Tokens};
+
+/// The form of the context.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Headings and fenced code blocks.
+    #[default]
+    Markdown,
+    /// One well-formed document with a `<context>` root.
+    Xml,
+    /// One JSON object.
+    Json,
+    /// Titles and rules.
+    Plain,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 4] = [Format::Markdown, Format::Xml, Format::Json, Format::Plain];
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Markdown => "markdown",
+            Format::Xml => "xml",
+            Format::Json => "json",
+            Format::Plain => "plain",
+        })
+    }
+}
+
+/// Which chunks stand together.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupBy {
+    /// No groups: one list, in [`Order`].
+    None,
+    /// The chunks of one file, by line; files by their most relevant chunk.
+    #[default]
+    File,
+    /// Code, documentation, conversation, other; in each by relevance.
+    Kind,
+}
+
+/// The order of the groups and, inside a group that has no order of its own, of the chunks.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Most relevant first.
+    #[default]
+    Relevance,
+    /// Pinned first, then by source and line: a prefix that a prompt cache can keep.
+    Stable,
+    /// Most relevant first and last.
+    Edges,
+}
+
+/// How chunks are chosen when not all of them fit.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Selection {
+    /// First fit in the order shown; what does not fit is skipped.
+    #[default]
+    InOrder,
+    /// Greedy on value per token.
+    Density,
+    /// Near the best selection there is, with a proof of how near.
+    Optimal,
+}
+
+/// How text is kept apart from markup in [`Format::Xml`].
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum XmlContent {
+    /// `&lt;` for `<`.
+    #[default]
+    Escaped,
+    /// A CDATA section, split where the text closes one.
+    Cdata,
+}
+
+/// The name of a token counter: `characterBased`, `wordBased`, an encoding such as `o200k_base`,
+/// or a model such as `gpt-4o`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum CounterName {
+    /// About four characters a token.
+    CharacterBased,
+    /// About three quarters of a word a token.
+    WordBased,
+    /// An encoding or a model.
+    Named(String),
+}
+
+impl CounterName {
+    /// The name on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            CounterName::CharacterBased => "characterBased",
+            CounterName::WordBased => "wordBased",
+            CounterName::Named(name) => name,
+        }
+    }
+}
+
+impl Default for CounterName {
+    fn default() -> Self {
+        CounterName::Named("o200k_base".to_owned())
+    }
+}
+
+impl From<String> for CounterName {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "characterBased" => CounterName::CharacterBased,
+            "wordBased" => CounterName::WordBased,
+            _ => CounterName::Named(name),
+        }
+    }
+}
+
+impl From<CounterName> for String {
+    fn from(name: CounterName) -> String {
+        name.as_str().to_owned()
+    }
+}
+
+impl FromStr for CounterName {
+    type Err = Infallible;
+
+    fn from_str(name: &str) -> Result<Self, Infallible> {
+        Ok(CounterName::from(name.to_owned()))
+    }
+}
+
+impl fmt::Display for CounterName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the caller may choose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each shows or hides one thing, alone"
+)]
+#[serde(try_from = "OptionsWire", into = "OptionsWire")]
+#[non_exhaustive]
+pub struct BuildOptions {
+    /// The budget: the context and the reserve together never need more.
+    pub max_tokens: Tokens,
+    /// At most so many chunks; `Some(0)` is none at all.
+    pub max_chunks: Option<usize>,
+    /// Tokens of the budget that are kept for the answer.
+    pub reserve: Tokens,
+    /// The form of the context.
+    pub format: Format,
+    /// Which chunks stand together.
+    pub group_by: GroupBy,
+    /// The order of groups and chunks.
+    pub order: Order,
+    /// How chunks are chosen when not all of them fit.
+    pub selection: Selection,
+    /// Whether a chunk is headed by its path.
+    pub include_file_headers: bool,
+    /// Whether a chunk's lines are told.
+    pub include_line_numbers: bool,
+    /// Whether a chunk's relevance is told.
+    pub include_scores: bool,
+    /// Whether the context ends with a list of its sources.
+    pub include_sources: bool,
+    /// Whether a chunk's text is shown; without it, its summary is.
+    pub include_content: bool,
+    /// Whether a chunk's imports are shown.
+    pub include_imports: bool,
+    /// Whether a chunk's relations are shown.
+    pub include_relations: bool,
+    /// Whether the context says, in one line, that something was left out.
+    pub include_notice: bool,
+    /// Whether a Markdown block carries its metadata as one JSON line.
+    pub include_metadata: bool,
+    /// How text is kept apart from markup in XML.
+    pub xml_content: XmlContent,
+    /// Text between two chunks, instead of the format's own. JSON takes none.
+    pub chunk_separator: Option<String>,
+    /// Text before the first chunk.
+    pub header: Option<String>,
+    /// Text after the last chunk.
+    pub footer: Option<String>,
+    /// Who counts the tokens.
+    pub counter: CounterName,
+    /// Chunks below it are left out.
+    pub min_relevance: Option<Relevance>,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        BuildOptions {
+            max_tokens: Tokens::new(8_000),
+            max_chunks: None,
+            reserve: Tokens::ZERO,
+            format: Format::default(),
+            group_by: GroupBy::default(),
+            order: Order::default(),
+            selection: Selection::default(),
+            include_file_headers: true,
+            include_line_numbers: true,
+            include_scores: false,
+            include_sources: false,
+            include_content: true,
+            include_imports: false,
+            include_relations: false,
+            include_notice: true,
+            include_metadata: false,
+            xml_content: XmlContent::default(),
+            chunk_separator: None,
+            header: None,
+            footer: None,
+            counter: CounterName::default(),
+            min_relevance: None,
+        }
+    }
+}
+
+/// `with_*` for fields that are set as they are.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
+        impl BuildOptions {
+            $($(#[$doc])* #[must_use]
+            pub fn $setter(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Sets the budget.
+    with_max_tokens: max_tokens: Tokens;
+    /// Sets the largest number of chunks.
+    with_max_chunks: max_chunks: Option<usize>;
+    /// Sets the tokens kept for the answer.
+    with_reserve: reserve: Tokens;
+    /// Sets the format.
+    with_format: format: Format;
+    /// Sets the grouping.
+    with_group_by: group_by: GroupBy;
+    /// Sets the order.
+    with_order: order: Order;
+    /// Sets the selection policy.
+    with_selection: selection: Selection;
+    /// Shows or hides paths.
+    with_file_headers: include_file_headers: bool;
+    /// Shows or hides line numbers.
+    with_line_numbers: include_line_numbers: bool;
+    /// Shows or hides relevance.
+    with_scores: include_scores: bool;
+    /// Shows or hides the list of sources.
+    with_sources: include_sources: bool;
+    /// Shows content, or only summaries.
+    with_content: include_content: bool;
+    /// Shows or hides imports.
+    with_imports: include_imports: bool;
+    /// Shows or hides relations.
+    with_relations: include_relations: bool;
+    /// Says or hides that something was left out.
+    with_notice: include_notice: bool;
+    /// Adds or leaves out a line of metadata per Markdown block.
+    with_metadata: include_metadata: bool;
+    /// Sets how XML keeps text apart.
+    with_xml_content: xml_content: XmlContent;
+    /// Sets the text between two chunks.
+    with_chunk_separator: chunk_separator: Option<String>;
+    /// Sets the text before the first chunk.
+    with_header: header: Option<String>;
+    /// Sets the text after the last chunk.
+    with_footer: footer: Option<String>;
+    /// Sets the counter.
+    with_counter: counter: CounterName;
+    /// Sets the least relevance.
+    with_min_relevance: min_relevance: Option<Relevance>;
+}
+
+/// The options as they are written on the wire; every field is optional there.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the wire format"
+)]
+struct OptionsWire {
+    max_tokens: Tokens,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_chunks: Option<usize>,
+    reserve: Tokens,
+    format: Format,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_by: Option<GroupBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_by_file: Option<bool>,
+    order: Order,
+    selection: Selection,
+    include_file_headers: bool,
+    include_line_numbers: bool,
+    include_scores: bool,
+    include_sources: bool,
+    include_content: bool,
+    include_imports: bool,
+    include_relations: bool,
+    include_notice: bool,
+    include_metadata: bool,
+    xml_content: XmlContent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk_separator: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_header: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_footer: Option<String>,
+    token_estimation: CounterName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_relevance: Option<f64>,
+}
+
+impl Default for OptionsWire {
+    fn default() -> Self {
+        let mut wire = OptionsWire::from(BuildOptions::default());
+        // Absent, so that the alias alone decides where it alone is given.
+        wire.group_by = None;
+        wire
+    }
+}
+
+impl TryFrom<OptionsWire> for BuildOptions {
+    type Error = ModelError;
+
+    fn try_from(wire: OptionsWire) -> Result<Self, ModelError> {
+        let min_relevance = match wire.min_relevance {
+            None => None,
+            Some(value) => {
+                Some(
+                    Relevance::new(value).map_err(|_| ModelError::ShareOutOfRange {
+                        field: "minRelevance",
+                        value,
+                    })?,
+                )
+            }
+        };
+        Ok(BuildOptions {
+            max_tokens: wire.max_tokens,
+            max_chunks: wire.max_chunks,
+            reserve: wire.reserve,
+            format: wire.format,
+            group_by: grouping_of(wire.group_by, wire.group_by_file)?,
+            order: wire.order,
+            selection: wire.selection,
+            include_file_headers: wire.include_file_headers,
+            include_line_numbers: wire.include_line_numbers,
+            include_scores: wire.include_scores,
+            include_sources: wire.include_sources,
+            include_content: wire.include_content,
+            include_imports: wire.include_imports,
+            include_relations: wire.include_relations,
+            include_notice: wire.include_notice,
+            include_metadata: wire.include_metadata,
+            xml_content: wire.xml_content,
+            chunk_separator: wire.chunk_separator,
+            header: wire.context_header,
+            footer: wire.context_footer,
+            counter: wire.token_estimation,
+            min_relevance,
+        })
+    }
+}
+
+impl From<BuildOptions> for OptionsWire {
+    fn from(options: BuildOptions) -> Self {
+        OptionsWire {
+            max_tokens: options.max_tokens,
+            max_chunks: options.max_chunks,
+            reserve: options.reserve,
+            format: options.format,
+            group_by: Some(options.group_by),
+            group_by_file: None,
+            order: options.order,
+            selection: options.selection,
+            include_file_headers: options.include_file_headers,
+            include_line_numbers: options.include_line_numbers,
+            include_scores: options.include_scores,
+            include_sources: options.include_sources,
+            include_content: options.include_content,
+            include_imports: options.include_imports,
+            include_relations: options.include_relations,
+            include_notice: options.include_notice,
+            include_metadata: options.include_metadata,
+            xml_content: options.xml_content,
+            chunk_separator: options.chunk_separator,
+            context_header: options.header,
+            context_footer: options.footer,
+            token_estimation: options.counter,
+            min_relevance: options.min_relevance.map(Relevance::get),
+        }
+    }
+}
+
+/// `groupByFile: true` is `groupBy: "file"`, and `false` is `"none"`; both may be given when they
+/// agree.
+fn grouping_of(
+    group_by: Option<GroupBy>,
+    group_by_file: Option<bool>,
+) -> Result<GroupBy, ModelError> {
+    let by_alias = group_by_file.map(|on| if on { GroupBy::File } else { GroupBy::None });
+    match (group_by, by_alias) {
+        (Some(by), Some(alias)) if (by == GroupBy::File) != (alias == GroupBy::File) => {
+            Err(ModelError::GroupingConflict {
+                group_by: by,
+                group_by_file: alias == GroupBy::File,
+            })
+        }
+        (Some(by), _) | (None, Some(by)) => Ok(by),
+        (None, None) => Ok(GroupBy::default()),
+    }
+}

@@ -1,0 +1,164 @@
+//! One chunk in several fidelities.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ModelError;
+
+/// How much of a chunk a rendition shows, from the most to the least.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum RenditionKind {
+    /// All of it.
+    #[default]
+    Full,
+    /// The lines round the matches, with their enclosing headers.
+    Excerpt,
+    /// Declarations, their bodies left out.
+    Skeleton,
+    /// Signature and doc comment.
+    Signature,
+    /// One line: kind, name, path, lines.
+    Mention,
+}
+
+impl RenditionKind {
+    /// Every kind, from the most to the least.
+    pub const ALL: [RenditionKind; 5] = [
+        RenditionKind::Full,
+        RenditionKind::Excerpt,
+        RenditionKind::Skeleton,
+        RenditionKind::Signature,
+        RenditionKind::Mention,
+    ];
+
+    /// The word for it on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            RenditionKind::Full => "full",
+            RenditionKind::Excerpt => "excerpt",
+            RenditionKind::Skeleton => "skeleton",
+            RenditionKind::Signature => "signature",
+            RenditionKind::Mention => "mention",
+        }
+    }
+}
+
+impl fmt::Display for RenditionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One way to show a chunk: its text, where each line of it comes from, and how much it keeps.
+// Invariant: `lines` is empty or has one entry per line of `text`; `information` is in 0..=1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RenditionWire", into = "RenditionWire")]
+pub struct Rendition {
+    kind: RenditionKind,
+    text: String,
+    lines: Vec<Option<u32>>,
+    information: f64,
+}
+
+impl Rendition {
+    /// A rendition without a line map, that keeps `information` (0 to 1) of the chunk.
+    ///
+    /// # Errors
+    /// [`ModelError::ShareOutOfRange`] when `information` is not in `0..=1`.
+    pub fn new(
+        kind: RenditionKind,
+        text: impl Into<String>,
+        information: f64,
+    ) -> Result<Self, ModelError> {
+        if !(information.is_finite() && (0.0..=1.0).contains(&information)) {
+            return Err(ModelError::ShareOutOfRange {
+                field: "information",
+                value: information,
+            });
+        }
+        Ok(Rendition {
+            kind,
+            text: text.into(),
+            lines: Vec::new(),
+            information: information + 0.0,
+        })
+    }
+
+    /// Says for each line of the text which line of the source it is; `None` for a line that the
+    /// source does not have, such as an elision mark.
+    ///
+    /// # Errors
+    /// [`ModelError::LineMapLength`] and [`ModelError::SpanStartsAtZero`].
+    pub fn with_lines(mut self, lines: Vec<Option<u32>>) -> Result<Self, ModelError> {
+        let wanted = self.text.lines().count();
+        if lines.len() != wanted {
+            return Err(ModelError::LineMapLength {
+                mapped: lines.len(),
+                lines: wanted,
+            });
+        }
+        if lines.contains(&Some(0)) {
+            return Err(ModelError::SpanStartsAtZero);
+        }
+        self.lines = lines;
+        Ok(self)
+    }
+
+    /// How much it shows.
+    pub const fn kind(&self) -> RenditionKind {
+        self.kind
+    }
+
+    /// What it shows.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The source line (from 1) of each line of the text; empty when nobody said.
+    pub fn lines(&self) -> &[Option<u32>] {
+        &self.lines
+    }
+
+    /// The share of the chunk's information that it keeps, 0 to 1.
+    pub const fn information(&self) -> f64 {
+        self.information
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RenditionWire {
+    rendition: RenditionKind,
+    text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lines: Vec<Option<u32>>,
+    information: f64,
+}
+
+impl TryFrom<RenditionWire> for Rendition {
+    type Error = ModelError;
+
+    fn try_from(wire: RenditionWire) -> Result<Self, ModelError> {
+        let rendition = Rendition::new(wire.rendition, wire.text, wire.information)?;
+        if wire.lines.is_empty() {
+            Ok(rendition)
+        } else {
+            rendition.with_lines(wire.lines)
+        }
+    }
+}
+
+impl From<Rendition> for RenditionWire {
+    fn from(rendition: Rendition) -> Self {
+        RenditionWire {
+            rendition: rendition.kind,
+            text: rendition.text,
+            lines: rendition.lines,
+            information: rendition.information,
+        }
+    }
+}

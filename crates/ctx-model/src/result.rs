@@ -1,0 +1,145 @@
+//! What comes out: the context and its receipt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Format, Omitted, RenditionKind, Tokens};
+
+/// How a count relates to what the consumer's tokenizer will find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Exactness {
+    /// It is that number.
+    Exact,
+    /// It is never below that number.
+    UpperBound,
+    /// It is near that number.
+    Estimate,
+}
+
+/// Where the tokens went. `header + chunks + notices + footer == total`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TokenSplit {
+    /// The whole context, counted on its final bytes.
+    pub total: Tokens,
+    /// What comes before the first chunk.
+    pub header: Tokens,
+    /// The chunks: their text, titles, fences, separators and group headings.
+    pub chunks: Tokens,
+    /// The list of sources and the notice of what was left out.
+    pub notices: Tokens,
+    /// What comes after them.
+    pub footer: Tokens,
+    /// What the budget had left: `max_tokens - reserve - total`.
+    pub left: Tokens,
+}
+
+/// A chunk that was let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Included {
+    /// The chunk's id.
+    pub id: String,
+    /// How much of it is shown.
+    pub rendition: RenditionKind,
+    /// What its block costs.
+    pub tokens: Tokens,
+    /// The file it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<String>,
+    /// The first of its lines, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    /// The last of its lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// The id of its [`Citation`].
+    pub citation: String,
+}
+
+/// What an answer may cite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Citation {
+    /// Stable: the same source, lines and text have the same id; unique in one context.
+    pub id: String,
+    /// The chunk it stands for.
+    pub chunk_id: String,
+    /// What a reader knows it by: path, name or id.
+    pub source: String,
+    /// The file it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<String>,
+    /// The first line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    /// The last line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// BLAKE3 of the text that was shown, before escaping: 64 hexadecimal digits.
+    pub content_hash: String,
+}
+
+/// How good the selection is: `value <= optimum <= upper_bound`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Certificate {
+    /// The value selected: the sum of relevance × information kept.
+    pub value: f64,
+    /// No selection within the budget has a larger value.
+    pub upper_bound: f64,
+    /// `(upper_bound - value) / upper_bound`, and 0 when both are 0.
+    pub gap: f64,
+    /// The price of the next token: value per token at the margin.
+    pub lambda: f64,
+}
+
+/// Something the caller should know that is no reason to refuse.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Warning {
+    /// The chunk it is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What happened, in one stable word: `neutralised`, …
+    pub code: String,
+    /// The same for people.
+    pub detail: String,
+}
+
+/// One prompt-ready context, and its receipt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BuiltContext {
+    /// The text to put before the model.
+    pub context: String,
+    /// Where the tokens went.
+    pub tokens: TokenSplit,
+    /// How the counts relate to the consumer's tokenizer.
+    pub exactness: Exactness,
+    /// Who counted: the counter's own name.
+    pub counter: String,
+    /// What was let in, in the order shown.
+    pub included: Vec<Included>,
+    /// What was left out, and why, in the order it would have been shown.
+    pub omitted: Vec<Omitted>,
+    /// The files shown, in order, each once.
+    pub files: Vec<String>,
+    /// The mean relevance of what was let in; 0 when nothing was.
+    pub average_relevance: f64,
+    /// Whether something was left out for want of room.
+    pub was_truncated: bool,
+    /// What an answer may cite, in the order shown.
+    pub citations: Vec<Citation>,
+    /// How good the selection is.
+    pub certificate: Certificate,
+    /// The form of the context.
+    pub format: Format,
+    /// How long it took: milliseconds.
+    pub build_time: f64,
+    /// BLAKE3 of the context's bytes: 64 hexadecimal digits.
+    pub digest: String,
+    /// What the caller should know besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}

@@ -1,0 +1,61 @@
+//! Lines of a file.
+
+use std::fmt;
+
+use crate::ModelError;
+
+/// A run of lines: 1-based, inclusive at both ends, never empty.
+// Invariant: 1 <= start <= end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineSpan {
+    start: u32,
+    end: u32,
+}
+
+impl LineSpan {
+    /// Lines `start` to `end`, both shown.
+    ///
+    /// # Errors
+    /// [`ModelError::SpanStartsAtZero`] and [`ModelError::SpanEndsBeforeStart`].
+    pub fn new(start: u32, end: u32) -> Result<Self, ModelError> {
+        if start == 0 {
+            return Err(ModelError::SpanStartsAtZero);
+        }
+        if end < start {
+            return Err(ModelError::SpanEndsBeforeStart { start, end });
+        }
+        Ok(LineSpan { start, end })
+    }
+
+    /// The first line's number.
+    pub const fn start(self) -> u32 {
+        self.start
+    }
+
+    /// The last line's number.
+    pub const fn end(self) -> u32 {
+        self.end
+    }
+
+    /// How many lines there are: at least one.
+    pub const fn line_count(self) -> u32 {
+        // `end - start` is at most `u32::MAX - 1`, because `start` is at least 1.
+        self.end - self.start + 1
+    }
+
+    /// Whether every line of `other` is one of these.
+    pub const fn contains(self, other: LineSpan) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// Whether the two share a line, or the one begins on the line after the other.
+    pub const fn touches(self, other: LineSpan) -> bool {
+        self.start <= other.end.saturating_add(1) && other.start <= self.end.saturating_add(1)
+    }
+}
+
+impl fmt::Display for LineSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.start, self.end)
+    }
+}

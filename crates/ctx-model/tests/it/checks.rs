@@ -1,0 +1,107 @@
+//! What constructors accept and refuse.
+
+use ctx_model::{
+    Category, ChunkKind, LineSpan, ModelError, Relevance, Rendition, RenditionKind, Tokens,
+};
+use proptest::prelude::*;
+
+#[track_caller]
+fn refused(value: f64) {
+    assert!(
+        matches!(
+            Relevance::new(value),
+            Err(ModelError::RelevanceOutOfRange { .. })
+        ),
+        "{value} was accepted"
+    );
+}
+
+#[test]
+fn relevance_refuses_what_is_not_a_share() {
+    for value in [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        -0.001,
+        1.000_000_1,
+        1e300,
+    ] {
+        refused(value);
+    }
+}
+
+#[test]
+fn relevance_has_one_zero() {
+    assert_eq!(
+        Relevance::new(-0.0).unwrap().get().to_bits(),
+        0.0_f64.to_bits()
+    );
+}
+
+#[test]
+fn a_span_starts_at_one_and_is_not_empty() {
+    assert_eq!(LineSpan::new(0, 3), Err(ModelError::SpanStartsAtZero));
+    assert_eq!(
+        LineSpan::new(4, 3),
+        Err(ModelError::SpanEndsBeforeStart { start: 4, end: 3 })
+    );
+    assert_eq!(LineSpan::new(1, u32::MAX).unwrap().line_count(), u32::MAX);
+}
+
+#[test]
+fn touching_spans_share_a_line_or_follow_each_other() {
+    let span = |a, b| LineSpan::new(a, b).unwrap();
+    assert!(span(1, 3).touches(span(4, 9)));
+    assert!(span(4, 9).touches(span(1, 3)));
+    assert!(span(1, 9).touches(span(3, 4)));
+    assert!(!span(1, 3).touches(span(5, 9)));
+}
+
+#[test]
+fn kinds_fall_into_the_four_categories() {
+    let cases = [
+        (
+            "function method class interface type file module",
+            Category::Code,
+        ),
+        (
+            "document section requirement feature",
+            Category::Documentation,
+        ),
+        ("session message decision", Category::Conversation),
+        ("table text Function", Category::Other),
+    ];
+    for (words, category) in cases {
+        for word in words.split(' ') {
+            let kind = ChunkKind::from(word.to_owned());
+            assert_eq!(kind.category(), category, "{word}");
+            assert_eq!(kind.as_str(), word);
+        }
+    }
+}
+
+#[test]
+fn a_line_map_has_one_entry_per_line() {
+    let rendition = Rendition::new(RenditionKind::Excerpt, "a\nb\n", 0.5).unwrap();
+    assert!(rendition.clone().with_lines(vec![Some(4), None]).is_ok());
+    assert_eq!(
+        rendition.clone().with_lines(vec![Some(4)]),
+        Err(ModelError::LineMapLength {
+            mapped: 1,
+            lines: 2
+        })
+    );
+    assert_eq!(
+        rendition.with_lines(vec![Some(0), None]),
+        Err(ModelError::SpanStartsAtZero)
+    );
+}
+
+proptest! {
+    #[test]
+    fn token_sums_saturate(a: u32, b: u32) {
+        let sum = Tokens::new(a) + Tokens::new(b);
+        prop_assert_eq!(sum.get(), a.saturating_add(b));
+        prop_assert_eq!(Tokens::saturating_from_u64(u64::from(a) + u64::from(b)), sum);
+    }
+}

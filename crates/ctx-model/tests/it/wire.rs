@@ -1,0 +1,329 @@
+//! The wire: names, defaults, refusals, and that everything reads back as it was written.
+
+use ctx_model::{
+    BuildOptions, BuiltContext, Certificate, Chunk, ChunkKind, Citation, CounterName, Exactness,
+    Format, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order, Origin, Relation,
+    Relevance, Rendition, RenditionKind, Selection, TokenSplit, Tokens, Warning, XmlContent,
+};
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+#[track_caller]
+fn reads_back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) {
+    let text = serde_json::to_string(value).unwrap();
+    let back: T = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    assert_eq!(&back, value, "{text}");
+}
+
+#[track_caller]
+fn refused<T: DeserializeOwned + std::fmt::Debug>(value: &serde_json::Value, mention: &str) {
+    let error = serde_json::from_value::<T>(value.clone())
+        .expect_err("accepted")
+        .to_string();
+    assert!(
+        error.contains(mention),
+        "{error:?} does not mention {mention:?}"
+    );
+}
+
+#[test]
+fn a_chunk_needs_three_fields() {
+    let chunk: Chunk =
+        serde_json::from_value(json!({"id": "a", "content": "x", "relevance": 1})).unwrap();
+    assert_eq!(chunk, Chunk::new("a", "x", Relevance::ONE));
+    for missing in ["id", "content", "relevance"] {
+        let mut value = json!({"id": "a", "content": "x", "relevance": 1});
+        value.as_object_mut().unwrap().remove(missing);
+        refused::<Chunk>(&value, missing);
+    }
+}
+
+#[test]
+fn a_chunk_with_a_path_is_a_file() {
+    let value = json!({"id": "a", "content": "x", "relevance": 1, "filePath": "a.rs"});
+    let chunk: Chunk = serde_json::from_value(value).unwrap();
+    assert_eq!(chunk.kind, ChunkKind::File);
+    assert_eq!(
+        chunk,
+        Chunk::new("a", "x", Relevance::ONE).with_path("a.rs")
+    );
+}
+
+#[test]
+fn a_bad_chunk_is_refused_by_name() {
+    let with = |extra: serde_json::Value| {
+        let mut value = json!({"id": "hit-7", "content": "x", "relevance": 1});
+        value
+            .as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
+        value
+    };
+    refused::<Chunk>(&with(json!({"relevance": 1.5})), "hit-7");
+    refused::<Chunk>(&with(json!({"relevance": null})), "null");
+    refused::<Chunk>(&with(json!({"startLine": 5, "endLine": 4})), "hit-7");
+    refused::<Chunk>(
+        &with(json!({"startLine": 0, "endLine": 4})),
+        "counted from 1",
+    );
+    refused::<Chunk>(&with(json!({"startLine": 5})), "without endLine");
+    refused::<Chunk>(&with(json!({"filePath": ""})), "filePath is empty");
+    refused::<Chunk>(&with(json!({"id": ""})), "id is empty");
+    refused::<Chunk>(&with(json!({"file_path": "a"})), "file_path");
+    refused::<Chunk>(&with(json!({"origin": "web"})), "web");
+}
+
+#[test]
+fn options_are_all_optional() {
+    let options: BuildOptions = serde_json::from_str("{}").unwrap();
+    assert_eq!(options, BuildOptions::default());
+}
+
+#[test]
+fn group_by_file_is_an_alias() {
+    let grouping = |value| {
+        serde_json::from_value::<BuildOptions>(value)
+            .unwrap()
+            .group_by
+    };
+    assert_eq!(grouping(json!({"groupByFile": true})), GroupBy::File);
+    assert_eq!(grouping(json!({"groupByFile": false})), GroupBy::None);
+    assert_eq!(
+        grouping(json!({"groupByFile": false, "groupBy": "kind"})),
+        GroupBy::Kind
+    );
+    refused::<BuildOptions>(
+        &json!({"groupByFile": true, "groupBy": "kind"}),
+        "groupByFile",
+    );
+}
+
+#[test]
+fn bad_options_are_refused_by_name() {
+    refused::<BuildOptions>(&json!({"maxToken": 5}), "maxToken");
+    refused::<BuildOptions>(&json!({"maxTokens": -5}), "-5");
+    refused::<BuildOptions>(&json!({"maxTokens": 5_000_000_000_u64}), "5000000000");
+    refused::<BuildOptions>(&json!({"format": "yaml"}), "yaml");
+    refused::<BuildOptions>(&json!({"minRelevance": 2}), "minRelevance");
+    refused::<BuildOptions>(&json!({"selection": "best"}), "best");
+}
+
+fn share() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]
+}
+
+fn relevance() -> impl Strategy<Value = Relevance> {
+    share().prop_map(|value| Relevance::new(value).unwrap())
+}
+
+fn span() -> impl Strategy<Value = LineSpan> {
+    (1_u32.., 0_u32..9)
+        .prop_map(|(start, more)| LineSpan::new(start, start.saturating_add(more)).unwrap())
+}
+
+fn rendition() -> impl Strategy<Value = Rendition> {
+    let lines = vec((".{0,9}", of(1_u32..)), 0..4);
+    (select(RenditionKind::ALL.to_vec()), lines, share()).prop_map(|(kind, lines, kept)| {
+        let text: String = lines
+            .iter()
+            .map(|(line, _)| line.replace(['\r', '\n'], "") + "\n")
+            .collect();
+        let map: Vec<_> = lines.iter().map(|(_, number)| *number).collect();
+        Rendition::new(kind, text, kept)
+            .unwrap()
+            .with_lines(map)
+            .unwrap()
+    })
+}
+
+prop_compose! {
+    fn chunk()(
+        id in ".{1,9}",
+        kind in ".{0,9}",
+        origin in select(vec![Origin::Reference, Origin::File, Origin::Chunk, Origin::Message]),
+        names in (of(any::<String>()), of(any::<String>()), of(".{1,9}"), of(any::<String>())),
+        span in of(span()),
+        texts in (any::<String>(), of(any::<String>()), of(any::<String>()), of(any::<String>())),
+        relevance in relevance(),
+        lists in (vec(any::<String>(), 0..3), vec((any::<String>(), any::<String>()), 0..3), vec(any::<String>(), 0..3)),
+        created_at in any::<Option<i64>>(),
+        pinned in any::<bool>(),
+        renditions in vec(rendition(), 0..3),
+    ) -> Chunk {
+        let mut chunk = Chunk::new(id, texts.0, relevance).with_renditions(renditions);
+        chunk.kind = ChunkKind::from(kind);
+        chunk.origin = origin;
+        (chunk.name, chunk.qualified_name, chunk.path, chunk.language) = names;
+        chunk.span = span;
+        (chunk.expanded_context, chunk.summary, chunk.content_hash) = (texts.1, texts.2, texts.3);
+        (chunk.imports, chunk.matched_keywords) = (lists.0, lists.2);
+        chunk.relations =
+            lists.1.into_iter().map(|(kind, target)| Relation { kind, target }).collect();
+        chunk.created_at = created_at;
+        chunk.pinned = pinned;
+        chunk
+    }
+}
+
+prop_compose! {
+    fn options()(
+        sizes in any::<(u32, Option<usize>, u32)>(),
+        format in select(Format::ALL.to_vec()),
+        group_by in select(vec![GroupBy::None, GroupBy::File, GroupBy::Kind]),
+        order in select(vec![Order::Relevance, Order::Stable, Order::Edges]),
+        selection in select(vec![Selection::InOrder, Selection::Density, Selection::Optimal]),
+        flags in any::<[bool; 10]>(),
+        texts in any::<(Option<String>, Option<String>, Option<String>)>(),
+        counter in prop_oneof!["characterBased", "wordBased", any::<String>()],
+        min_relevance in of(relevance()),
+    ) -> BuildOptions {
+        BuildOptions::default()
+            .with_max_tokens(Tokens::new(sizes.0))
+            .with_max_chunks(sizes.1)
+            .with_reserve(Tokens::new(sizes.2))
+            .with_format(format)
+            .with_group_by(group_by)
+            .with_order(order)
+            .with_selection(selection)
+            .with_file_headers(flags[0])
+            .with_line_numbers(flags[1])
+            .with_scores(flags[2])
+            .with_sources(flags[3])
+            .with_content(flags[4])
+            .with_imports(flags[5])
+            .with_relations(flags[6])
+            .with_notice(flags[7])
+            .with_metadata(flags[8])
+            .with_xml_content(if flags[9] { XmlContent::Cdata } else { XmlContent::Escaped })
+            .with_chunk_separator(texts.0)
+            .with_header(texts.1)
+            .with_footer(texts.2)
+            .with_counter(CounterName::from(counter))
+            .with_min_relevance(min_relevance)
+    }
+}
+
+prop_compose! {
+    fn included()(
+        names in any::<(String, Option<String>, String)>(),
+        rendition in select(RenditionKind::ALL.to_vec()),
+        tokens in any::<u32>(),
+        lines in any::<(Option<u32>, Option<u32>)>(),
+    ) -> Included {
+        Included {
+            id: names.0,
+            rendition,
+            tokens: Tokens::new(tokens),
+            file_path: names.1,
+            start_line: lines.0,
+            end_line: lines.1,
+            citation: names.2,
+        }
+    }
+}
+
+prop_compose! {
+    fn omitted()(
+        id in any::<String>(),
+        reason in select(vec![
+            OmittedReason::OverBudget,
+            OmittedReason::MaxChunks,
+            OmittedReason::BelowMinRelevance,
+            OmittedReason::DuplicateOf,
+            OmittedReason::MergedInto,
+            OmittedReason::Unreadable,
+            OmittedReason::Stale,
+        ]),
+        enters_at in any::<Option<u32>>(),
+        other in any::<Option<String>>(),
+    ) -> Omitted {
+        Omitted { id, reason, enters_at: enters_at.map(Tokens::new), other }
+    }
+}
+
+prop_compose! {
+    fn citation()(
+        names in any::<(String, String, String, Option<String>, String)>(),
+        lines in any::<(Option<u32>, Option<u32>)>(),
+    ) -> Citation {
+        Citation {
+            id: names.0,
+            chunk_id: names.1,
+            source: names.2,
+            file_path: names.3,
+            start_line: lines.0,
+            end_line: lines.1,
+            content_hash: names.4,
+        }
+    }
+}
+
+prop_compose! {
+    fn result()(
+        texts in any::<(String, String, String)>(),
+        split in any::<[u32; 6]>(),
+        exactness in select(vec![Exactness::Exact, Exactness::UpperBound, Exactness::Estimate]),
+        lists in (vec(included(), 0..3), vec(omitted(), 0..3), vec(any::<String>(), 0..3), vec(citation(), 0..3)),
+        shares in (share(), share(), share(), share(), share(), share()),
+        was_truncated in any::<bool>(),
+        format in select(Format::ALL.to_vec()),
+        warnings in vec(any::<(Option<String>, String, String)>(), 0..3),
+    ) -> BuiltContext {
+        let [total, header, chunks, notices, footer, left] = split.map(Tokens::new);
+        BuiltContext {
+            context: texts.0,
+            tokens: TokenSplit { total, header, chunks, notices, footer, left },
+            exactness,
+            counter: texts.1,
+            included: lists.0,
+            omitted: lists.1,
+            files: lists.2,
+            average_relevance: shares.0,
+            was_truncated,
+            citations: lists.3,
+            certificate: Certificate {
+                value: shares.1,
+                upper_bound: shares.2,
+                gap: shares.3,
+                lambda: shares.4,
+            },
+            format,
+            build_time: shares.5,
+            digest: texts.2,
+            warnings: warnings
+                .into_iter()
+                .map(|(id, code, detail)| Warning { id, code, detail })
+                .collect(),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_chunk_reads_back(chunk in chunk()) {
+        reads_back(&chunk);
+    }
+
+    #[test]
+    fn every_option_set_reads_back(options in options()) {
+        reads_back(&options);
+    }
+
+    #[test]
+    fn every_result_reads_back(result in result()) {
+        reads_back(&result);
+        reads_back(&result.tokens);
+        reads_back(&result.certificate);
+    }
+
+    #[test]
+    fn every_span_holds_its_ends(span in span()) {
+        prop_assert!(span.contains(span) && span.touches(span));
+        prop_assert_eq!(u64::from(span.line_count()), u64::from(span.end()) - u64::from(span.start()) + 1);
+    }
+}

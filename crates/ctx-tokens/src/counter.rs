@@ -1,0 +1,102 @@
+//! The contract: what it is to count tokens, and when counts may be added up.
+
+use std::sync::Arc;
+
+pub use ctx_model::Exactness;
+use ctx_model::Tokens;
+
+/// Measures text. Implementors write [`count`](TokenCounter::count); the rest has defaults.
+///
+/// A counter also *weighs*: a weight is what adds up where a count does not. Three quarters of a
+/// word a token rounds; the words themselves do not. At a [safe joint](crate::is_safe_joint) the weight
+/// of the whole is the sum of the weights of its parts, for every counter whose
+/// [`additivity`](TokenCounter::additivity) is [`Additivity::AtSafeJoints`].
+pub trait TokenCounter: Send + Sync {
+    /// Counts the tokens of `text`, in time linear in its length.
+    fn count(&self, text: &str) -> Tokens;
+
+    /// Counts `text` if it needs at most `limit`. Override to stop early.
+    fn count_up_to(&self, text: &str, limit: Tokens) -> Option<Tokens> {
+        let n = self.count(text);
+        (n <= limit).then_some(n)
+    }
+
+    /// Weighs `text`, in the counter's own unit.
+    fn weigh(&self, text: &str) -> u64 {
+        self.count(text).into()
+    }
+
+    /// The weights that fit in `limit` tokens.
+    fn capacity(&self, limit: Tokens) -> Capacity {
+        Capacity { safe: limit.into(), loose: limit.into() }
+    }
+
+    /// Where weights may be added up. The default promises nothing.
+    fn additivity(&self) -> Additivity {
+        Additivity::Never
+    }
+
+    /// How a count relates to what the consumer's tokenizer will find.
+    fn exactness(&self) -> Exactness {
+        Exactness::Estimate
+    }
+
+    /// What it is called in a receipt, such as `o200k_base`.
+    fn name(&self) -> &str {
+        "custom"
+    }
+}
+
+/// The weights that fit in a number of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Text of at most this weight fits.
+    pub safe: u64,
+    /// Text that fits is of at most this weight.
+    pub loose: u64,
+}
+
+/// Where the weight of the whole is the sum of the weights of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Additivity {
+    /// At every [safe joint](crate::is_safe_joint).
+    AtSafeJoints,
+    /// Nowhere that is promised: sums are guesses, and the whole must be counted.
+    Never,
+}
+
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<C: TokenCounter + ?Sized> TokenCounter for $pointer {
+            fn count(&self, text: &str) -> Tokens {
+                (**self).count(text)
+            }
+
+            fn count_up_to(&self, text: &str, limit: Tokens) -> Option<Tokens> {
+                (**self).count_up_to(text, limit)
+            }
+
+            fn weigh(&self, text: &str) -> u64 {
+                (**self).weigh(text)
+            }
+
+            fn capacity(&self, limit: Tokens) -> Capacity {
+                (**self).capacity(limit)
+            }
+
+            fn additivity(&self) -> Additivity {
+                (**self).additivity()
+            }
+
+            fn exactness(&self) -> Exactness {
+                (**self).exactness()
+            }
+
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+        }
+    )*};
+}
+
+forward!(&C, Box<C>, Arc<C>);
