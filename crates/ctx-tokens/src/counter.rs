@@ -8,7 +8,7 @@ use ctx_model::Tokens;
 /// Measures text. Implementors write [`count`](TokenCounter::count); the rest has defaults.
 ///
 /// A counter also *weighs*: a weight is what adds up where a count does not. Three quarters of a
-/// word a token rounds; the words themselves do not. At a [safe joint](crate::is_safe_joint) the weight
+/// word a token rounds; the words themselves do not. At a safe joint the weight
 /// of the whole is the sum of the weights of its parts, for every counter whose
 /// [`additivity`](TokenCounter::additivity) is [`Additivity::AtSafeJoints`].
 pub trait TokenCounter: Send + Sync {
@@ -28,7 +28,10 @@ pub trait TokenCounter: Send + Sync {
 
     /// The weights that fit in `limit` tokens.
     fn capacity(&self, limit: Tokens) -> Capacity {
-        Capacity { safe: limit.into(), loose: limit.into() }
+        Capacity {
+            safe: limit.into(),
+            loose: limit.into(),
+        }
     }
 
     /// Where weights may be added up. The default promises nothing.
@@ -59,7 +62,7 @@ pub struct Capacity {
 /// Where the weight of the whole is the sum of the weights of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Additivity {
-    /// At every [safe joint](crate::is_safe_joint).
+    /// At every safe joint.
     AtSafeJoints,
     /// Nowhere that is promised: sums are guesses, and the whole must be counted.
     Never,

@@ -1,0 +1,1 @@
+//! Generators of chunks, options and text, ordinary and hostile.

@@ -1,0 +1,38 @@
+//! Expected values and data that lie beside a checkout, and are not part of it.
+
+use std::path::{Path, PathBuf};
+
+/// The folder `name` of the data beside the checkout, or `None` where it is missing; it says so on
+/// standard error, so that a skipped test is seen.
+pub fn path(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    report_skip(name);
+    None
+}
+
+/// The text of the file `name`, or `None` where it is missing.
+///
+/// # Panics
+/// When the file is there but cannot be read as text.
+pub fn text(name: &str) -> Option<String> {
+    let path = path(name)?;
+    Some(std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+}
+
+/// The JSON value in the file `name`, or `None` where it is missing.
+///
+/// # Panics
+/// When the file is there but is not JSON.
+pub fn json(name: &str) -> Option<serde_json::Value> {
+    let text = text(name)?;
+    Some(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}")))
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn report_skip(name: &str) {
+    eprintln!("skipped: ../shared/{name} is not beside this checkout");
+}
