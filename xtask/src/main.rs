@@ -1,1 +1,55 @@
-fn main() {}
+//! The project's own chores: `cargo xtask <verb>`.
+//!
+//! `test` is all a contribution must pass; `layers` and `deny` are two of its steps, and can be run
+//! alone; `bench` measures, and writes what it measured under `docs/record/`.
+
+#![expect(clippy::print_stdout, reason = "a chore reports to the terminal")]
+
+mod bench;
+mod command;
+mod deny;
+mod layers;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use workspace::Workspace;
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Everything a contribution must pass, in order, up to the first failure.
+    Test(test::Options),
+    /// Who may name whom; and each core crate built alone.
+    Layers(layers::Options),
+    /// Licences, bans and sources of every dependency, without the network.
+    Deny,
+    /// Measure, and write the table to docs/record/bench.md.
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = Workspace::find().and_then(|workspace| match arguments.verb {
+        Verb::Test(options) => test::run(&workspace, &options),
+        Verb::Layers(options) => layers::run(&workspace, &options),
+        Verb::Deny => deny::run(&workspace),
+        Verb::Bench(options) => bench::run(&workspace, &options),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Other programs: how they are called, shown, timed and judged.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The cargo that started us, so that a toolchain override holds for what we start.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A program with its arguments, which prints as the line one would type.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    program: OsString,
+    arguments: Vec<OsString>,
+    variables: Vec<(&'static str, OsString)>,
+    folder: Option<PathBuf>,
+}
+
+impl Call {
+    /// `cargo` with `arguments`.
+    pub(crate) fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        Call::new(cargo()).args(arguments)
+    }
+
+    /// `program`, without arguments yet.
+    pub(crate) fn new(program: impl Into<OsString>) -> Self {
+        Call {
+            program: program.into(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            folder: None,
+        }
+    }
+
+    /// More arguments.
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        let arguments = arguments.into_iter().map(|a| a.as_ref().to_owned());
+        self.arguments.extend(arguments);
+        self
+    }
+
+    /// One more variable of its environment.
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// The folder it runs in.
+    pub(crate) fn within(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// The command, to be started as the caller likes; it reads nothing.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::null());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
+    }
+
+    /// Runs it with our own output streams; anything but success is an error.
+    pub(crate) fn run(&self) -> Result<()> {
+        let status = self.command().status().with_context(|| self.failure())?;
+        if !status.success() {
+            bail!("`{self}` ended with {status}");
+        }
+        Ok(())
+    }
+
+    /// Runs it and returns its standard output; anything but success is an error that ends in what
+    /// it wrote to its standard error.
+    pub(crate) fn output(&self) -> Result<String> {
+        let output = self.command().output().with_context(|| self.failure())?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("`{self}` ended with {}\n{}", output.status, said.trim_end());
+        }
+        String::from_utf8(output.stdout).with_context(|| format!("`{self}` printed no UTF-8"))
+    }
+
+    fn failure(&self) -> String {
+        format!("failed to start `{self}`")
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.variables {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        if self.program == cargo() {
+            f.write_str("cargo")?;
+        } else {
+            f.write_str(&quoted(&self.program))?;
+        }
+        for argument in &self.arguments {
+            write!(f, " {}", quoted(argument))?;
+        }
+        Ok(())
+    }
+}
+
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

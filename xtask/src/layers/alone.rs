@@ -1,0 +1,42 @@
+//! Builds a crate as another team would: from a package of its own, outside the workspace.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::command::Call;
+use crate::workspace::Workspace;
+
+/// Checks that `name` compiles with default features off when nothing else asks for anything: no
+/// other crate of the workspace lends it a feature.
+pub(super) fn build(workspace: &Workspace, name: &str) -> Result<()> {
+    let folder = workspace.target.join("layers").join(name);
+    write_package(workspace, name, &folder)
+        .with_context(|| format!("failed to write a package around {name}"))?;
+    Call::cargo(["check", "--quiet", "--offline"])
+        .env("CARGO_TARGET_DIR", workspace.target.join("layers/target"))
+        .within(&folder)
+        .run()
+        .with_context(|| format!("{name} does not build alone, from {}", folder.display()))
+}
+
+fn write_package(workspace: &Workspace, name: &str, folder: &Path) -> Result<()> {
+    let path = workspace.root.join("crates").join(name);
+    let path = serde_json::to_string(&path)?; // JSON strings are TOML strings
+    let manifest = format!(
+        "[package]\nname = \"alone-{name}\"\nedition = \"2024\"\npublish = false\n\n\
+         [workspace]\n\n\
+         [dependencies]\n{name} = {{ path = {path}, default-features = false }}\n"
+    );
+    let source = format!(
+        "//! Uses one crate and nothing else.\n\nuse {} as _;\n",
+        name.replace('-', "_")
+    );
+    fs::create_dir_all(folder.join("src"))?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join("src/lib.rs"), source)?;
+    // The same versions as the workspace has; cargo drops the rest of the list.
+    fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! The edges between the workspace's crates, as `cargo metadata` declares them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, Metadata};
+
+/// The workspace's crates and what each names, optional or not, on any platform. What only tests
+/// name is not an edge: a test may look down from anywhere.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub(super) crates: BTreeMap<String, Names>,
+}
+
+/// What one crate names.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Crates of the workspace.
+    pub(super) inside: BTreeSet<String>,
+    /// Crates of the registry.
+    pub(super) outside: BTreeSet<String>,
+}
+
+impl Graph {
+    pub(super) fn of(members: &Metadata) -> Self {
+        let names: BTreeSet<&str> = members.packages.iter().map(|p| p.name.as_str()).collect();
+        let mut graph = Graph::default();
+        for package in &members.packages {
+            let crate_names = graph.crates.entry(package.name.to_string()).or_default();
+            for dependency in &package.dependencies {
+                if dependency.kind == DependencyKind::Development {
+                    continue;
+                }
+                let name = dependency.name.clone();
+                // A registry crate that shares a member's name is not that member.
+                if dependency.path.is_some() && names.contains(name.as_str()) {
+                    crate_names.inside.insert(name);
+                } else {
+                    crate_names.outside.insert(name);
+                }
+            }
+        }
+        graph
+    }
+
+    pub(super) fn edges(&self) -> usize {
+        self.crates.values().map(|names| names.inside.len()).sum()
+    }
+}

@@ -1,0 +1,67 @@
+//! `cargo xtask layers`: who may name whom.
+//!
+//! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against
+//! the other. [`alone`] then builds each core crate as another team would: by itself, outside the
+//! workspace, with default features off.
+
+mod alone;
+mod graph;
+mod rules;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::workspace::Workspace;
+use graph::Graph;
+
+/// How much of it to check.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Options {
+    /// Check the table only: build nothing.
+    #[arg(long)]
+    pub(crate) no_build: bool,
+}
+
+/// Checks the table, then builds the core crates alone.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    check_table(workspace)?;
+    if options.no_build {
+        return Ok(());
+    }
+    for name in table::TABLE.core {
+        let start = Instant::now();
+        alone::build(workspace, name)?;
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{name}: builds alone, default features off ({seconds:.1} s)");
+    }
+    Ok(())
+}
+
+fn check_table(workspace: &Workspace) -> Result<()> {
+    let graph = Graph::of(&workspace.members);
+    let violations = rules::check(&graph, &table::TABLE);
+    for violation in &violations {
+        println!("{violation}");
+    }
+    if !violations.is_empty() {
+        bail!(
+            "{} against the table of layers (xtask/src/layers/table.rs)",
+            violations.len()
+        );
+    }
+    let chain = rules::longest_chain(&graph, &table::TABLE);
+    println!(
+        "{} crates, {} edges, all downwards; longest chain {} of {}: {}",
+        graph.crates.len(),
+        graph.edges(),
+        chain.len(),
+        table::TABLE.longest_chain,
+        chain.join(" → "),
+    );
+    Ok(())
+}

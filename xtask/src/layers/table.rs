@@ -1,0 +1,92 @@
+//! The table of layers, as data. A new crate gets its place here before it compiles anywhere.
+
+/// What the rules are held against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    /// From the bottom up: a crate may name crates of earlier rows, and none of its own.
+    pub(super) rows: &'static [Row],
+    /// The crates another team takes alone; each must build alone.
+    pub(super) core: &'static [&'static str],
+    /// All that a crate may depend on outside the workspace, for those that must stay small.
+    pub(super) outside: &'static [(&'static str, &'static [&'static str])],
+    /// The most crates one chain of dependencies may have, both ends included.
+    pub(super) longest_chain: usize,
+}
+
+/// Crates that know nothing of each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// What the row is called.
+    pub(super) layer: &'static str,
+    /// Who is in it.
+    pub(super) crates: &'static [&'static str],
+}
+
+const fn row(layer: &'static str, crates: &'static [&'static str]) -> Row {
+    Row { layer, crates }
+}
+
+/// The law. Names without a crate yet keep the place of what is planned.
+pub(super) const TABLE: Table = Table {
+    rows: &[
+        row("vocabulary", &["ctx-model"]),
+        row("capability: counting", &["ctx-tokens"]),
+        row(
+            "capability",
+            &["ctx-format", "ctx-source", "ctx-syntax", "ctx-rank"],
+        ),
+        row("decision", &["ctx-budget"]),
+        row(
+            "composition",
+            &["ctx-resolve", "ctx-assemble", "ctx-retrieve"],
+        ),
+        row(
+            "service and adapters",
+            &["ctx-service", "ctx-index", "ctx-postgres"],
+        ),
+        row("facade", &["ctx"]),
+        row("protocol", &["ctx-server", "ctx-mcp"]),
+        row("tool", &["ctx-cli"]),
+        row("chores", &["ctx-testkit", "xtask"]),
+    ],
+    core: &[
+        "ctx-model",
+        "ctx-tokens",
+        "ctx-format",
+        "ctx-budget",
+        "ctx-assemble",
+    ],
+    outside: &[
+        ("ctx-model", &["serde", "thiserror"]),
+        (
+            "ctx-tokens",
+            &[
+                "blake3",
+                "bpe",
+                "bpe-openai",
+                "quick_cache",
+                "strsim",
+                "thiserror",
+                "tokenizers",
+            ],
+        ),
+        (
+            "ctx-format",
+            &["quick-xml", "serde", "serde_json", "thiserror"],
+        ),
+        ("ctx-budget", &["thiserror"]),
+        (
+            "ctx-assemble",
+            &[
+                "async-trait",
+                "blake3",
+                "thiserror",
+                "tokio",
+                "tokio-util",
+                "tracing",
+            ],
+        ),
+        ("ctx", &[]),
+    ],
+    longest_chain: 7,
+};

@@ -1,0 +1,114 @@
+//! The rules, on made-up graphs.
+
+use super::graph::Graph;
+use super::rules::{Violation, check, longest_chain};
+use super::table::{Row, TABLE, Table};
+
+const SMALL: Table = Table {
+    rows: &[
+        Row {
+            layer: "low",
+            crates: &["a", "b"],
+        },
+        Row {
+            layer: "middle",
+            crates: &["c"],
+        },
+        Row {
+            layer: "high",
+            crates: &["d", "e"],
+        },
+    ],
+    core: &["a"],
+    outside: &[("a", &["serde"])],
+    longest_chain: 2,
+};
+
+fn graph(edges: &[(&str, &[&str], &[&str])]) -> Graph {
+    let mut graph = Graph::default();
+    for (name, inside, outside) in edges {
+        let names = graph.crates.entry((*name).to_owned()).or_default();
+        names.inside.extend(inside.iter().map(|&n| n.to_owned()));
+        names.outside.extend(outside.iter().map(|&n| n.to_owned()));
+    }
+    graph
+}
+
+#[track_caller]
+fn complains(edges: &[(&str, &[&str], &[&str])], expected: &[&str]) {
+    let said: Vec<String> = check(&graph(edges), &SMALL)
+        .iter()
+        .map(Violation::to_string)
+        .collect();
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_downward_edge_is_nobodys_business() {
+    complains(&[("a", &[], &["serde"]), ("c", &["a"], &["anything"])], &[]);
+}
+
+#[test]
+fn an_upward_edge_is_named() {
+    complains(
+        &[("a", &["c"], &[]), ("c", &[], &[])],
+        &["a → c: `c` (middle) is not below `a` (low)"],
+    );
+}
+
+#[test]
+fn crates_of_one_row_do_not_name_each_other() {
+    complains(
+        &[("d", &["e"], &[]), ("e", &[], &[])],
+        &["d → e: `e` (high) is not below `d` (high)"],
+    );
+}
+
+#[test]
+fn a_crate_without_a_place_is_named_once() {
+    complains(
+        &[("d", &["new"], &[]), ("new", &[], &[])],
+        &["new: has no place in the table of layers"],
+    );
+}
+
+#[test]
+fn a_stranger_in_a_small_crate_is_named() {
+    complains(
+        &[("a", &[], &["serde", "tokio"])],
+        &["a → tokio: not among what `a` may depend on"],
+    );
+}
+
+#[test]
+fn too_long_a_chain_is_shown_whole() {
+    complains(
+        &[("a", &[], &[]), ("c", &["a"], &[]), ("d", &["a", "c"], &[])],
+        &["d → c → a: a chain of 3, where 2 is the most"],
+    );
+}
+
+#[test]
+fn a_cycle_ends_and_is_reported_as_its_upward_edge() {
+    let cycle = graph(&[("a", &["c"], &[]), ("c", &["a"], &[])]);
+    assert_eq!(longest_chain(&cycle, &SMALL), ["c", "a"]);
+    assert_eq!(check(&cycle, &SMALL).len(), 1);
+}
+
+#[test]
+fn the_table_places_every_crate_once_and_limits_every_core_crate() {
+    let mut placed: Vec<&str> = TABLE
+        .rows
+        .iter()
+        .flat_map(|row| row.crates)
+        .copied()
+        .collect();
+    let count = placed.len();
+    placed.sort_unstable();
+    placed.dedup();
+    assert_eq!(placed.len(), count);
+    for name in TABLE.core {
+        assert!(placed.contains(name), "{name}");
+        assert!(TABLE.outside.iter().any(|(of, _)| of == name), "{name}");
+    }
+}

@@ -1,0 +1,166 @@
+//! `cargo xtask test`: all that a contribution must pass.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+
+use crate::command::Call;
+use crate::workspace::Workspace;
+use crate::{deny, layers};
+
+/// How thorough to be.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Run the tests in a release build, each law on at least this many cases instead of 256.
+    #[arg(long, value_name = "CASES", num_args = 0..=1, default_missing_value = "100000")]
+    thorough: Option<u32>,
+}
+
+/// One thing that must hold.
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    check: Check,
+}
+
+enum Check {
+    /// Another program says so, by its exit code.
+    Call(Call),
+    /// The chore of this name says so.
+    Chore(&'static str, fn(&Workspace) -> Result<()>),
+}
+
+impl Step {
+    fn run(&self, workspace: &Workspace) -> Result<()> {
+        match &self.check {
+            Check::Call(call) => call.clone().within(&workspace.root).run(),
+            Check::Chore(_, chore) => chore(workspace),
+        }
+    }
+
+    /// What one types to run this step alone.
+    fn command(&self) -> String {
+        match &self.check {
+            Check::Call(call) => call.to_string(),
+            Check::Chore(verb, _) => format!("cargo xtask {verb}"),
+        }
+    }
+}
+
+/// Runs every step up to the first that fails, and prints what each one cost.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let steps = steps(options);
+    let start = Instant::now();
+    let mut times: Vec<Duration> = Vec::new();
+    let mut failure = None;
+    for (index, step) in steps.iter().enumerate() {
+        let number = index + 1;
+        println!("\n[{number}/{}] {}: {}", steps.len(), step.name, step.what);
+        println!("      $ {}", step.command());
+        let begun = Instant::now();
+        let outcome = step.run(workspace);
+        times.push(begun.elapsed());
+        if let Err(error) = outcome {
+            failure = Some((step, error));
+            break;
+        }
+    }
+    print_summary(&steps, &times, failure.is_some(), start.elapsed());
+    match failure {
+        None => Ok(()),
+        Some((step, error)) => Err(anyhow!(
+            "{} failed: {error:#}\nrun it again: {}",
+            step.name,
+            step.command()
+        )),
+    }
+}
+
+/// The cheap steps first, so that a slip is found in seconds.
+fn steps(options: &Options) -> Vec<Step> {
+    let all = ["--workspace", "--all-features"];
+    let call = |name, what, call| Step {
+        name,
+        what,
+        check: Check::Call(call),
+    };
+    vec![
+        call(
+            "format",
+            "every file is as rustfmt leaves it",
+            Call::cargo(["fmt", "--all", "--check"]),
+        ),
+        call(
+            "lock",
+            "Cargo.lock is complete, and what it names is downloaded",
+            Call::cargo(["fetch", "--quiet", "--locked"]),
+        ),
+        Step {
+            name: "deny",
+            what: "licences, bans and sources of every dependency",
+            check: Check::Chore("deny", deny::run),
+        },
+        call(
+            "clippy",
+            "no lint has anything to say",
+            Call::cargo(["clippy", "--quiet", "--all-targets"])
+                .args(all)
+                .args(["--", "-D", "warnings"]),
+        ),
+        call("tests", "every test passes", tests(options)),
+        call(
+            "doc tests",
+            "every example in the documentation runs",
+            Call::cargo(["test", "--quiet", "--doc"]).args(all),
+        ),
+        call(
+            "docs",
+            "the documentation builds without a warning",
+            Call::cargo(["doc", "--quiet", "--no-deps"])
+                .args(all)
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        ),
+        Step {
+            name: "layers",
+            what: "no crate names one above it; each core crate builds alone",
+            check: Check::Chore("layers", |w| layers::run(w, &layers::Options::default())),
+        },
+    ]
+}
+
+/// The tests by nextest where it is installed, which runs the binaries side by side.
+fn tests(options: &Options) -> Call {
+    let nextest = Call::cargo(["nextest", "--version"]).output().is_ok();
+    let mut call = if nextest {
+        Call::cargo(["nextest", "run", "--no-tests=pass"])
+    } else {
+        Call::cargo(["test", "--lib", "--bins", "--tests", "--examples"])
+    };
+    call = call.args(["--workspace", "--all-features"]);
+    if let Some(cases) = options.thorough {
+        call = call
+            .args(["--release"])
+            .env("PROPTEST_CASES", cases.to_string());
+        if nextest {
+            // Its limits on time, in .config/nextest.toml, are for runs of this size.
+            call = call.args(["--profile", "thorough"]);
+        }
+    }
+    call
+}
+
+fn print_summary(steps: &[Step], times: &[Duration], failed: bool, total: Duration) {
+    println!("\n{:<10} {:>9}", "step", "seconds");
+    for (index, step) in steps.iter().enumerate() {
+        let time = times.get(index).map(|t| format!("{:.1}", t.as_secs_f64()));
+        let verdict = match &time {
+            None => "not run",
+            Some(_) if failed && index + 1 == times.len() => "FAILED",
+            Some(_) => "ok",
+        };
+        let time = time.as_deref().unwrap_or("-");
+        println!("{:<10} {time:>9}  {verdict}", step.name);
+    }
+    println!("{:<10} {:>9.1}", "all", total.as_secs_f64());
+}
