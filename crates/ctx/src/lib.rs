@@ -1,1 +1,17 @@
-//! ctx
+#![doc = include_str!("../README.md")]
+
+#[doc(inline)]
+pub use ctx_assemble as assemble;
+#[doc(inline)]
+pub use ctx_budget as budget;
+#[doc(inline)]
+pub use ctx_format as format;
+#[doc(inline)]
+pub use ctx_model as model;
+#[doc(inline)]
+pub use ctx_tokens as tokens;
+
+/// The front page of the repository: its examples are compiled too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;
