@@ -26,6 +26,12 @@ pub trait TokenCounter: Send + Sync {
         self.count(text).into()
     }
 
+    /// The count of every text that weighs `weight`. Override together with
+    /// [`weigh`](TokenCounter::weigh): a weight decides the count, in constant time.
+    fn count_of(&self, weight: u64) -> Tokens {
+        Tokens::saturating_from_u64(weight)
+    }
+
     /// The weights that fit in `limit` tokens.
     fn capacity(&self, limit: Tokens) -> Capacity {
         Capacity {
@@ -81,6 +87,10 @@ macro_rules! forward {
 
             fn weigh(&self, text: &str) -> u64 {
                 (**self).weigh(text)
+            }
+
+            fn count_of(&self, weight: u64) -> Tokens {
+                (**self).count_of(weight)
             }
 
             fn capacity(&self, limit: Tokens) -> Capacity {

@@ -1,0 +1,80 @@
+//! How a vocabulary lies in memory. Shared with the build script, which writes it.
+//!
+//! Three parts. *Short* tokens, of at most [`SHORT`] bytes, are slots of 16 bytes in an open
+//! addressing table: bytes, length and rank in one number, so that one comparison decides. *Long*
+//! ones are slots of 8 bytes that point into a third part, which holds their bytes one after
+//! another. Both tables are half full. The ranks of all pairs of bytes lie in a table of their
+//! own, for every merge begins with them.
+
+/// The longest token that lies in its slot.
+pub(crate) const SHORT: usize = 13;
+/// What is no token has this rank: higher than any.
+pub(crate) const NO_RANK: u32 = u32::MAX;
+
+const LENGTH_SHIFT: u32 = 104;
+const RANK_SHIFT: u32 = 108;
+/// Everything but the rank.
+const KEY_MASK: u128 = (1 << RANK_SHIFT) - 1;
+
+/// The number that the `length` first bytes of `bytes`, at most 15, are compared as.
+#[inline]
+pub(crate) fn key(bytes: u128, length: usize) -> u128 {
+    (bytes & ((1 << (8 * length)) - 1)) | (length as u128) << LENGTH_SHIFT
+}
+
+/// The slot of a short token, never 0.
+pub(crate) fn short_slot(key: u128, rank: u32) -> u128 {
+    key | u128::from(rank) << RANK_SHIFT
+}
+
+/// The rank in `slot`, if it is that of `key`.
+#[inline]
+pub(crate) fn short_rank(slot: u128, key: u128) -> Option<u32> {
+    // A rank has 18 bits, and the slot 20 above the key.
+    (slot & KEY_MASK == key).then_some((slot >> RANK_SHIFT) as u32)
+}
+
+/// The slot of a long token whose bytes begin at `offset`, never 0.
+pub(crate) fn long_slot(offset: usize, length: usize, rank: u32) -> u64 {
+    (offset as u64) << 32 | u64::from(rank) << 8 | length as u64
+}
+
+/// Where the bytes of a long token begin, how many they are, and its rank.
+#[inline]
+pub(crate) fn long_parts(slot: u64) -> (usize, usize, u32) {
+    let offset = (slot >> 32) as usize;
+    let length = (slot & 0xff) as usize;
+    (offset, length, (slot >> 8) as u32 & 0xff_ffff)
+}
+
+/// Which of `slots` a hash begins to look at.
+#[inline]
+pub(crate) fn home(hash: u64, slots: usize) -> usize {
+    ((hash >> 32) * slots as u64 >> 32) as usize
+}
+
+/// The hash of a short key.
+#[inline]
+pub(crate) fn hash_key(key: u128) -> u64 {
+    fold(
+        key as u64 ^ 0x9e37_79b9_7f4a_7c15,
+        (key >> 64) as u64 ^ 0xd1b5_4a32_d192_ed03,
+    )
+}
+
+/// The hash of a long token.
+pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hash = bytes.len() as u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = fold(hash ^ u64::from_le_bytes(word), 0x9e37_79b9_7f4a_7c15);
+    }
+    hash
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}

@@ -1,0 +1,218 @@
+//! Merging the bytes of one piece into tokens: always the pair of lowest rank, the leftmost first.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::layout::NO_RANK;
+use super::vocabulary::Vocabulary;
+
+/// Up to this many bytes a piece is merged by looking through all pairs each time.
+const SMALL: usize = 48;
+/// Longer pieces are merged a window at a time.
+const WINDOW: usize = 2048;
+/// How many places in a window are tried as its end before it is made larger.
+const TRIES: usize = 16;
+
+/// The number of tokens of `piece`, or `None` if there are more than `limit`.
+pub(super) fn count(
+    vocabulary: &Vocabulary,
+    scratch: &mut Scratch,
+    piece: &[u8],
+    limit: u64,
+) -> Option<u64> {
+    let n = if piece.len() <= SMALL {
+        count_small(vocabulary, piece)
+    } else {
+        count_in_windows(vocabulary, scratch, piece, limit, WINDOW)?
+    };
+    (n <= limit).then_some(n)
+}
+
+/// O(length²), without a heap: for short pieces the quickest there is.
+fn count_small(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+    // `starts[i]` is where part `i` begins, `ranks[i]` that of parts `i` and `i + 1` together.
+    let mut starts = [0_u8; SMALL + 1];
+    let mut ranks = [NO_RANK; SMALL + 1];
+    let mut parts = piece.len();
+    for (i, start) in starts.iter_mut().enumerate() {
+        *start = u8::try_from(i).unwrap_or(u8::MAX);
+    }
+    for (rank, pair) in ranks.iter_mut().zip(piece.windows(2)) {
+        *rank = vocabulary.pair_rank(pair[0], pair[1]);
+    }
+    while parts > 1 {
+        let mut lowest = 0;
+        for i in 1..parts - 1 {
+            if ranks[i] < ranks[lowest] {
+                lowest = i;
+            }
+        }
+        if ranks[lowest] == NO_RANK {
+            break;
+        }
+        starts.copy_within(lowest + 2..=parts, lowest + 1);
+        ranks.copy_within(lowest + 1..parts, lowest);
+        parts -= 1;
+        let joined = |i: usize| {
+            if i + 1 < parts {
+                vocabulary.rank(piece, starts[i].into(), starts[i + 2].into())
+            } else {
+                NO_RANK
+            }
+        };
+        ranks[lowest] = joined(lowest);
+        if lowest > 0 {
+            ranks[lowest - 1] = joined(lowest - 1);
+        }
+    }
+    parts as u64
+}
+
+/// O(length × log window), in memory for one window.
+///
+/// A sequence of tokens is what merging gives exactly if each two neighbours are what merging the
+/// two gives (the property that linear-time encoders rest on; see the notes to the `bpe` crate of
+/// github/rust-gems). So two windows, each merged alone, may be joined wherever the last token of
+/// the one and the first of the other, merged together, stay what they are.
+fn count_in_windows(
+    vocabulary: &Vocabulary,
+    scratch: &mut Scratch,
+    piece: &[u8],
+    limit: u64,
+    window: usize,
+) -> Option<u64> {
+    let mut window = window;
+    let (mut start, mut counted) = (0, 0_u64);
+    let mut ends = merge(vocabulary, scratch, &piece[..window.min(piece.len())]);
+    while start + ends.last().copied().unwrap_or(0) < piece.len() {
+        if counted > limit {
+            return None;
+        }
+        match next_window(vocabulary, scratch, &piece[start..], &ends, window) {
+            Some((kept, next_ends)) => {
+                counted += kept as u64;
+                start += ends[kept - 1];
+                ends = next_ends;
+            }
+            None => {
+                window *= 2;
+                let stop = piece.len().min(start + window);
+                ends = merge(vocabulary, scratch, &piece[start..stop]);
+            }
+        }
+    }
+    Some(counted + ends.len() as u64)
+}
+
+/// How many of the tokens that end at `ends` can be kept, and the ends of the window after them,
+/// counted from its own beginning.
+fn next_window(
+    vocabulary: &Vocabulary,
+    scratch: &mut Scratch,
+    rest: &[u8],
+    ends: &[usize],
+    window: usize,
+) -> Option<(usize, Vec<usize>)> {
+    // The first places tried leave the longest token's length to the window's end: what is
+    // merged there has seen what follows it.
+    let settled = ends.last()?.saturating_sub(Vocabulary::LONGEST);
+    let most = ends.partition_point(|&end| end <= settled);
+    for kept in (1..=most).rev().take(TRIES) {
+        let at = ends[kept - 1];
+        let before = kept.checked_sub(2).map_or(0, |i| ends[i]);
+        let stop = rest.len().min(at + window);
+        let next = merge(vocabulary, scratch, &rest[at..stop]);
+        let first = *next.first()?;
+        if merge(vocabulary, scratch, &rest[before..at + first])
+            == [at - before, at - before + first]
+        {
+            return Some((kept, next));
+        }
+    }
+    None
+}
+
+/// Memory to merge in, used again for every window.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    heap: BinaryHeap<Reverse<u64>>,
+    /// For each byte that begins a part: the rank of it and the next together.
+    ranks: Vec<u32>,
+    /// For each byte that begins a part: where the next part begins.
+    next: Vec<usize>,
+    /// For each byte that begins a part: where the one before begins.
+    previous: Vec<usize>,
+}
+
+/// The ends of the tokens of `piece`. O(length × log length).
+fn merge(vocabulary: &Vocabulary, scratch: &mut Scratch, piece: &[u8]) -> Vec<usize> {
+    let length = piece.len();
+    let Scratch {
+        heap,
+        ranks,
+        next,
+        previous,
+    } = scratch;
+    ranks.clear();
+    ranks.extend(
+        piece
+            .windows(2)
+            .map(|pair| vocabulary.pair_rank(pair[0], pair[1])),
+    );
+    ranks.push(NO_RANK);
+    next.clear();
+    next.extend(1..=length);
+    previous.clear();
+    previous.extend((0..length).map(|i| i.wrapping_sub(1)));
+    let mut queue = std::mem::take(heap).into_vec();
+    queue.clear();
+    let pairs = ranks.iter().enumerate();
+    queue.extend(
+        pairs
+            .filter(|&(_, &rank)| rank != NO_RANK)
+            .map(|(at, &rank)| entry(rank, at)),
+    );
+    *heap = BinaryHeap::from(queue);
+
+    while let Some(Reverse(lowest)) = heap.pop() {
+        let (rank, at) = (lowest >> 32, lowest as u32 as usize);
+        // What was queued before a merge took part of it.
+        if u64::from(ranks[at]) != rank {
+            continue;
+        }
+        let second = next[at];
+        let after = next[second];
+        next[at] = after;
+        ranks[second] = NO_RANK;
+        if after < length {
+            previous[after] = at;
+        }
+        let before = previous[at];
+        for first in [Some(at), (before < length).then_some(before)]
+            .into_iter()
+            .flatten()
+        {
+            let middle = next[first];
+            let rank = if middle < length {
+                vocabulary.rank(piece, first, next[middle])
+            } else {
+                NO_RANK
+            };
+            ranks[first] = rank;
+            if rank != NO_RANK {
+                heap.push(entry(rank, first));
+            }
+        }
+    }
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while at < length {
+        at = next[at];
+        ends.push(at);
+    }
+    ends
+}
+
+fn entry(rank: u32, at: usize) -> Reverse<u64> {
+    Reverse(u64::from(rank) << 32 | at as u64)
+}

@@ -1,0 +1,44 @@
+//! Why a counter cannot be had.
+
+#[cfg(feature = "tokenizer-json")]
+use std::path::PathBuf;
+
+/// Why a counter cannot be had. `Display` is a fragment that follows "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokensError {
+    /// A name that is no encoding, no model and no path.
+    #[error("unknown token counter `{name}`{}", did_you_mean(.near))]
+    UnknownName {
+        /// The name given.
+        name: String,
+        /// Known names that look like it, the nearest first.
+        near: Vec<String>,
+    },
+    /// A name that this build leaves out.
+    #[error("token counter `{name}` needs the feature `{feature}` of ctx-tokens")]
+    FeatureOff {
+        /// The name given.
+        name: String,
+        /// The feature that brings it.
+        feature: &'static str,
+    },
+    /// A `tokenizer.json` that cannot be read, or is none.
+    #[cfg(feature = "tokenizer-json")]
+    #[error("read tokenizer {}", path.display())]
+    Tokenizer {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    format!("; near it: {}", names.join(", "))
+}
