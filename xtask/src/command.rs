@@ -44,6 +44,18 @@ impl Call {
         self
     }
 
+    /// The same under another program, such as one that times it.
+    pub(crate) fn under<A: AsRef<OsStr>>(
+        mut self,
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let program = std::mem::replace(&mut self.program, program.into());
+        let before = arguments.into_iter().map(|a| a.as_ref().to_owned());
+        self.arguments = before.chain([program]).chain(self.arguments).collect();
+        self
+    }
+
     /// One more variable of its environment.
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));

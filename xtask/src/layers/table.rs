@@ -68,6 +68,7 @@ pub(super) const TABLE: Table = Table {
                 "strsim",
                 "thiserror",
                 "tokenizers",
+                "unicode-general-category",
             ],
         ),
         (

@@ -1,0 +1,227 @@
+//! What was to be reached, held against what was found. A goal that is missed is reported, and is
+//! no error: the page says so.
+
+use super::Run;
+use super::criterion::Benches;
+use super::figures::{bytes, digits, time};
+
+/// A goal, and how near it is.
+#[derive(Debug, PartialEq)]
+pub(super) struct Goal {
+    pub(super) what: String,
+    pub(super) wanted: String,
+    /// What was found, and whether that is good enough; `None` where it was not measured.
+    pub(super) found: Option<(String, bool)>,
+}
+
+impl Goal {
+    /// `found` is to be at least `least`.
+    fn least(what: impl Into<String>, least: f64, unit: &str, found: Option<f64>) -> Self {
+        Goal {
+            what: what.into(),
+            wanted: format!("≥ {least}{unit}"),
+            found: found.map(|f| (format!("{}{unit}", digits(f)), f >= least)),
+        }
+    }
+
+    /// `found` is to be at most `most`.
+    fn most(what: impl Into<String>, most: f64, unit: &str, found: Option<f64>) -> Self {
+        Goal {
+            what: what.into(),
+            wanted: format!("≤ {most}{unit}"),
+            found: found.map(|f| (format!("{}{unit}", digits(f)), f <= most)),
+        }
+    }
+
+    /// A time in nanoseconds is to be at most `most`.
+    fn soon(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
+        Goal {
+            what: what.into(),
+            wanted: format!("≤ {}", time(most)),
+            found: found.map(|f| (time(f), f <= most)),
+        }
+    }
+}
+
+/// Every goal, in the order of the pipeline.
+pub(super) fn goals(run: &Run) -> Vec<Goal> {
+    let benches = &run.benches;
+    let mut goals = Vec::new();
+    for encoding in ["cl100k_base", "o200k_base"] {
+        goals.push(Goal::least(
+            format!("counting real text, {encoding}, against tiktoken-rs"),
+            1.5,
+            " × its speed",
+            ratio(
+                benches,
+                &format!("count/{encoding}/tiktoken-rs"),
+                &format!("count/{encoding}/ctx"),
+            ),
+        ));
+    }
+    goals.push(Goal::most(
+        "counting hostile runs, worst family, both encodings",
+        2.6,
+        " × per doubling",
+        worst_growth(benches, "hostile/"),
+    ));
+    goals.push(Goal::soon(
+        "assembling 10 chunks, warm",
+        1e6,
+        nanoseconds(benches, "assemble/10"),
+    ));
+    goals.push(Goal::most(
+        "assembling 10,000 chunks of 200 tokens, against counting their texts once",
+        1.3,
+        " × that time",
+        ratio(benches, "assemble/10000", "assemble/10000/count"),
+    ));
+    for (n, most) in [(1_000, 2e6), (100_000, 250e6)] {
+        goals.push(Goal::soon(
+            format!("optimal selection among {n} chunks of four renditions, slowest budget"),
+            most,
+            slowest(benches, &format!("select/optimal/{n}")),
+        ));
+    }
+    goals.extend(packing(run));
+    goals
+}
+
+fn packing(run: &Run) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    let packers = run.tool.as_ref().map_or(&[][..], |tool| &tool.packers);
+    let ours = packers.first();
+    for peer in ["code2prompt", "repomix"] {
+        let theirs = packers.iter().find(|p| p.name.starts_with(peer));
+        goals.push(Goal::most(
+            format!("packing a source tree, against {peer}"),
+            0.25,
+            " × its time",
+            ours.zip(theirs)
+                .map(|(ours, theirs)| ours.seconds / theirs.seconds),
+        ));
+    }
+    let memory = run.tool.as_ref().zip(ours).and_then(|(tool, ours)| {
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let limit = (tool.corpus.bytes + ours.output) as f64 + 64.0 * 1024.0 * 1024.0;
+        Some((limit, ours.peak?))
+    });
+    goals.push(Goal {
+        what: "peak memory of packing it".to_owned(),
+        wanted: match memory {
+            Some((limit, _)) => format!("≤ input + output + 64 MiB = {}", bytes(limit)),
+            None => "≤ input + output + 64 MiB".to_owned(),
+        },
+        found: memory.map(|(limit, peak)| (bytes(peak), peak <= limit)),
+    });
+    goals
+}
+
+fn nanoseconds(benches: &Benches, name: &str) -> Option<f64> {
+    benches.get(name).map(|m| m.nanoseconds)
+}
+
+/// How many times as long `of` takes as `unit`.
+fn ratio(benches: &Benches, of: &str, unit: &str) -> Option<f64> {
+    Some(nanoseconds(benches, of)? / nanoseconds(benches, unit)?)
+}
+
+/// The slowest of the bench `name` and those below it.
+fn slowest(benches: &Benches, name: &str) -> Option<f64> {
+    let below = format!("{name}/");
+    let those = benches
+        .iter()
+        .filter(|(n, _)| *n == name || n.starts_with(&below));
+    those.map(|(_, m)| m.nanoseconds).max_by(f64::total_cmp)
+}
+
+/// The largest growth per doubling of any family below `prefix`.
+fn worst_growth(benches: &Benches, prefix: &str) -> Option<f64> {
+    let names = benches.keys().filter(|name| name.starts_with(prefix));
+    names
+        .filter_map(|name| growth(benches, name))
+        .max_by(f64::total_cmp)
+}
+
+/// For a bench whose name ends in its size: how many times as long it takes per doubling of the
+/// next smaller one of its family. From t(n) and t(m), that is (t(n) / t(m)) ^ (1 / log2(n / m)).
+pub(super) fn growth(benches: &Benches, name: &str) -> Option<f64> {
+    let (family, size) = sized(name)?;
+    let smaller = benches
+        .keys()
+        .filter_map(|other| sized(other).filter(|s| s.0 == family));
+    let (_, below) = smaller
+        .filter(|s| s.1 < size)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let before = benches
+        .iter()
+        .find(|(other, _)| sized(other) == Some((family, below)))?
+        .1;
+    let times = nanoseconds(benches, name)? / before.nanoseconds;
+    Some(times.powf(1.0 / (size / below).log2()))
+}
+
+/// The family and the size of a bench whose name ends in a size.
+pub(super) fn sized(name: &str) -> Option<(&str, f64)> {
+    let (family, size) = name.rsplit_once('/')?;
+    let size: f64 = size.parse().ok()?;
+    (size > 0.0).then_some((family, size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::criterion::Measurement;
+    use super::*;
+
+    fn benches(times: &[(&str, f64)]) -> Benches {
+        let measurement = |nanoseconds| Measurement {
+            nanoseconds,
+            low: nanoseconds,
+            high: nanoseconds,
+            work: None,
+        };
+        let entry = |&(name, time): &(&str, f64)| (name.to_owned(), measurement(time));
+        times.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn growth_is_per_doubling_of_the_next_smaller_size() {
+        let benches = benches(&[
+            ("hostile/x/spaces/1000", 10.0),
+            ("hostile/x/spaces/4000", 90.0),
+            ("hostile/x/letters/1000", 1.0),
+            ("hostile/x/letters/2000", 2.0),
+        ]);
+        assert_eq!(growth(&benches, "hostile/x/spaces/1000"), None);
+        assert_eq!(growth(&benches, "hostile/x/spaces/4000"), Some(3.0));
+        assert_eq!(worst_growth(&benches, "hostile/"), Some(3.0));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_neither_met_nor_missed() {
+        let run = Run {
+            command: String::new(),
+            benches: benches(&[("assemble/10", 2e6)]),
+            tables: Vec::new(),
+            tool: None,
+        };
+        let goals = goals(&run);
+        let missed: Vec<_> = goals
+            .iter()
+            .filter(|g| g.found.as_ref().is_some_and(|f| !f.1))
+            .collect();
+        assert_eq!(missed.len(), 1);
+        assert_eq!(missed[0].found, Some(("2.00 ms".to_owned(), false)));
+        assert!(goals.iter().filter(|g| g.found.is_none()).count() > 5);
+    }
+
+    #[test]
+    fn a_goal_for_a_size_does_not_take_another_size_for_it() {
+        let benches = benches(&[
+            ("select/optimal/1000/8000", 1.0),
+            ("select/optimal/1000/16000", 3.0),
+            ("select/optimal/10000/8000", 50.0),
+        ]);
+        assert_eq!(slowest(&benches, "select/optimal/1000"), Some(3.0));
+    }
+}

@@ -1,0 +1,104 @@
+//! Other programs that pack a source tree, and how each is asked for the same thing.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::command::Call;
+use crate::workspace::Workspace;
+
+const CODE2PROMPT: &str = "4.3.0";
+const REPOMIX: &str = "1.18.1";
+
+/// A program that packs the current folder into a file, counting tokens by `o200k_base`.
+#[derive(Debug)]
+pub(super) struct Packer {
+    pub(super) name: String,
+    /// How it is called, when it is to write to the given file.
+    pub(super) call: fn(&Path, &Path) -> Call,
+    /// The program.
+    pub(super) program: std::path::PathBuf,
+}
+
+impl Packer {
+    /// The call that packs into `output`.
+    pub(super) fn pack_to(&self, output: &Path) -> Call {
+        (self.call)(&self.program, output)
+    }
+}
+
+/// Installs the peers below the target folder, where they are found again, and returns them.
+pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
+    let folder = workspace.target.join("peers");
+    let code2prompt = folder.join("bin/code2prompt");
+    if !code2prompt.exists() {
+        println!("installing code2prompt {CODE2PROMPT}");
+        Call::cargo([
+            "install",
+            "--quiet",
+            "--locked",
+            "code2prompt",
+            "--version",
+            CODE2PROMPT,
+        ])
+        .args(["--root".as_ref(), folder.as_os_str()])
+        .args(["--target-dir".as_ref(), folder.join("build").as_os_str()])
+        .run()
+        .context("failed to install code2prompt")?;
+    }
+    let repomix = folder.join("node_modules/.bin/repomix");
+    if !repomix.exists() {
+        println!("installing repomix {REPOMIX}");
+        Call::new("npm")
+            .args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel=error",
+                "--prefix",
+            ])
+            .args([&folder])
+            .args([format!("repomix@{REPOMIX}")])
+            .run()
+            .context("failed to install repomix")?;
+    }
+    Ok(vec![
+        Packer {
+            name: format!("code2prompt {CODE2PROMPT}"),
+            call: |program, output| {
+                Call::new(program)
+                    .args([
+                        "--encoding",
+                        "o200k",
+                        "--no-clipboard",
+                        "--quiet",
+                        "--output-file",
+                    ])
+                    .args([output])
+                    .args(["."])
+            },
+            program: code2prompt,
+        },
+        Packer {
+            name: format!("repomix {REPOMIX}"),
+            // Its search for secrets is switched off: the others have none.
+            call: |program, output| {
+                Call::new(program)
+                    .args([
+                        "--style",
+                        "markdown",
+                        "--token-count-encoding",
+                        "o200k_base",
+                    ])
+                    .args([
+                        "--no-security-check",
+                        "--no-default-patterns",
+                        "--quiet",
+                        "--output",
+                    ])
+                    .args([output])
+            },
+            program: repomix,
+        },
+    ])
+}

@@ -1,0 +1,245 @@
+//! The command line as its user meets it: whole processes, by the clock on the wall and by their
+//! peak memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::Options;
+use super::corpus::{self, Corpus};
+use super::figures::median;
+use super::peers::{self, Packer};
+use crate::command::Call;
+use crate::workspace::Workspace;
+
+/// GNU time, which knows what a process took at its peak.
+const GNU_TIME: &str = "/usr/bin/time";
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Figures {
+    pub(super) corpus: Corpus,
+    /// How many times each program packed the corpus; its figures are medians.
+    pub(super) rounds: usize,
+    /// Ours first.
+    pub(super) packers: Vec<Packed>,
+    /// Nanoseconds of `ctx tokens` on a file of one line, from start to end.
+    pub(super) start_up: f64,
+    /// How many times it was started.
+    pub(super) starts: usize,
+}
+
+/// How one program packed the corpus.
+#[derive(Debug)]
+pub(super) struct Packed {
+    pub(super) name: String,
+    pub(super) command: String,
+    pub(super) seconds: f64,
+    /// The largest resident set, in bytes, where GNU time is there to tell.
+    pub(super) peak: Option<f64>,
+    /// The size of what it wrote.
+    pub(super) output: u64,
+}
+
+/// Builds the command line and times it, beside its peers where they are asked for.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Figures>> {
+    if !workspace
+        .members
+        .packages
+        .iter()
+        .any(|p| p.name == "ctx-cli")
+    {
+        return Ok(None);
+    }
+    println!("\nctx-cli: packing a source tree");
+    Call::cargo(["build", "--quiet", "--release", "--package", "ctx-cli"])
+        .within(&workspace.root)
+        .run()?;
+    let program = workspace
+        .target
+        .join("release")
+        .join(format!("ctx{}", std::env::consts::EXE_SUFFIX));
+    let corpus = corpus::build(workspace)?;
+    let mut packers = vec![Packer {
+        name: "ctx".to_owned(),
+        call: |program, _| {
+            Call::new(program)
+                .args(["pack", ".", "--max-tokens", "4000000000"])
+                .args(["--format", "markdown", "--quiet"])
+        },
+        program: program.clone(),
+    }];
+    if options.peers {
+        packers.extend(peers::install(workspace)?);
+    }
+    check_whole(&program, &corpus)?;
+    let rounds = if options.quick { 1 } else { 5 };
+    let packed = pack_all(workspace, &packers, &corpus, rounds)?;
+    let starts = if options.quick { 5 } else { 50 };
+    let start_up = start_up(workspace, &program, starts)?;
+    Ok(Some(Figures {
+        corpus,
+        rounds,
+        packers: packed,
+        start_up,
+        starts,
+    }))
+}
+
+/// A bench asserts its answer: everything is in, and the number of tokens is that of the context.
+fn check_whole(program: &Path, corpus: &Corpus) -> Result<()> {
+    let receipt = Call::new(program)
+        .args([
+            "pack",
+            ".",
+            "--max-tokens",
+            "4000000000",
+            "--json",
+            "--quiet",
+        ])
+        .within(&corpus.folder)
+        .output()?;
+    let receipt: serde_json::Value = serde_json::from_str(&receipt)?;
+    let count = |field: &str| receipt[field].as_array().map_or(0, Vec::len);
+    ensure!(
+        count("included") + count("omitted") == corpus.files,
+        "{} files went in, {} are in the receipt",
+        corpus.files,
+        count("included") + count("omitted")
+    );
+    // Files without text are all that may be left out of so large a budget.
+    let unsaid = receipt["omitted"].as_array().into_iter().flatten();
+    let reasons: Vec<_> = unsaid.map(|o| o["reason"].to_string()).collect();
+    ensure!(
+        !reasons.iter().any(|r| r.contains("Budget")),
+        "something was left out: {reasons:?}"
+    );
+    Ok(())
+}
+
+/// The programs take turns, so that a slow minute of the machine is everybody's.
+fn pack_all(
+    workspace: &Workspace,
+    packers: &[Packer],
+    corpus: &Corpus,
+    rounds: usize,
+) -> Result<Vec<Packed>> {
+    let scratch = workspace.target.join("bench/out");
+    fs::create_dir_all(&scratch)?;
+    let mut times = vec![Vec::new(); packers.len()];
+    let mut peaks = vec![Vec::new(); packers.len()];
+    let mut sizes = vec![0; packers.len()];
+    for round in 0..rounds {
+        for (index, packer) in packers.iter().enumerate() {
+            let output = scratch.join(format!("{index}.out"));
+            let once = pack_once(packer, corpus, &output, &scratch.join("peak"))?;
+            println!(
+                "  {}/{rounds} {}: {:.2} s",
+                round + 1,
+                packer.name,
+                once.seconds
+            );
+            times[index].push(once.seconds);
+            peaks[index].extend(once.peak);
+            sizes[index] = once.output;
+        }
+    }
+    let figures = packers.iter().zip(times).zip(peaks).zip(sizes);
+    figures
+        .map(|(((packer, times), peaks), output)| {
+            Ok(Packed {
+                name: packer.name.clone(),
+                command: shown(&packer.pack_to(Path::new("OUT")), &packer.program),
+                seconds: median(times).context("no round was run")?,
+                peak: median(peaks),
+                output,
+            })
+        })
+        .collect()
+}
+
+struct Once {
+    seconds: f64,
+    peak: Option<f64>,
+    output: u64,
+}
+
+fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Result<Once> {
+    if output.exists() {
+        fs::remove_file(output)?;
+    }
+    let call = packer.pack_to(output);
+    let timed = Path::new(GNU_TIME).exists();
+    let call = if timed {
+        let prefix: [&std::ffi::OsStr; 4] =
+            ["-f".as_ref(), "%M".as_ref(), "-o".as_ref(), peak.as_ref()];
+        call.under(GNU_TIME, prefix)
+    } else {
+        call
+    };
+    // Ours writes to its standard output, the peers to the file they are told; nothing else is said.
+    let stdout = output.with_extension("stdout");
+    let start = Instant::now();
+    let result = call
+        .within(&corpus.folder)
+        .command()
+        .stdout(fs::File::create(&stdout)?)
+        .stderr(Stdio::piped())
+        .output()?;
+    let seconds = start.elapsed().as_secs_f64();
+    if !result.status.success() {
+        let said = String::from_utf8_lossy(&result.stderr);
+        bail!(
+            "{} ended with {}\n{}",
+            packer.name,
+            result.status,
+            said.trim_end()
+        );
+    }
+    let written: PathBuf = if output.exists() {
+        output.to_owned()
+    } else {
+        stdout
+    };
+    let size = fs::metadata(written)?.len();
+    // Who packs less has less to do.
+    ensure!(
+        size >= corpus.bytes,
+        "{} wrote {size} of {} bytes",
+        packer.name,
+        corpus.bytes
+    );
+    let peak = timed.then(|| fs::read_to_string(peak)).transpose()?;
+    let peak = peak
+        .and_then(|text| text.trim().parse::<f64>().ok())
+        .map(|k| k * 1024.0);
+    Ok(Once {
+        seconds,
+        peak,
+        output: size,
+    })
+}
+
+/// The command without the folders of this machine.
+fn shown(call: &Call, program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    call.to_string().replace(&*program.to_string_lossy(), &name)
+}
+
+/// The median of starting `ctx tokens` on one line, and waiting for its end, in nanoseconds.
+fn start_up(workspace: &Workspace, program: &Path, starts: usize) -> Result<f64> {
+    let file = workspace.target.join("bench/one-line.txt");
+    fs::write(&file, "One line, to be counted.\n")?;
+    let call = Call::new(program).args(["tokens".as_ref(), file.as_os_str()]);
+    let mut times = Vec::with_capacity(starts);
+    for _ in 0..=starts {
+        let start = Instant::now();
+        call.output()?;
+        times.push(start.elapsed().as_secs_f64() * 1e9);
+    }
+    times.remove(0); // the first start reads the program from the disk
+    median(times).context("nothing was started")
+}
