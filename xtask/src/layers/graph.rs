@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cargo_metadata::{DependencyKind, Metadata};
+use cargo_metadata::{DependencyKind, Metadata, Package};
 
 /// The workspace's crates and what each names, optional or not, on any platform. What only tests
 /// name is not an edge: a test may look down from anywhere.
@@ -18,6 +18,8 @@ pub(super) struct Names {
     pub(super) inside: BTreeSet<String>,
     /// Crates of the registry.
     pub(super) outside: BTreeSet<String>,
+    /// What every manifest has, and this one has not.
+    pub(super) lacks: Vec<&'static str>,
 }
 
 impl Graph {
@@ -26,6 +28,7 @@ impl Graph {
         let mut graph = Graph::default();
         for package in &members.packages {
             let crate_names = graph.crates.entry(package.name.to_string()).or_default();
+            crate_names.lacks = lacks(package);
             for dependency in &package.dependencies {
                 if dependency.kind == DependencyKind::Development {
                     continue;
@@ -45,4 +48,26 @@ impl Graph {
     pub(super) fn edges(&self) -> usize {
         self.crates.values().map(|names| names.inside.len()).sum()
     }
+}
+
+fn lacks(package: &Package) -> Vec<&'static str> {
+    let mut lacks = Vec::new();
+    if package.description.is_none() {
+        lacks.push("a description");
+    }
+    if package.license.is_none() {
+        lacks.push("a licence");
+    }
+    // The chores are no crate to depend on: `--help` is their front page.
+    if package.readme.is_none() && package.name != "xtask" {
+        lacks.push("a README");
+    }
+    if package
+        .publish
+        .as_ref()
+        .is_none_or(|registries| !registries.is_empty())
+    {
+        lacks.push("`publish = false`");
+    }
+    lacks
 }

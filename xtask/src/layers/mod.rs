@@ -1,11 +1,12 @@
 //! `cargo xtask layers`: who may name whom.
 //!
 //! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against
-//! the other. [`alone`] then builds each core crate as another team would: by itself, outside the
+//! the other; `pure` looks for files, sockets and clocks in the core's source. [`alone`] then builds each core crate as another team would: by itself, outside the
 //! workspace, with default features off.
 
 mod alone;
 mod graph;
+mod pure;
 mod rules;
 mod table;
 #[cfg(test)]
@@ -44,7 +45,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 
 fn check_table(workspace: &Workspace) -> Result<()> {
     let graph = Graph::of(&workspace.members);
-    let violations = rules::check(&graph, &table::TABLE);
+    let found = rules::check(&graph, &table::TABLE);
+    let mut violations: Vec<String> = found.iter().map(ToString::to_string).collect();
+    violations.extend(pure::check(workspace, &table::TABLE)?);
     for violation in &violations {
         println!("{violation}");
     }

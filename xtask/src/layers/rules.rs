@@ -20,6 +20,8 @@ pub(super) enum Violation {
     },
     /// A crate that must stay small names one of the registry that it may not.
     Outside { from: String, to: String },
+    /// A manifest lacks what every one has.
+    Manifest { name: String, lacks: &'static str },
     /// One chain of dependencies is longer than any may be.
     LongChain { chain: Vec<String>, longest: usize },
 }
@@ -42,6 +44,9 @@ impl fmt::Display for Violation {
             Violation::Outside { from, to } => {
                 write!(f, "{from} → {to}: not among what `{from}` may depend on")
             }
+            Violation::Manifest { name, lacks } => {
+                write!(f, "{name}: its manifest lacks {lacks}")
+            }
             Violation::LongChain { chain, longest } => write!(
                 f,
                 "{}: a chain of {}, where {longest} is the most",
@@ -56,6 +61,10 @@ impl fmt::Display for Violation {
 pub(super) fn check(graph: &Graph, table: &Table) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (name, names) in &graph.crates {
+        violations.extend(names.lacks.iter().map(|lacks| Violation::Manifest {
+            name: name.clone(),
+            lacks,
+        }));
         let Some(row) = row_of(table, name) else {
             violations.push(Violation::Unplaced { name: name.clone() });
             continue;

@@ -9,6 +9,10 @@ pub(super) struct Table {
     pub(super) core: &'static [&'static str],
     /// All that a crate may depend on outside the workspace, for those that must stay small.
     pub(super) outside: &'static [(&'static str, &'static [&'static str])],
+    /// What no core crate may say in its source: the ways to files, sockets and clocks.
+    pub(super) impure: &'static [&'static str],
+    /// The files that may nevertheless, each with the word it may say.
+    pub(super) reaching: &'static [(&'static str, &'static str)],
     /// The most crates one chain of dependencies may have, both ends included.
     pub(super) longest_chain: usize,
 }
@@ -89,5 +93,18 @@ pub(super) const TABLE: Table = Table {
         ),
         ("ctx", &[]),
     ],
+    impure: &[
+        "std::env",
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::time::Instant",
+        "Instant::now",
+        "SystemTime",
+        "tokio::fs",
+        "tokio::net",
+        "tokio::time",
+    ],
+    reaching: &[],
     longest_chain: 7,
 };

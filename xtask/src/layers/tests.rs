@@ -1,6 +1,7 @@
 //! The rules, on made-up graphs.
 
 use super::graph::Graph;
+use super::pure::reaches;
 use super::rules::{Violation, check, longest_chain};
 use super::table::{Row, TABLE, Table};
 
@@ -21,6 +22,8 @@ const SMALL: Table = Table {
     ],
     core: &["a"],
     outside: &[("a", &["serde"])],
+    impure: &["std::fs"],
+    reaching: &[],
     longest_chain: 2,
 };
 
@@ -93,6 +96,26 @@ fn a_cycle_ends_and_is_reported_as_its_upward_edge() {
     let cycle = graph(&[("a", &["c"], &[]), ("c", &["a"], &[])]);
     assert_eq!(longest_chain(&cycle, &SMALL), ["c", "a"]);
     assert_eq!(check(&cycle, &SMALL).len(), 1);
+}
+
+#[test]
+fn a_reach_for_the_world_outside_is_found_where_it_is_code() {
+    let text = "//! std::fs\nuse std::fs;\n/// std::fs\nfn f() { std::fs::read(\"a\") } // x";
+    assert_eq!(
+        reaches(text, SMALL.impure),
+        [(2, "std::fs"), (4, "std::fs")]
+    );
+}
+
+#[test]
+fn a_manifest_that_lacks_something_is_named() {
+    let mut crates = graph(&[("a", &[], &[])]);
+    crates.crates.get_mut("a").unwrap().lacks = vec!["a description"];
+    let said: Vec<String> = check(&crates, &SMALL)
+        .iter()
+        .map(Violation::to_string)
+        .collect();
+    assert_eq!(said, ["a: its manifest lacks a description"]);
 }
 
 #[test]
