@@ -1,1 +1,21 @@
 #![doc = include_str!("../README.md")]
+
+mod bound;
+mod error;
+mod in_order;
+mod number;
+mod objective;
+mod prepared;
+mod problem;
+mod relaxation;
+mod reservation;
+mod select;
+mod settings;
+mod tally;
+mod ticker;
+
+pub use error::BudgetError;
+pub use problem::{Capacity, Choice, Feature, Item, Problem};
+pub use reservation::{Reservation, reserve};
+pub use select::{Outcome, select};
+pub use settings::{Poll, Settings};

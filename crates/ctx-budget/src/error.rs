@@ -1,0 +1,84 @@
+//! What this crate refuses.
+
+use ctx_model::Tokens;
+
+use crate::Reservation;
+
+/// A budget that cannot be kept, or numbers that make no sense. `Display` is a fragment that
+/// follows "failed to …".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BudgetError {
+    /// What must be there does not fit.
+    #[error(
+        "a budget of {available} tokens after a reserve of {reserve} is too small: {needed} are needed \
+         (header {header}, footer {footer}, notices {notices}, pinned {pinned}); the smallest budget \
+         that works is {smallest}"
+    )]
+    TooSmall {
+        /// What must be there: header, footer, notices and pinned chunks.
+        needed: Tokens,
+        /// What there is: the budget less the reserve.
+        available: Tokens,
+        /// The header's part of `needed`.
+        header: Tokens,
+        /// The footer's part of `needed`.
+        footer: Tokens,
+        /// The notices' part of `needed`.
+        notices: Tokens,
+        /// What is kept for the answer.
+        reserve: Tokens,
+        /// The part of `needed` that pinned chunks take at their cheapest.
+        pinned: Tokens,
+        /// The smallest budget, reserve included, in which all of it fits.
+        smallest: Tokens,
+    },
+    /// The pinned items do not fit, each at its cheapest, with the headings of their groups.
+    #[error("pinned items weigh {needed} at their cheapest, and {available} is what there is")]
+    PinsTooLarge {
+        /// What they weigh.
+        needed: u64,
+        /// What may be spent.
+        available: u64,
+    },
+    /// More items are pinned than may be chosen.
+    #[error("{pinned} items are pinned, and at most {max_items} may be chosen")]
+    TooManyPins {
+        /// How many are pinned.
+        pinned: usize,
+        /// How many may be chosen.
+        max_items: usize,
+    },
+    /// An item whose numbers make no sense.
+    #[error("item {item}: {what}")]
+    Invalid {
+        /// Its index.
+        item: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The diversity is not a share.
+    #[error("diversity is not a finite number from 0 to 1")]
+    InvalidDiversity,
+    /// The caller gave up.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl BudgetError {
+    /// [`BudgetError::TooSmall`] for `max_tokens`, with every number in it worked out. `pinned` is
+    /// what pinned chunks take at their cheapest.
+    pub fn too_small(max_tokens: Tokens, parts: &Reservation, pinned: Tokens) -> Self {
+        let needed = parts.fixed().saturating_add(u64::from(pinned));
+        BudgetError::TooSmall {
+            needed: Tokens::saturating_from_u64(needed),
+            available: max_tokens.saturating_sub(parts.reserve),
+            header: parts.header,
+            footer: parts.footer,
+            notices: parts.notices,
+            reserve: parts.reserve,
+            pinned,
+            smallest: Tokens::saturating_from_u64(needed.saturating_add(u64::from(parts.reserve))),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a selection is worth.
+
+use crate::number::Sum;
+use crate::{Item, Problem};
+
+/// The value of selections: relevance alone, or blended with how much of what is to be told is
+/// told. Monotone and submodular in the set of choices shown.
+pub(crate) struct Objective<'p> {
+    problem: &'p Problem,
+    /// The share of new information; 0 where no item has features.
+    pub(crate) diversity: f64,
+    /// The number of each feature of each item among the distinct ones, item after item.
+    slots: Vec<u32>,
+    /// The features of item `i` are `starts[i]..starts[i + 1]` of `slots`.
+    starts: Vec<usize>,
+    distinct: usize,
+}
+
+impl<'p> Objective<'p> {
+    pub(crate) fn new(problem: &'p Problem, diversity: f64) -> Self {
+        let mut objective = Objective {
+            problem,
+            diversity: 0.0,
+            slots: Vec::new(),
+            starts: vec![0],
+            distinct: 0,
+        };
+        if diversity == 0.0 || problem.items.iter().all(|item| item.features.is_empty()) {
+            return objective;
+        }
+        let features = || problem.items.iter().flat_map(|item| &item.features);
+        let mut ids: Vec<u32> = features().map(|feature| feature.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        objective.diversity = diversity;
+        objective.distinct = ids.len();
+        for item in &problem.items {
+            for feature in &item.features {
+                let slot = ids.partition_point(|&id| id < feature.id);
+                objective
+                    .slots
+                    .push(u32::try_from(slot).expect("ids are 32 bits wide"));
+            }
+            objective.starts.push(objective.slots.len());
+        }
+        objective
+    }
+
+    /// Whether an item's value depends on what else is chosen.
+    pub(crate) fn is_coverage(&self) -> bool {
+        self.diversity > 0.0
+    }
+
+    /// What is told when nothing is.
+    pub(crate) fn untold(&self) -> Vec<f64> {
+        vec![0.0; self.distinct]
+    }
+
+    /// Marks what `choice` of `item` tells.
+    pub(crate) fn tell(&self, told: &mut [f64], item: usize, choice: usize) {
+        for (slot, weight) in self.shown(item, choice) {
+            told[slot] = told[slot].max(weight);
+        }
+    }
+
+    /// What `choice` of `item` adds to a selection that shows the item by `now` and tells `told`.
+    pub(crate) fn gain(&self, told: &[f64], item: usize, now: Option<usize>, choice: usize) -> f64 {
+        let value = |choice: usize| self.problem.items[item].choices[choice].value;
+        let more = (value(choice) - now.map_or(0.0, value)).max(0.0);
+        if !self.is_coverage() {
+            return more;
+        }
+        let new: f64 = self
+            .shown(item, choice)
+            .map(|(slot, weight)| (weight - told[slot]).max(0.0))
+            .sum();
+        (1.0 - self.diversity) * more + self.diversity * new
+    }
+
+    /// The value of a selection.
+    pub(crate) fn value(&self, chosen: &[Option<usize>]) -> f64 {
+        let mut relevance = Sum::default();
+        let mut told = self.untold();
+        for (item, choice) in chosen.iter().enumerate() {
+            let Some(choice) = *choice else { continue };
+            relevance.add(self.problem.items[item].choices[choice].value);
+            if self.is_coverage() {
+                self.tell(&mut told, item, choice);
+            }
+        }
+        if !self.is_coverage() {
+            return relevance.get();
+        }
+        let mut coverage = Sum::default();
+        coverage.extend(told);
+        (1.0 - self.diversity) * relevance.get() + self.diversity * coverage.get()
+    }
+
+    /// The slots and weights of what `choice` of `item` tells.
+    fn shown(&self, item: usize, choice: usize) -> impl Iterator<Item = (usize, f64)> {
+        let Item { features, .. } = &self.problem.items[item];
+        features
+            .iter()
+            .zip(&self.slots[self.starts[item]..self.starts[item + 1]])
+            .filter(move |(feature, _)| feature.until as usize >= choice)
+            .map(|(feature, &slot)| (slot as usize, feature.weight))
+    }
+}

@@ -1,0 +1,53 @@
+//! What a caller may vary, and how a caller stops a run.
+
+use crate::BudgetError;
+
+/// What a caller may vary.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Whether `Optimal` goes on until it has proved its answer the best, within a bound on memory
+    /// that is sixty-four times the ordinary one.
+    pub exact: bool,
+    /// How much new information counts against relevance: 0 counts relevance alone, 1 only what no
+    /// other chosen item shows. `None` is 0. Without [features](crate::Item::features) it changes
+    /// nothing.
+    pub diversity: Option<f64>,
+}
+
+impl Settings {
+    /// Sets whether `Optimal` goes on until it has a proof.
+    #[must_use]
+    pub fn with_exact(mut self, exact: bool) -> Self {
+        self.exact = exact;
+        self
+    }
+
+    /// Sets how much new information counts.
+    #[must_use]
+    pub fn with_diversity(mut self, diversity: Option<f64>) -> Self {
+        self.diversity = diversity;
+        self
+    }
+
+    /// The diversity as a number.
+    pub(crate) fn diversity(&self) -> Result<f64, BudgetError> {
+        let share = self.diversity.unwrap_or(0.0);
+        if share.is_finite() && (0.0..=1.0).contains(&share) {
+            Ok(share)
+        } else {
+            Err(BudgetError::InvalidDiversity)
+        }
+    }
+}
+
+/// What a caller says when asked whether to go on. It is asked about every thousand steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// Go on.
+    Continue,
+    /// Time is up: return the best answer found so far, with its gap.
+    Finish,
+    /// The answer is not wanted any more.
+    Cancel,
+}

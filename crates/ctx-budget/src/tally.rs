@@ -1,0 +1,118 @@
+//! An answer in the making, that keeps within the budget at every step.
+
+use crate::Problem;
+use crate::prepared::{Pins, cheapest, within_cap};
+
+/// A selection of choices and what it weighs. It starts with every pinned item at its cheapest, and
+/// never holds more than the capacity and the number of items allow.
+pub(crate) struct Tally<'p> {
+    problem: &'p Problem,
+    capacity: u64,
+    max_items: usize,
+    pub(crate) chosen: Vec<Option<usize>>,
+    pub(crate) weight: u64,
+    pub(crate) count: usize,
+    open: Vec<bool>,
+}
+
+impl<'p> Tally<'p> {
+    /// What must be chosen, and nothing else. The pins must fit.
+    pub(crate) fn new(problem: &'p Problem, capacity: u64, pins: Pins) -> Self {
+        let mut tally = Tally {
+            problem,
+            capacity,
+            max_items: problem.max_items.unwrap_or(usize::MAX),
+            chosen: vec![None; problem.items.len()],
+            weight: pins.weight,
+            count: pins.count,
+            open: vec![false; problem.groups.len()],
+        };
+        for (index, item) in problem.items.iter().enumerate() {
+            if item.pinned {
+                tally.chosen[index] = cheapest(item);
+                if let Some(group) = item.group {
+                    tally.open[group as usize] = true;
+                }
+            }
+        }
+        tally
+    }
+
+    /// Whether there is a place for one more item.
+    pub(crate) fn has_place(&self) -> bool {
+        self.count < self.max_items
+    }
+
+    /// Whether the heading of this item's group is paid for, or there is none.
+    pub(crate) fn is_open(&self, item: usize) -> bool {
+        self.problem.items[item]
+            .group
+            .is_none_or(|group| self.open[group as usize])
+    }
+
+    /// What the answer would weigh if `item` were shown by `choice`, in place of what it has now;
+    /// `None` where that is not allowed.
+    pub(crate) fn weight_with(&self, item: usize, choice: usize) -> Option<u64> {
+        let now = &self.problem.items[item];
+        if !within_cap(now, choice) || (self.chosen[item].is_none() && !self.has_place()) {
+            return None;
+        }
+        let given_up = self.chosen[item].map_or(0, |choice| now.choices[choice].weight);
+        let heading = match now.group {
+            Some(group) if !self.open[group as usize] => self.problem.groups[group as usize],
+            _ => 0,
+        };
+        (self.weight - given_up)
+            .checked_add(heading)?
+            .checked_add(now.choices[choice].weight)
+            .filter(|&weight| weight <= self.capacity)
+    }
+
+    /// Shows `item` by `choice` if that is allowed; says whether it did.
+    pub(crate) fn take(&mut self, item: usize, choice: usize) -> bool {
+        let Some(weight) = self.weight_with(item, choice) else {
+            return false;
+        };
+        self.weight = weight;
+        self.count += usize::from(self.chosen[item].is_none());
+        self.chosen[item] = Some(choice);
+        if let Some(group) = self.problem.items[item].group {
+            self.open[group as usize] = true;
+        }
+        true
+    }
+
+    /// Shows `item` by the first of its choices that is allowed; says whether one was.
+    pub(crate) fn take_first(&mut self, item: usize) -> bool {
+        (0..self.problem.items[item].choices.len()).any(|choice| self.take(item, choice))
+    }
+
+    /// Lets in, in the order given, whatever still fits beside the rest and is not there yet.
+    pub(crate) fn fill(&mut self) {
+        for item in 0..self.chosen.len() {
+            if !self.has_place() {
+                break;
+            }
+            if self.chosen[item].is_none() {
+                self.take_first(item);
+            }
+        }
+    }
+}
+
+/// What a selection weighs, with the headings of its groups. Wide, so that a wrong answer would be
+/// seen rather than wrapped.
+pub(crate) fn weigh(problem: &Problem, chosen: &[Option<usize>]) -> u128 {
+    let mut open = vec![false; problem.groups.len()];
+    let mut weight = 0;
+    for (item, choice) in problem.items.iter().zip(chosen) {
+        let Some(choice) = *choice else { continue };
+        weight += u128::from(item.choices[choice].weight);
+        if let Some(group) = item.group
+            && !std::mem::replace(&mut open[group as usize], true)
+        {
+            weight += u128::from(problem.groups[group as usize]);
+        }
+    }
+    weight
+}
