@@ -1,1 +1,25 @@
 #![doc = include_str!("../README.md")]
+
+mod block;
+mod check;
+mod document;
+mod error;
+mod fields;
+mod formatter;
+mod json;
+mod markdown;
+mod neutral;
+mod options;
+mod parse;
+mod plain;
+mod separator;
+mod xml;
+
+pub use block::{Block, Group, Notice};
+pub use check::{check_text, joins_safely};
+pub use document::DocumentWriter;
+pub use error::{FormatError, ParseError};
+pub use formatter::{Formatter, formatter};
+pub use neutral::{Slot, count_neutralised, neutralise};
+pub use options::FormatOptions;
+pub use parse::{Parsed, ParsedBlock, parse};

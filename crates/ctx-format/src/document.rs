@@ -1,0 +1,178 @@
+//! The pieces of a document, in their order, as a stream.
+
+use ctx_model::Category;
+
+use crate::{Block, FormatError, Formatter, Group, Notice};
+
+/// Writes one document, piece by piece, and keeps the order that [`Formatter`] asks for: opens what
+/// must be open, closes what must be closed, and puts a separator between two blocks.
+///
+/// Nothing is buffered. A piece that comes too late is not written, and
+/// [`finish`](DocumentWriter::finish) says so.
+#[derive(Debug)]
+#[must_use = "a document is not whole before `finish`"]
+pub struct DocumentWriter<'f, 'o> {
+    formatter: &'f dyn Formatter,
+    out: &'o mut String,
+    stage: Stage,
+    first_block: bool,
+    open_group: Option<OwnedGroup>,
+    // Opened with its first block, so that no group is ever empty.
+    next_group: Option<OwnedGroup>,
+    late: Option<&'static str>,
+}
+
+/// What was written last, in the order of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Start,
+    Chunks,
+    Sources,
+    Notice,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OwnedGroup {
+    File(String),
+    Category(Category),
+}
+
+impl OwnedGroup {
+    fn new(group: Group<'_>) -> Self {
+        match group {
+            Group::File(path) => OwnedGroup::File(path.to_owned()),
+            Group::Category(category) => OwnedGroup::Category(category),
+        }
+    }
+
+    fn view(&self) -> Group<'_> {
+        match self {
+            OwnedGroup::File(path) => Group::File(path),
+            OwnedGroup::Category(category) => Group::Category(*category),
+        }
+    }
+}
+
+impl<'f, 'o> DocumentWriter<'f, 'o> {
+    /// A document that is appended to `out`.
+    pub fn new(formatter: &'f dyn Formatter, out: &'o mut String) -> Self {
+        DocumentWriter {
+            formatter,
+            out,
+            stage: Stage::Start,
+            first_block: true,
+            open_group: None,
+            next_group: None,
+            late: None,
+        }
+    }
+
+    /// Opens the document with the caller's own text. Without this call it opens without one.
+    pub fn header(&mut self, header: Option<&str>) {
+        if self.stage == Stage::Start {
+            self.formatter.open(header, self.out);
+            self.stage = Stage::Chunks;
+        } else {
+            self.is_late("header");
+        }
+    }
+
+    /// Says which group the blocks that follow belong to. A group without blocks is not written.
+    pub fn group(&mut self, group: Option<Group<'_>>) {
+        if self.stage > Stage::Chunks {
+            return self.is_late("group");
+        }
+        self.next_group = group.map(OwnedGroup::new);
+    }
+
+    /// Writes one block, and before it what must come between it and the one before.
+    pub fn block(&mut self, block: &Block<'_>) {
+        if self.stage > Stage::Chunks {
+            return self.is_late("block");
+        }
+        self.open_document();
+        if !self.first_block {
+            self.formatter.separator(self.out);
+        }
+        self.first_block = false;
+        if self.open_group != self.next_group {
+            self.close_group();
+            self.open_group.clone_from(&self.next_group);
+            if let Some(group) = &self.open_group {
+                self.formatter.open_group(&group.view(), self.out);
+            }
+        }
+        self.formatter.block(block, self.out);
+    }
+
+    /// Lists where the blocks come from. No list is written when there are none.
+    pub fn sources<'b>(&mut self, sources: &mut dyn Iterator<Item = Block<'b>>) {
+        if self.stage >= Stage::Sources {
+            return self.is_late("sources");
+        }
+        self.close_chunks();
+        self.stage = Stage::Sources;
+        let mut first = true;
+        for source in sources {
+            if first {
+                self.formatter.open_sources(self.out);
+            } else {
+                self.formatter.source_separator(self.out);
+            }
+            first = false;
+            self.formatter.source(&source, self.out);
+        }
+        if !first {
+            self.formatter.close_sources(self.out);
+        }
+    }
+
+    /// Says what was left out.
+    pub fn notice(&mut self, notice: &Notice) {
+        if self.stage >= Stage::Notice {
+            return self.is_late("notice");
+        }
+        self.close_chunks();
+        self.stage = Stage::Notice;
+        self.formatter.notice(notice, self.out);
+    }
+
+    /// Closes the document with the caller's own text.
+    ///
+    /// # Errors
+    /// [`FormatError::TooLate`] with the first piece that came after its place had passed, and was
+    /// therefore not written.
+    pub fn finish(mut self, footer: Option<&str>) -> Result<(), FormatError> {
+        self.close_chunks();
+        self.formatter.close(footer, self.out);
+        match self.late {
+            Some(piece) => Err(FormatError::TooLate { piece }),
+            None => Ok(()),
+        }
+    }
+
+    fn open_document(&mut self) {
+        if self.stage == Stage::Start {
+            self.header(None);
+        }
+    }
+
+    fn close_group(&mut self) {
+        if let Some(group) = self.open_group.take() {
+            self.formatter.close_group(&group.view(), self.out);
+        }
+    }
+
+    fn close_chunks(&mut self) {
+        self.open_document();
+        if self.stage == Stage::Chunks {
+            self.close_group();
+            self.formatter.close_chunks(self.out);
+            self.stage = Stage::Sources;
+        }
+    }
+
+    fn is_late(&mut self, piece: &'static str) {
+        self.late.get_or_insert(piece);
+    }
+}

@@ -1,0 +1,328 @@
+//! The one-line fields that Markdown and plain text put before a body, written and read; and what
+//! all formats share.
+
+use std::fmt::Write as _;
+
+use ctx_model::{LineSpan, Relation, RenditionKind};
+use serde::{Deserialize, Serialize};
+
+use crate::neutral::{self, Slot, neutralise};
+use crate::parse::ParsedBlock;
+use crate::{Block, FormatOptions, Notice};
+
+const SUMMARY: &str = "Summary: ";
+const IMPORTS: &str = "Imports: ";
+const RELATIONS: &str = "Relations: ";
+const SHOWN: &str = "Shown: ";
+const RELEVANCE: &str = "Relevance: ";
+const LINES: &str = "Lines ";
+const NOTICE: &str = "Left out: ";
+
+/// What stands between two items of a list.
+const BETWEEN: &str = "; ";
+
+/// The language as it may stand in an info string or an attribute: ASCII letters, digits and
+/// `+-#._`, at most 32 of them; anything else is no language.
+pub(crate) fn language<'a>(block: &Block<'a>) -> Option<&'a str> {
+    block.language.filter(|language| {
+        (1..=32).contains(&language.len())
+            && language
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"+-#._".contains(&b))
+    })
+}
+
+/// A summary as one line: runs of white space that hold a line end become one space.
+pub(crate) fn folded(summary: &str) -> String {
+    let mut line = String::with_capacity(summary.len());
+    for (index, part) in summary.trim().lines().map(str::trim).enumerate() {
+        if index > 0 && !part.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(part);
+    }
+    neutralise(&line, Slot::Line).into_owned()
+}
+
+/// A share of one as whole per cent.
+pub(crate) fn percent(share: f64) -> f64 {
+    (share * 100.0).round()
+}
+
+/// Imports in one line, or nothing.
+pub(crate) fn imports_line(block: &Block<'_>) -> String {
+    let mut line = String::new();
+    for import in block.imports {
+        next_item(&mut line);
+        push_item(&mut line, import, needs_quotes);
+    }
+    line
+}
+
+/// Relations in one line, or nothing.
+pub(crate) fn relations_line(block: &Block<'_>) -> String {
+    let mut line = String::new();
+    for Relation { kind, target } in block.relations {
+        next_item(&mut line);
+        push_item(&mut line, kind, |kind| {
+            needs_quotes(kind) || kind.contains(char::is_whitespace)
+        });
+        line.push(' ');
+        push_item(&mut line, target, needs_quotes);
+    }
+    line
+}
+
+fn next_item(line: &mut String) {
+    if !line.is_empty() {
+        line.push_str(BETWEEN);
+    }
+}
+
+/// Whether an item would be read back as something else than it is.
+fn needs_quotes(item: &str) -> bool {
+    item.is_empty() || item.starts_with('"') || item.contains(BETWEEN) || item.ends_with(' ')
+}
+
+fn push_item(line: &mut String, item: &str, needs_quotes: impl Fn(&str) -> bool) {
+    let item = neutralise(item, Slot::Line);
+    if needs_quotes(&item) {
+        push_quoted(line, &item);
+    } else {
+        line.push_str(&item);
+    }
+}
+
+/// Appends one line of text as a JSON string.
+pub(crate) fn push_quoted(out: &mut String, line: &str) {
+    out.push('"');
+    for c in line.chars() {
+        if matches!(c, '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+}
+
+/// Reads a JSON string that `text` begins with; gives it and what comes after it.
+pub(crate) fn take_quoted(text: &str) -> Option<(String, &str)> {
+    let inner = text.strip_prefix('"')?;
+    let mut unquoted = String::new();
+    let mut chars = inner.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((unquoted, &inner[at + 1..])),
+            '\\' => unquoted.push(chars.next()?.1),
+            _ => unquoted.push(c),
+        }
+    }
+    None
+}
+
+/// Takes one item off the front of a list; `end` is where an item without quotes ends.
+fn take_item<'t>(text: &'t str, end: &str) -> (String, &'t str) {
+    if let Some((item, rest)) = take_quoted(text) {
+        return (item, rest);
+    }
+    let at = text.find(end).unwrap_or(text.len());
+    (text[..at].to_owned(), &text[at..])
+}
+
+pub(crate) fn read_imports(mut line: &str) -> Vec<String> {
+    let mut imports = Vec::new();
+    while !line.is_empty() {
+        let (item, rest) = take_item(line, BETWEEN);
+        imports.push(item);
+        line = rest.strip_prefix(BETWEEN).unwrap_or_default();
+    }
+    imports
+}
+
+pub(crate) fn read_relations(mut line: &str) -> Vec<Relation> {
+    let mut relations = Vec::new();
+    while !line.is_empty() {
+        let (kind, rest) = take_item(line, " ");
+        let rest = rest.strip_prefix(' ').unwrap_or_default();
+        let (target, rest) = take_item(rest, BETWEEN);
+        relations.push(Relation { kind, target });
+        line = rest.strip_prefix(BETWEEN).unwrap_or_default();
+    }
+    relations
+}
+
+/// The lines of a block, as `Lines 3-9`, with its newline.
+pub(crate) fn push_lines(out: &mut String, span: LineSpan) {
+    let _ = writeln!(out, "{LINES}{span}");
+}
+
+/// The relevance of a block, as `Relevance: 85%`, with its newline.
+pub(crate) fn push_relevance(out: &mut String, block: &Block<'_>) {
+    let _ = writeln!(out, "{RELEVANCE}{}%", percent(block.relevance.get()));
+}
+
+/// Every field of a document's block that a fragment does not have, each on its line.
+pub(crate) fn push_extra(out: &mut String, block: &Block<'_>, options: &FormatOptions) {
+    let mut field = |name: &str, value: &str| {
+        let _ = writeln!(out, "{name}{value}");
+    };
+    if let Some(summary) = block.summary.map(folded).filter(|line| !line.is_empty()) {
+        field(SUMMARY, &summary);
+    }
+    if options.imports && !block.imports.is_empty() {
+        field(IMPORTS, &imports_line(block));
+    }
+    if options.relations && !block.relations.is_empty() {
+        field(RELATIONS, &relations_line(block));
+    }
+    if block.rendition != RenditionKind::Full {
+        field(SHOWN, block.rendition.as_str());
+    }
+    if options.metadata {
+        field("", &metadata(block));
+    }
+}
+
+/// The line that says what was left out, without its newline.
+pub(crate) fn notice_line(notice: &Notice) -> String {
+    format!("{NOTICE}{} of {} chunks.", notice.omitted, notice.total)
+}
+
+pub(crate) fn read_notice(line: &str) -> Option<Notice> {
+    let (omitted, rest) = line.strip_prefix(NOTICE)?.split_once(" of ")?;
+    let total = rest.strip_suffix(" chunks.")?;
+    Some(Notice {
+        omitted: omitted.parse().ok()?,
+        total: total.parse().ok()?,
+    })
+}
+
+/// The name of a source on one line of a list. A name that could begin a construct of its own (a
+/// list, a fence, a heading) is put in quotes.
+pub(crate) fn push_label(out: &mut String, block: &Block<'_>) {
+    let label = block.label();
+    let label = neutralise(&label, Slot::Line);
+    let digits = label.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_number = digits.len() < label.len() && digits.starts_with(['.', ')']);
+    let begins_plain = label
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '@' | '('));
+    if begins_plain && !is_number {
+        out.push_str(&label);
+    } else {
+        push_quoted(out, &label);
+    }
+}
+
+pub(crate) fn read_label(line: &str) -> String {
+    match take_quoted(line) {
+        Some((label, "")) => label,
+        _ => line.to_owned(),
+    }
+}
+
+/// What programs want to know of a block.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Metadata {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<String>,
+}
+
+/// One line of JSON that holds no character with a meaning in Markdown or HTML.
+fn metadata(block: &Block<'_>) -> String {
+    let line = |text: &str| neutralise(text, Slot::Line).into_owned();
+    let json = serde_json::to_string(&Metadata {
+        id: line(block.id),
+        kind: line(block.kind.as_str()),
+        name: block.name.map(line),
+        file: block.path.map(line),
+    })
+    .expect("strings are JSON");
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Outside its strings this JSON has braces, colons and commas only.
+        if matches!(c, '<' | '>' | '&' | '`') {
+            let _ = write!(safe, "\\u{:04x}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Reads one field into `block`; false when `line` is none.
+pub(crate) fn read_field(line: &str, block: &mut ParsedBlock) -> bool {
+    if let Some(span) = line.strip_prefix(LINES).and_then(read_span) {
+        block.span = Some(span);
+    } else if let Some(relevance) = line.strip_prefix(RELEVANCE).and_then(read_percent) {
+        block.relevance = Some(relevance);
+    } else if let Some(summary) = line.strip_prefix(SUMMARY) {
+        block.summary = Some(summary.to_owned());
+    } else if let Some(imports) = line.strip_prefix(IMPORTS) {
+        block.imports = read_imports(imports);
+    } else if let Some(relations) = line.strip_prefix(RELATIONS) {
+        block.relations = read_relations(relations);
+    } else if let Some(kind) = line.strip_prefix(SHOWN).and_then(read_rendition) {
+        block.rendition = kind;
+    } else if let Some(metadata) = read_metadata(line) {
+        block.take_metadata(metadata);
+    } else {
+        return false;
+    }
+    true
+}
+
+fn read_metadata(line: &str) -> Option<Metadata> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    serde_json::from_str(line).ok()
+}
+
+pub(crate) fn read_span(text: &str) -> Option<LineSpan> {
+    let (start, end) = text.split_once('-')?;
+    LineSpan::new(start.parse().ok()?, end.parse().ok()?).ok()
+}
+
+fn read_percent(text: &str) -> Option<f64> {
+    let number: u8 = text.strip_suffix('%')?.parse().ok()?;
+    Some(f64::from(number) / 100.0)
+}
+
+pub(crate) fn read_rendition(word: &str) -> Option<RenditionKind> {
+    RenditionKind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == word)
+}
+
+/// Appends one line of text.
+pub(crate) fn push_line(out: &mut String, line: &str) {
+    neutral::push(out, line, Slot::Line);
+}
+
+/// The caller's own text at the end of a document: without the blank lines it begins with, and
+/// with one newline at its end.
+pub(crate) fn push_footer(out: &mut String, footer: &str) {
+    let footer = neutralise(footer, Slot::Text);
+    let footer = footer[crate::separator::leading_lines(&footer)..].trim_end_matches(['\r', '\n']);
+    if !footer.trim().is_empty() {
+        out.push_str(footer);
+        out.push('\n');
+    }
+}
+
+/// The caller's own text at the start of a document, with a blank line after it.
+pub(crate) fn push_header(out: &mut String, header: &str) {
+    let header = neutralise(header, Slot::Text);
+    let header = header.trim_end_matches(['\r', '\n']);
+    if !header.trim().is_empty() {
+        out.push_str(header);
+        out.push_str("\n\n");
+    }
+}

@@ -1,0 +1,178 @@
+//! The contract: a document as a sequence of pieces, each of which can be priced alone.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use ctx_model::Format;
+
+use crate::check::{self, joins_safely};
+use crate::{Block, FormatError, FormatOptions, Group, Notice};
+use crate::{json::Json, markdown::Markdown, plain::Plain, xml::Xml};
+
+/// Writes documents in one format. Every method appends one *piece* to `out`; in order, they are
+///
+/// ```text
+/// open
+///   (open_group  block (separator block)*  close_group)*
+/// close_chunks
+///   [open_sources  source (source_separator source)*  close_sources]
+///   [notice]
+/// close
+/// ```
+///
+/// where `separator` also stands between the last block of a group and the first of the next one:
+/// after the block, before `close_group`. [`DocumentWriter`](crate::DocumentWriter) keeps that
+/// order.
+///
+/// **Prices add up.** A piece depends on nothing but its arguments and the formatter's options. It
+/// is empty, or it ends in a newline and begins with neither a blank line nor `/`; so a byte-pair
+/// tokenizer never joins the end of one piece to the start of the next, and the tokens of the
+/// document are the sum of the tokens of its pieces. The only pieces that can break the rule are
+/// a separator and a footer that a caller begins with `/`: see
+/// [`joins_safely`](Formatter::joins_safely).
+///
+/// Each method takes time linear in the size of its arguments.
+pub trait Formatter: Debug + Send + Sync {
+    /// The format it writes.
+    fn format(&self) -> Format;
+
+    /// One block that stands alone, outside any document: no separator, no group, and only the
+    /// heading, the lines, the language, the relevance and the text.
+    fn fragment(&self, block: &Block<'_>, out: &mut String);
+
+    /// Opens the document; `header` is the caller's own text before the first block.
+    fn open(&self, header: Option<&str>, out: &mut String);
+
+    /// Opens a group.
+    fn open_group(&self, group: &Group<'_>, out: &mut String);
+
+    /// One block of a document.
+    fn block(&self, block: &Block<'_>, out: &mut String);
+
+    /// What stands between two blocks.
+    fn separator(&self, out: &mut String);
+
+    /// Closes a group.
+    fn close_group(&self, group: &Group<'_>, out: &mut String);
+
+    /// Closes the list of blocks.
+    fn close_chunks(&self, out: &mut String);
+
+    /// Opens the list of sources.
+    fn open_sources(&self, out: &mut String);
+
+    /// One source: where `block` comes from.
+    fn source(&self, block: &Block<'_>, out: &mut String);
+
+    /// What stands between two sources.
+    fn source_separator(&self, out: &mut String);
+
+    /// Closes the list of sources.
+    fn close_sources(&self, out: &mut String);
+
+    /// Says in one line what was left out.
+    fn notice(&self, notice: &Notice, out: &mut String);
+
+    /// Closes the document; `footer` is the caller's own text after the last block.
+    fn close(&self, footer: Option<&str>, out: &mut String);
+
+    /// Whether every piece keeps the rule that prices add up, in documents that end with `footer`.
+    /// Where it does not hold, the whole must be counted.
+    fn joins_safely(&self, footer: Option<&str>) -> bool {
+        let mut piece = String::new();
+        self.separator(&mut piece);
+        let separator_is_safe = joins_safely(&piece);
+        piece.clear();
+        self.close(footer, &mut piece);
+        separator_is_safe && joins_safely(&piece)
+    }
+}
+
+/// A formatter for `format` with `options`.
+///
+/// # Errors
+/// [`FormatError::JsonSeparator`] when JSON is given a separator that is not mere white space, and
+/// [`FormatError::LeavesOpen`] when Markdown is given one that would swallow the block after it.
+pub fn formatter(
+    format: Format,
+    options: &FormatOptions,
+) -> Result<Box<dyn Formatter>, FormatError> {
+    if let Some(separator) = &options.separator {
+        check::check_text(format, check::SEPARATOR, separator)?;
+    }
+    let options = options.clone();
+    Ok(match format {
+        Format::Markdown => Box::new(Markdown::new(options)),
+        Format::Xml => Box::new(Xml::new(options)),
+        Format::Json => Box::new(Json::new(options)),
+        Format::Plain => Box::new(Plain::new(options)),
+    })
+}
+
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<F: Formatter + ?Sized> Formatter for $pointer {
+            fn format(&self) -> Format {
+                (**self).format()
+            }
+
+            fn fragment(&self, block: &Block<'_>, out: &mut String) {
+                (**self).fragment(block, out);
+            }
+
+            fn open(&self, header: Option<&str>, out: &mut String) {
+                (**self).open(header, out);
+            }
+
+            fn open_group(&self, group: &Group<'_>, out: &mut String) {
+                (**self).open_group(group, out);
+            }
+
+            fn block(&self, block: &Block<'_>, out: &mut String) {
+                (**self).block(block, out);
+            }
+
+            fn separator(&self, out: &mut String) {
+                (**self).separator(out);
+            }
+
+            fn close_group(&self, group: &Group<'_>, out: &mut String) {
+                (**self).close_group(group, out);
+            }
+
+            fn close_chunks(&self, out: &mut String) {
+                (**self).close_chunks(out);
+            }
+
+            fn open_sources(&self, out: &mut String) {
+                (**self).open_sources(out);
+            }
+
+            fn source(&self, block: &Block<'_>, out: &mut String) {
+                (**self).source(block, out);
+            }
+
+            fn source_separator(&self, out: &mut String) {
+                (**self).source_separator(out);
+            }
+
+            fn close_sources(&self, out: &mut String) {
+                (**self).close_sources(out);
+            }
+
+            fn notice(&self, notice: &Notice, out: &mut String) {
+                (**self).notice(notice, out);
+            }
+
+            fn close(&self, footer: Option<&str>, out: &mut String) {
+                (**self).close(footer, out);
+            }
+
+            fn joins_safely(&self, footer: Option<&str>) -> bool {
+                (**self).joins_safely(footer)
+            }
+        }
+    )*};
+}
+
+forward!(&F, Box<F>, Arc<F>);

@@ -1,0 +1,164 @@
+//! Markdown: a heading, one-line fields, a fenced code block.
+
+use ctx_model::{Format, GroupBy};
+
+use crate::neutral::{self, Slot};
+use crate::separator::Separator;
+use crate::{Block, FormatOptions, Formatter, Group, Notice, fields};
+
+pub(crate) const TITLE: &str = "### ";
+pub(crate) const SECTION: &str = "## ";
+pub(crate) const SOURCES: &str = "**Sources:**";
+pub(crate) const END_OF_SOURCES: &str = "---";
+
+/// What is told where a block has no language, so that no renderer guesses one.
+const NO_LANGUAGE: &str = "text";
+
+#[derive(Debug)]
+pub(crate) struct Markdown {
+    options: FormatOptions,
+    separator: Separator,
+}
+
+impl Markdown {
+    pub(crate) fn new(options: FormatOptions) -> Self {
+        let separator = Separator::new(options.separator.as_deref().unwrap_or("\n"));
+        Markdown { options, separator }
+    }
+
+    /// Whether the group, not the block, carries the heading.
+    fn is_hoisted(&self, block: &Block<'_>) -> bool {
+        self.options.group_by == GroupBy::File && block.path.is_some()
+    }
+}
+
+impl Formatter for Markdown {
+    fn format(&self) -> Format {
+        Format::Markdown
+    }
+
+    fn fragment(&self, block: &Block<'_>, out: &mut String) {
+        if self.options.file_headers {
+            push_title(out, block.title());
+            push_place(out, block, &self.options);
+            out.push('\n');
+        }
+        push_fenced(out, block);
+    }
+
+    fn open(&self, header: Option<&str>, out: &mut String) {
+        fields::push_header(out, header.unwrap_or_default());
+    }
+
+    fn open_group(&self, group: &Group<'_>, out: &mut String) {
+        match group {
+            Group::Category(category) => {
+                out.push_str(SECTION);
+                out.push_str(category.title());
+                out.push_str("\n\n");
+            }
+            Group::File(path) if self.options.file_headers => {
+                push_title(out, path);
+                out.push('\n');
+            }
+            Group::File(_) => {}
+        }
+    }
+
+    fn block(&self, block: &Block<'_>, out: &mut String) {
+        let start = out.len();
+        if self.options.file_headers {
+            if !self.is_hoisted(block) {
+                push_title(out, block.title());
+            }
+            push_place(out, block, &self.options);
+        }
+        fields::push_extra(out, block, &self.options);
+        if out.len() > start {
+            out.push('\n');
+        }
+        push_fenced(out, block);
+        out.push_str(&self.separator.tail);
+    }
+
+    fn separator(&self, out: &mut String) {
+        out.push_str(&self.separator.piece);
+    }
+
+    fn close_group(&self, _: &Group<'_>, _: &mut String) {}
+
+    fn close_chunks(&self, _: &mut String) {}
+
+    fn open_sources(&self, out: &mut String) {
+        out.push_str(SOURCES);
+        out.push_str("\n\n");
+    }
+
+    fn source(&self, block: &Block<'_>, out: &mut String) {
+        out.push_str("- ");
+        fields::push_label(out, block);
+        out.push('\n');
+    }
+
+    fn source_separator(&self, _: &mut String) {}
+
+    /// A rule, because text right after a list would be read as a part of its last item.
+    fn close_sources(&self, out: &mut String) {
+        out.push_str(END_OF_SOURCES);
+        out.push_str("\n\n");
+    }
+
+    fn notice(&self, notice: &Notice, out: &mut String) {
+        out.push_str("> ");
+        out.push_str(&fields::notice_line(notice));
+        out.push_str("\n\n");
+    }
+
+    fn close(&self, footer: Option<&str>, out: &mut String) {
+        fields::push_footer(out, footer.unwrap_or_default());
+    }
+}
+
+fn push_title(out: &mut String, title: &str) {
+    out.push_str(TITLE);
+    fields::push_line(out, title);
+    out.push('\n');
+}
+
+fn push_place(out: &mut String, block: &Block<'_>, options: &FormatOptions) {
+    if let Some(span) = block.span.filter(|_| options.line_numbers) {
+        fields::push_lines(out, span);
+    }
+    if options.scores {
+        fields::push_relevance(out, block);
+    }
+}
+
+/// The body in a fence that it cannot close (CommonMark 0.31, section 4.5).
+fn push_fenced(out: &mut String, block: &Block<'_>) {
+    let fence = (longest_run(block.body, '`') + 1).max(3);
+    out.reserve(block.body.len() + 2 * fence + 40);
+    push_repeated(out, '`', fence);
+    out.push_str(fields::language(block).unwrap_or(NO_LANGUAGE));
+    out.push('\n');
+    neutral::push(out, block.body, Slot::Text);
+    out.push('\n');
+    push_repeated(out, '`', fence);
+    out.push('\n');
+}
+
+pub(crate) fn push_repeated(out: &mut String, c: char, count: usize) {
+    out.extend(std::iter::repeat_n(c, count));
+}
+
+/// The length of the longest run of `c` in `text`.
+fn longest_run(text: &str, c: char) -> usize {
+    let mut longest = 0;
+    let mut rest = text;
+    while let Some(at) = rest.find(c) {
+        let run = &rest[at..];
+        rest = run.trim_start_matches(c);
+        longest = longest.max((run.len() - rest.len()) / c.len_utf8());
+    }
+    longest
+}

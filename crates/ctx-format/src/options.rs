@@ -1,0 +1,88 @@
+//! What a formatter shows of a block.
+
+use ctx_model::{BuildOptions, GroupBy, XmlContent};
+
+/// What a formatter shows of a block, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each shows or hides one thing, alone"
+)]
+#[non_exhaustive]
+pub struct FormatOptions {
+    /// Whether a block is headed by its path. XML and JSON always name the file: it costs no line.
+    pub file_headers: bool,
+    /// Whether a block's lines are told. In Markdown and plain text they are a part of the heading.
+    pub line_numbers: bool,
+    /// Whether a block's relevance is told.
+    pub scores: bool,
+    /// Whether a block's imports are shown.
+    pub imports: bool,
+    /// Whether a block's relations are shown.
+    pub relations: bool,
+    /// Whether a block carries its id, kind and name for programs: in Markdown and plain text one
+    /// line of JSON, in XML attributes, in JSON keys.
+    pub metadata: bool,
+    /// Which blocks stand together: decides what a group's heading is, and where the path goes.
+    pub group_by: GroupBy,
+    /// How text is kept apart from markup in XML.
+    pub xml_content: XmlContent,
+    /// Text between two blocks, instead of the format's own.
+    pub separator: Option<String>,
+}
+
+impl Default for FormatOptions {
+    fn default() -> Self {
+        FormatOptions::from(&BuildOptions::default())
+    }
+}
+
+impl From<&BuildOptions> for FormatOptions {
+    fn from(options: &BuildOptions) -> Self {
+        FormatOptions {
+            file_headers: options.include_file_headers,
+            line_numbers: options.include_line_numbers,
+            scores: options.include_scores,
+            imports: options.include_imports,
+            relations: options.include_relations,
+            metadata: options.include_metadata,
+            group_by: options.group_by,
+            xml_content: options.xml_content,
+            separator: options.chunk_separator.clone(),
+        }
+    }
+}
+
+/// `with_*` for fields that are set as they are.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
+        impl FormatOptions {
+            $($(#[$doc])* #[must_use]
+            pub fn $setter(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Shows or hides paths.
+    with_file_headers: file_headers: bool;
+    /// Shows or hides line numbers.
+    with_line_numbers: line_numbers: bool;
+    /// Shows or hides relevance.
+    with_scores: scores: bool;
+    /// Shows or hides imports.
+    with_imports: imports: bool;
+    /// Shows or hides relations.
+    with_relations: relations: bool;
+    /// Adds or leaves out id, kind and name.
+    with_metadata: metadata: bool;
+    /// Sets the grouping.
+    with_group_by: group_by: GroupBy;
+    /// Sets how XML keeps text apart.
+    with_xml_content: xml_content: XmlContent;
+    /// Sets the text between two blocks.
+    with_separator: separator: Option<String>;
+}

@@ -1,0 +1,288 @@
+//! Markdown and plain text read back, line by line.
+//!
+//! The two differ in what opens a body (a fence, a rule) and what heads it; all else is one machine.
+//! A body is opened and closed by a line that cannot stand inside it, so nothing in a body is ever
+//! taken for structure; every other part of a block is one line that begins with a fixed word.
+
+use super::{Parsed, ParsedBlock, category_of_title};
+use crate::{ParseError, fields, markdown, plain};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Markdown,
+    Plain,
+}
+
+/// A line without its newline, and where it begins.
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    text: &'t str,
+    start: usize,
+    number: usize,
+}
+
+struct Lines<'t> {
+    text: &'t str,
+    next: usize,
+    number: usize,
+}
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = Line<'t>;
+
+    fn next(&mut self) -> Option<Line<'t>> {
+        let rest = &self.text[self.next..];
+        if rest.is_empty() {
+            return None;
+        }
+        let length = rest.find('\n').unwrap_or(rest.len());
+        let start = self.next;
+        self.next = (start + length + 1).min(self.text.len());
+        self.number += 1;
+        Some(Line {
+            text: &rest[..length],
+            start,
+            number: self.number,
+        })
+    }
+}
+
+/// What has been read of the block to come.
+#[derive(Default)]
+struct Pending {
+    block: ParsedBlock,
+    /// Where its first line is.
+    start: Option<usize>,
+    /// Whether a blank line came after its fields, so that only a body can follow.
+    is_complete: bool,
+}
+
+struct Reader<'t> {
+    dialect: Dialect,
+    text: &'t str,
+    lines: Lines<'t>,
+    parsed: Parsed,
+    pending: Pending,
+    /// The heading that later blocks without one stand under.
+    title: Option<String>,
+    group: Option<ctx_model::Category>,
+    /// Where the first structure begins: the header ends there.
+    header_end: Option<usize>,
+    /// Where the last structure ends: the footer begins there.
+    footer_start: usize,
+}
+
+pub(super) fn parse(dialect: Dialect, text: &str) -> Result<Parsed, ParseError> {
+    let mut reader = Reader {
+        dialect,
+        text,
+        lines: Lines {
+            text,
+            next: 0,
+            number: 0,
+        },
+        parsed: Parsed::default(),
+        pending: Pending::default(),
+        title: None,
+        group: None,
+        header_end: None,
+        footer_start: 0,
+    };
+    while let Some(line) = reader.lines.next() {
+        if let Some(close) = reader.opening(line.text) {
+            reader.body(line, &close)?;
+        } else if reader.is_notice(line) {
+            // The caller's footer is all that can follow.
+            break;
+        } else if reader.begins_sources(line) {
+            reader.sources();
+        } else {
+            reader.outside(line);
+        }
+    }
+    Ok(reader.finish())
+}
+
+impl Reader<'_> {
+    /// The line that closes the body which `line` opens.
+    fn opening(&mut self, line: &str) -> Option<String> {
+        match self.dialect {
+            Dialect::Markdown => {
+                let info = line.trim_start_matches('`');
+                let length = line.len() - info.len();
+                if length < 3 || info.contains('`') {
+                    return None;
+                }
+                self.pending.block.language = Some(info.to_owned());
+                Some(line[..length].to_owned())
+            }
+            Dialect::Plain => {
+                let length = plain::rule_length(line)?;
+                (length >= plain::SHORTEST_RULE).then(|| line.to_owned())
+            }
+        }
+    }
+
+    /// Reads up to the line that is `close`: the body of the pending block.
+    fn body(&mut self, opening: Line<'_>, close: &str) -> Result<(), ParseError> {
+        let start = self.lines.next;
+        let end = self
+            .lines
+            .find(|line| line.text == close)
+            .ok_or(ParseError::Unclosed {
+                line_number: opening.number,
+            })?
+            .start;
+        let pending = std::mem::take(&mut self.pending);
+        let mut block = pending.block;
+        // The newline before the closing line belongs to the frame.
+        block.body = self.text[start..end.saturating_sub(1).max(start)].to_owned();
+        block.group = self.group;
+        if block.title.is_none() {
+            block.title.clone_from(&self.title);
+        }
+        block.settle_title();
+        self.structure(pending.start.unwrap_or(opening.start));
+        self.parsed.blocks.push(block);
+        Ok(())
+    }
+
+    /// Marks a structure that begins at `start` and ends with the line read last.
+    fn structure(&mut self, start: usize) {
+        self.header_end.get_or_insert(start);
+        self.footer_start = self.lines.next;
+    }
+
+    fn is_notice(&mut self, line: Line<'_>) -> bool {
+        let text = match self.dialect {
+            Dialect::Markdown => line.text.strip_prefix("> "),
+            Dialect::Plain => Some(line.text),
+        };
+        self.parsed.notice = text.and_then(fields::read_notice);
+        if self.parsed.notice.is_some() {
+            self.structure(line.start);
+        }
+        self.parsed.notice.is_some()
+    }
+
+    fn begins_sources(&mut self, line: Line<'_>) -> bool {
+        let wanted = match self.dialect {
+            Dialect::Markdown => markdown::SOURCES,
+            Dialect::Plain => plain::SOURCES,
+        };
+        let is_sources = line.text == wanted && self.parsed.sources.is_empty();
+        if is_sources {
+            self.structure(line.start);
+        }
+        is_sources
+    }
+
+    fn sources(&mut self) {
+        for line in self.lines.by_ref() {
+            if let Some(label) = line.text.strip_prefix("- ") {
+                self.parsed.sources.push(fields::read_label(label));
+            } else if !line.text.is_empty() {
+                break;
+            }
+        }
+        self.footer_start = self.lines.next;
+    }
+
+    /// A line outside bodies: a heading, a field, a blank line, or the caller's own text.
+    fn outside(&mut self, line: Line<'_>) {
+        if line.text.is_empty() {
+            self.pending.is_complete = self.pending.start.is_some();
+            return;
+        }
+        if self.pending.is_complete {
+            self.pending = Pending::default();
+        }
+        let start = self.pending.start.unwrap_or(line.start);
+        if self.read_group(line.text) {
+            self.structure(line.start);
+            self.pending = Pending::default();
+        } else if let Some(block) = read_title(self.dialect, line.text) {
+            self.title.clone_from(&block.title);
+            self.pending = Pending {
+                block,
+                start: Some(line.start),
+                is_complete: false,
+            };
+        } else if fields::read_field(line.text, &mut self.pending.block) {
+            self.pending.start = Some(start);
+        } else {
+            self.pending = Pending::default();
+            if self.parsed.blocks.is_empty() {
+                self.title = None;
+            }
+        }
+    }
+
+    fn read_group(&mut self, line: &str) -> bool {
+        let title = match self.dialect {
+            Dialect::Markdown => line.strip_prefix(markdown::SECTION),
+            Dialect::Plain => line
+                .strip_prefix("=== ")
+                .and_then(|line| line.strip_suffix(" ===")),
+        };
+        let Some(category) = title.and_then(category_of_title) else {
+            return false;
+        };
+        self.group = Some(category);
+        true
+    }
+
+    fn finish(mut self) -> Parsed {
+        let header_end = self.header_end.unwrap_or(self.text.len());
+        self.parsed.header = own_text(&self.text[..header_end]);
+        if self.header_end.is_some() {
+            self.parsed.footer = own_text(&self.text[self.footer_start..]);
+        }
+        self.parsed
+    }
+}
+
+/// The heading of a block.
+fn read_title(dialect: Dialect, line: &str) -> Option<ParsedBlock> {
+    let mut block = ParsedBlock::default();
+    match dialect {
+        Dialect::Markdown => block.title = Some(line.strip_prefix(markdown::TITLE)?.to_owned()),
+        Dialect::Plain => {
+            let names: [(&str, fn(&mut ParsedBlock) -> &mut Option<String>); 3] = [
+                (plain::FILE, |block| &mut block.path),
+                (plain::NAME, |block| &mut block.name),
+                (plain::ID, |block| &mut block.id),
+            ];
+            let (text, slot) = names
+                .into_iter()
+                .find_map(|(word, slot)| Some((line.strip_prefix(word)?, slot)))?;
+            let (title, span) = split_span(text);
+            block.span = span;
+            block.title = Some(title.clone());
+            *slot(&mut block) = Some(title);
+        }
+    }
+    Some(block)
+}
+
+/// The title and the lines of `title (lines 3-9)`.
+fn split_span(text: &str) -> (String, Option<ctx_model::LineSpan>) {
+    let (quoted, rest) = match fields::take_quoted(text) {
+        Some((title, rest)) => (Some(title), rest),
+        None => (None, text),
+    };
+    let split = rest.strip_suffix(')').and_then(|rest| {
+        let (title, span) = rest.rsplit_once(plain::SPAN)?;
+        Some((title, fields::read_span(span)?))
+    });
+    let (title, span) = match split {
+        Some((title, span)) => (title, Some(span)),
+        None => (rest, None),
+    };
+    (quoted.unwrap_or_else(|| title.to_owned()), span)
+}
+
+fn own_text(text: &str) -> Option<String> {
+    let text = text[crate::separator::leading_lines(text)..].trim_end_matches(['\r', '\n']);
+    (!text.is_empty()).then(|| text.to_owned())
+}

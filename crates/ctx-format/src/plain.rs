@@ -1,0 +1,143 @@
+//! Plain text: a title, a rule of dashes, the text, and in a document the rule again.
+
+use ctx_model::Format;
+
+use crate::markdown::push_repeated;
+use crate::neutral::{self, Slot};
+use crate::separator::Separator;
+use crate::{Block, FormatOptions, Formatter, Group, Notice, fields};
+
+pub(crate) const FILE: &str = "File: ";
+pub(crate) const NAME: &str = "Name: ";
+pub(crate) const ID: &str = "Id: ";
+pub(crate) const SPAN: &str = " (lines ";
+pub(crate) const SOURCES: &str = "Sources:";
+
+/// The length of the rule under a title, in dashes, where the text has none as long.
+pub(crate) const SHORTEST_RULE: usize = 40;
+
+#[derive(Debug)]
+pub(crate) struct Plain {
+    options: FormatOptions,
+    separator: Separator,
+}
+
+impl Plain {
+    pub(crate) fn new(options: FormatOptions) -> Self {
+        let separator = Separator::new(options.separator.as_deref().unwrap_or("\n"));
+        Plain { options, separator }
+    }
+
+    fn push_title(&self, out: &mut String, block: &Block<'_>) {
+        out.push_str(match (block.path, block.name) {
+            (Some(_), _) => FILE,
+            (None, Some(_)) => NAME,
+            (None, None) => ID,
+        });
+        let title = neutral::neutralise(block.title(), Slot::Line);
+        if title.starts_with('"') || (title.contains(SPAN) && title.ends_with(')')) {
+            fields::push_quoted(out, &title);
+        } else {
+            out.push_str(&title);
+        }
+        if let Some(span) = block.span.filter(|_| self.options.line_numbers) {
+            out.push_str(SPAN);
+            out.push_str(&span.to_string());
+            out.push(')');
+        }
+        out.push('\n');
+    }
+}
+
+impl Formatter for Plain {
+    fn format(&self) -> Format {
+        Format::Plain
+    }
+
+    fn fragment(&self, block: &Block<'_>, out: &mut String) {
+        if self.options.file_headers {
+            self.push_title(out, block);
+            push_rule(out, SHORTEST_RULE);
+        }
+        neutral::push(out, block.body, Slot::Text);
+        out.push('\n');
+    }
+
+    fn open(&self, header: Option<&str>, out: &mut String) {
+        fields::push_header(out, header.unwrap_or_default());
+    }
+
+    fn open_group(&self, group: &Group<'_>, out: &mut String) {
+        if let Group::Category(category) = group {
+            out.push_str("=== ");
+            out.push_str(category.title());
+            out.push_str(" ===\n\n");
+        }
+    }
+
+    fn block(&self, block: &Block<'_>, out: &mut String) {
+        if self.options.file_headers {
+            self.push_title(out, block);
+            if self.options.scores {
+                fields::push_relevance(out, block);
+            }
+        }
+        fields::push_extra(out, block, &self.options);
+        let rule = longest_rule(block.body).map_or(SHORTEST_RULE, |n| SHORTEST_RULE.max(n + 1));
+        push_rule(out, rule);
+        neutral::push(out, block.body, Slot::Text);
+        out.push('\n');
+        push_rule(out, rule);
+        out.push_str(&self.separator.tail);
+    }
+
+    fn separator(&self, out: &mut String) {
+        out.push_str(&self.separator.piece);
+    }
+
+    fn close_group(&self, _: &Group<'_>, _: &mut String) {}
+
+    fn close_chunks(&self, _: &mut String) {}
+
+    fn open_sources(&self, out: &mut String) {
+        out.push_str(SOURCES);
+        out.push('\n');
+    }
+
+    fn source(&self, block: &Block<'_>, out: &mut String) {
+        out.push_str("- ");
+        fields::push_label(out, block);
+        out.push('\n');
+    }
+
+    fn source_separator(&self, _: &mut String) {}
+
+    fn close_sources(&self, out: &mut String) {
+        push_rule(out, SHORTEST_RULE);
+        out.push('\n');
+    }
+
+    fn notice(&self, notice: &Notice, out: &mut String) {
+        out.push_str(&fields::notice_line(notice));
+        out.push_str("\n\n");
+    }
+
+    fn close(&self, footer: Option<&str>, out: &mut String) {
+        fields::push_footer(out, footer.unwrap_or_default());
+    }
+}
+
+fn push_rule(out: &mut String, dashes: usize) {
+    push_repeated(out, '-', dashes);
+    out.push('\n');
+}
+
+/// The number of dashes in the longest line of `text` that is nothing but dashes.
+fn longest_rule(text: &str) -> Option<usize> {
+    text.lines().filter_map(rule_length).max()
+}
+
+/// The number of dashes of a line that is nothing else, and has at least one.
+pub(crate) fn rule_length(line: &str) -> Option<usize> {
+    (line.starts_with('-') && line.bytes().all(|b| b == b'-')).then_some(line.len())
+}
