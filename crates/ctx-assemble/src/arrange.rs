@@ -1,0 +1,133 @@
+//! In what order chunks are shown, and under which headings.
+//!
+//! Every order here is total: it ends in the chunk's id, which is unique, so the order in which
+//! chunks arrive never shows.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
+
+use ctx_format::Group;
+use ctx_model::{BuildOptions, Category, Chunk, GroupBy, Order};
+
+/// The chunks under one heading, by index, in the order they are shown.
+#[derive(Debug)]
+pub(crate) struct Section<'a> {
+    pub(crate) group: Option<Group<'a>>,
+    pub(crate) members: Vec<usize>,
+}
+
+/// Orders `candidates` (indices into `chunks`) as the options say; for [`Order::Edges`], by
+/// relevance, because which chunk comes last is known only when the last one is chosen. O(n log n).
+pub(crate) fn arrange<'a>(
+    chunks: &'a [Chunk],
+    candidates: &[usize],
+    options: &BuildOptions,
+) -> Vec<Section<'a>> {
+    let order = options.order;
+    match options.group_by {
+        GroupBy::None => {
+            let mut members = candidates.to_vec();
+            members.sort_unstable_by(|&a, &b| by_order(order, &chunks[a], &chunks[b]));
+            vec![Section {
+                group: None,
+                members,
+            }]
+        }
+        GroupBy::Kind => by_kind(chunks, candidates, order),
+        GroupBy::File => by_file(chunks, candidates, order),
+    }
+}
+
+fn by_kind<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<Section<'a>> {
+    let mut groups: BTreeMap<Category, Vec<usize>> = BTreeMap::new();
+    for &index in candidates {
+        groups
+            .entry(chunks[index].kind.category())
+            .or_default()
+            .push(index);
+    }
+    groups
+        .into_iter()
+        .map(|(category, mut members)| {
+            members.sort_unstable_by(|&a, &b| by_order(order, &chunks[a], &chunks[b]));
+            Section {
+                group: Some(Group::Category(category)),
+                members,
+            }
+        })
+        .collect()
+}
+
+fn by_file<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<Section<'a>> {
+    let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut lone: Vec<Vec<usize>> = Vec::new();
+    for &index in candidates {
+        match chunks[index].path.as_deref() {
+            Some(path) => groups.entry(path).or_default().push(index),
+            // A chunk without a path shares its file with nobody.
+            None => lone.push(vec![index]),
+        }
+    }
+    let mut files: Vec<Vec<usize>> = groups.into_values().chain(lone).collect();
+    for members in &mut files {
+        members.sort_unstable_by(|&a, &b| by_line(&chunks[a], &chunks[b]));
+    }
+    // The chunk that speaks for a file is the one that would come first of all its chunks.
+    let leader = |members: &[usize]| {
+        let first = members
+            .iter()
+            .copied()
+            .min_by(|&a, &b| by_order(order, &chunks[a], &chunks[b]));
+        first.expect("a group has a member")
+    };
+    let mut led: Vec<(usize, Vec<usize>)> = files
+        .into_iter()
+        .map(|members| (leader(&members), members))
+        .collect();
+    led.sort_unstable_by(|(a, _), (b, _)| by_order(order, &chunks[*a], &chunks[*b]));
+    led.into_iter()
+        .map(|(leader, members)| Section {
+            group: chunks[leader].path.as_deref().map(Group::File),
+            members,
+        })
+        .collect()
+}
+
+/// The order of two chunks that share no group.
+fn by_order(order: Order, a: &Chunk, b: &Chunk) -> Ordering {
+    match order {
+        Order::Relevance | Order::Edges => Reverse(a.relevance)
+            .cmp(&Reverse(b.relevance))
+            .then_with(|| by_source(a, b)),
+        Order::Stable => Reverse(a.pinned)
+            .cmp(&Reverse(b.pinned))
+            .then_with(|| by_source(a, b)),
+    }
+}
+
+fn by_source(a: &Chunk, b: &Chunk) -> Ordering {
+    a.title().cmp(b.title()).then_with(|| by_line(a, b))
+}
+
+/// The order of two chunks of one file.
+fn by_line(a: &Chunk, b: &Chunk) -> Ordering {
+    a.span
+        .cmp(&b.span)
+        .then_with(|| Reverse(a.relevance).cmp(&Reverse(b.relevance)))
+        .then_with(|| a.id.cmp(&b.id))
+}
+
+/// The best first, the second best last, and so on inwards.
+pub(crate) fn best_at_both_ends<T>(ranked: Vec<T>) -> Vec<T> {
+    let mut front = Vec::with_capacity(ranked.len());
+    let mut back = Vec::new();
+    for (rank, item) in ranked.into_iter().enumerate() {
+        if rank % 2 == 0 {
+            front.push(item)
+        } else {
+            back.push(item)
+        }
+    }
+    front.extend(back.into_iter().rev());
+    front
+}

@@ -1,0 +1,138 @@
+//! The assembler as a service holds it: asynchronous, object-safe, cancellable.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ctx_format::Block;
+use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, Tokens};
+
+use crate::assemble::formatter_of;
+use crate::{AssembleError, Cancel, Clock, Control, assemble};
+
+/// One chunk, formatted on its own: a fragment, not a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormattedChunk {
+    /// The text.
+    pub text: String,
+    /// What it costs by the counter of the options.
+    pub tokens: Tokens,
+    /// The file it is in.
+    pub path: Option<String>,
+    /// The lines of that file.
+    pub span: Option<LineSpan>,
+}
+
+/// Turns chunks into contexts.
+#[async_trait]
+pub trait Assembler: Send + Sync {
+    /// Builds one context; see [`assemble`](crate::assemble). Raising `cancel`, or dropping the
+    /// future, ends the work within 10 ms.
+    ///
+    /// # Errors
+    /// As [`assemble`](crate::assemble), and [`AssembleError::Tokens`] when there is no counter of
+    /// the name that the options give.
+    async fn assemble(
+        &self,
+        chunks: Vec<Chunk>,
+        options: BuildOptions,
+        cancel: Cancel,
+    ) -> Result<BuiltContext, AssembleError>;
+
+    /// Formats one chunk on its own.
+    ///
+    /// # Errors
+    /// [`AssembleError::Format`] and [`AssembleError::Tokens`].
+    fn format_chunk(
+        &self,
+        chunk: &Chunk,
+        options: &BuildOptions,
+    ) -> Result<FormattedChunk, AssembleError>;
+
+    /// Counts or estimates the tokens of `text`.
+    ///
+    /// # Errors
+    /// [`AssembleError::Tokens`] when there is no counter of that name.
+    fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError>;
+}
+
+/// The assembler of this crate. It keeps nothing between two calls.
+#[derive(Clone, Default)]
+pub struct ContextAssembler {
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl ContextAssembler {
+    /// An assembler that does not tell how long it took.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tells how long it took, by this clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+}
+
+impl std::fmt::Debug for ContextAssembler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ContextAssembler")
+            .field("clock", &self.clock.is_some())
+            .finish()
+    }
+}
+
+#[async_trait]
+impl Assembler for ContextAssembler {
+    async fn assemble(
+        &self,
+        chunks: Vec<Chunk>,
+        options: BuildOptions,
+        cancel: Cancel,
+    ) -> Result<BuiltContext, AssembleError> {
+        let counter = ctx_tokens::counter(&options.counter)?;
+        let cancel = cancel.child();
+        let control = Control {
+            clock: self.clock.clone(),
+            ..Control::default()
+        }
+        .with_cancel(cancel.clone());
+        // Should the future be dropped, nobody waits for the answer any more.
+        let _stop = CancelOnDrop(cancel);
+        let span = tracing::Span::current();
+        let work = move || span.in_scope(|| assemble(&chunks, &options, &*counter, &control));
+        tokio::task::spawn_blocking(work)
+            .await
+            .map_err(|_| AssembleError::Lost)?
+    }
+
+    fn format_chunk(
+        &self,
+        chunk: &Chunk,
+        options: &BuildOptions,
+    ) -> Result<FormattedChunk, AssembleError> {
+        let counter = ctx_tokens::counter(&options.counter)?;
+        let mut text = String::new();
+        formatter_of(options)?.fragment(&Block::full(chunk), &mut text);
+        Ok(FormattedChunk {
+            tokens: counter.count(&text),
+            text,
+            path: chunk.path.clone(),
+            span: chunk.span,
+        })
+    }
+
+    fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError> {
+        Ok(ctx_tokens::counter(counter)?.count(text))
+    }
+}
+
+/// Raises the flag when it goes out of scope.
+struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

@@ -1,0 +1,91 @@
+//! What an answer may cite: ids that stay the same as long as what they stand for does.
+
+use std::collections::BTreeSet;
+
+use ctx_format::Block;
+use ctx_model::{Chunk, Citation, LineSpan, Origin};
+
+/// Hexadecimal digits of a citation id: 40 bits, so that among 1,000 chunks two are alike once in
+/// two million contexts; [`Citations`] then takes more.
+const DIGITS: usize = 10;
+
+/// Gives out citations, each id once.
+#[derive(Debug, Default)]
+pub(crate) struct Citations {
+    taken: BTreeSet<String>,
+}
+
+impl Citations {
+    /// The citation of `chunk` as `block` shows it. O(length of the block's text).
+    pub(crate) fn cite(&mut self, chunk: &Chunk, block: &Block<'_>) -> Citation {
+        let content_hash = blake3::hash(block.body.as_bytes());
+        Citation {
+            id: self.id(chunk, block, content_hash),
+            chunk_id: chunk.id.clone(),
+            source: block.title().to_owned(),
+            file_path: chunk.path.clone(),
+            start_line: block.span.map(LineSpan::start),
+            end_line: block.span.map(LineSpan::end),
+            content_hash: content_hash.to_hex().to_string(),
+        }
+    }
+
+    fn id(&mut self, chunk: &Chunk, block: &Block<'_>, content_hash: blake3::Hash) -> String {
+        let mut hasher = blake3::Hasher::new_derive_key("ctx citation id 1");
+        let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
+        // Each part is told apart by its length, so that no two sources spell the same bytes.
+        hasher.update(&(block.title().len() as u64).to_le_bytes());
+        hasher.update(block.title().as_bytes());
+        hasher.update(&span.0.to_le_bytes());
+        hasher.update(&span.1.to_le_bytes());
+        hasher.update(content_hash.as_bytes());
+        let hex = hasher.finalize().to_hex();
+        let prefix = prefix_of(chunk.origin);
+        let digits = (DIGITS..=hex.len()).map(|digits| format!("{prefix}-{}", &hex[..digits]));
+        // Two chunks of one source, span and text: nothing but a number tells them apart.
+        let numbered = (2_u64..).map(|n| format!("{prefix}-{hex}-{n}"));
+        let id = digits
+            .chain(numbered)
+            .find(|id| !self.taken.contains(id))
+            .expect("the numbers do not end");
+        self.taken.insert(id.clone());
+        id
+    }
+}
+
+const fn prefix_of(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Reference => "ref",
+        Origin::File => "fil",
+        Origin::Chunk => "chu",
+        Origin::Message => "mes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_model::Relevance;
+
+    #[test]
+    fn equal_chunks_get_different_ids() {
+        let chunk = Chunk::new("a", "text", Relevance::ONE).with_path("a.rs");
+        let mut citations = Citations::default();
+        let ids: BTreeSet<String> = (0..80)
+            .map(|_| citations.cite(&chunk, &Block::full(&chunk)).id)
+            .collect();
+        assert_eq!(ids.len(), 80);
+    }
+
+    #[test]
+    fn an_id_stands_for_source_lines_and_text() {
+        let id = |path: &str, text: &str| {
+            let chunk = Chunk::new("a", text, Relevance::ONE).with_path(path);
+            Citations::default().cite(&chunk, &Block::full(&chunk)).id
+        };
+        assert_eq!(id("a.rs", "x"), id("a.rs", "x"));
+        assert_ne!(id("a.rs", "x"), id("a.rs", "y"));
+        assert_ne!(id("a.rs", "x"), id("b.rs", "x"));
+        assert!(id("a.rs", "x").starts_with("chu-"));
+    }
+}

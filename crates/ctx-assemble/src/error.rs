@@ -1,0 +1,36 @@
+//! Why there is no context.
+
+use ctx_budget::BudgetError;
+use ctx_format::FormatError;
+use ctx_model::ModelError;
+use ctx_tokens::TokensError;
+
+/// Why there is no context. `Display` is a fragment that follows "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AssembleError {
+    /// A chunk breaks a rule of the vocabulary.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Two chunks have one id, so the receipt could not tell them apart.
+    #[error("two chunks have the id {id:?}")]
+    DuplicateId {
+        /// The id.
+        id: String,
+    },
+    /// The budget cannot be kept.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The format cannot carry the header, footer or separator.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The counter that the options name cannot be had.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// The thread that did the work ended without an answer.
+    #[error("the assembling thread ended without an answer")]
+    Lost,
+}

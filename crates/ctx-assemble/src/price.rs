@@ -1,0 +1,213 @@
+//! What each piece of the document costs, in the counter's additive weight.
+//!
+//! A piece is rendered, weighed and forgotten: prices need no more memory than the largest block.
+
+use ctx_format::{Block, Formatter, Group};
+use ctx_model::{BuildOptions, Chunk, Tokens};
+use ctx_tokens::{Additivity, Capacity, TokenCounter};
+
+use crate::{AssembleError, Control, parallel};
+
+/// Text is weighed in windows of about this many bytes, and a cancel is seen between two of them:
+/// about 2 ms of counting.
+const WINDOW: usize = 256 * 1024;
+
+/// What a piece costs, and how long it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Price {
+    pub(crate) weight: u64,
+    pub(crate) bytes: usize,
+}
+
+impl std::ops::Add for Price {
+    type Output = Price;
+
+    fn add(self, other: Price) -> Price {
+        Price {
+            weight: self.weight.saturating_add(other.weight),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+/// One way to show a chunk.
+#[derive(Clone, Debug)]
+pub(crate) struct Showing<'a> {
+    pub(crate) block: Block<'a>,
+    pub(crate) information: f64,
+    /// The block's own price.
+    pub(crate) price: Price,
+    /// The price of its line among the sources, where they are shown.
+    pub(crate) source: Price,
+}
+
+/// Prices pieces with one formatter and one counter.
+#[derive(Clone, Copy)]
+pub(crate) struct Pricer<'a> {
+    pub(crate) formatter: &'a dyn Formatter,
+    pub(crate) counter: &'a dyn TokenCounter,
+    pub(crate) control: &'a Control,
+}
+
+impl Pricer<'_> {
+    /// The price of what `write` appends.
+    pub(crate) fn piece(&self, write: impl FnOnce(&mut String)) -> Result<Price, AssembleError> {
+        let mut text = String::new();
+        write(&mut text);
+        self.price_of(&text)
+    }
+
+    /// The price of a group's heading and closing.
+    pub(crate) fn group(&self, group: &Group<'_>) -> Result<Price, AssembleError> {
+        let opening = self.piece(|out| self.formatter.open_group(group, out))?;
+        let closing = self.piece(|out| self.formatter.close_group(group, out))?;
+        Ok(opening + closing)
+    }
+
+    /// Every way to show each of `candidates`, priced, from the most to the least information.
+    /// O(bytes rendered), on several threads when there is enough to do.
+    pub(crate) fn showings<'c>(
+        &self,
+        chunks: &'c [Chunk],
+        candidates: &[usize],
+        options: &BuildOptions,
+    ) -> Result<Vec<Vec<Showing<'c>>>, AssembleError> {
+        let bytes = candidates
+            .iter()
+            .map(|&index| bytes_to_render(&chunks[index]))
+            .sum();
+        parallel::map(candidates, bytes, self.control, |&index, scratch| {
+            let mut showings = showings_of(&chunks[index], options);
+            for showing in &mut showings {
+                scratch.clear();
+                self.formatter.block(&showing.block, scratch);
+                showing.price = self.price_of(scratch)?;
+                if options.include_sources {
+                    showing.source =
+                        self.piece(|out| self.formatter.source(&showing.block, out))?;
+                }
+            }
+            // One very large block must not keep its buffer for all the small ones that follow.
+            if scratch.capacity() > 4 * WINDOW {
+                *scratch = String::new();
+            }
+            Ok(showings)
+        })
+    }
+
+    fn price_of(&self, text: &str) -> Result<Price, AssembleError> {
+        let mut weight = 0_u64;
+        for window in windows(text, self.counter) {
+            self.control.check()?;
+            weight = weight.saturating_add(self.counter.weigh(window));
+        }
+        Ok(Price {
+            weight,
+            bytes: text.len(),
+        })
+    }
+
+    /// Counts `text`, the whole of it, once: on several threads where its parts may be added up.
+    pub(crate) fn recount(&self, text: &str) -> Result<Tokens, AssembleError> {
+        self.control.check()?;
+        let Capacity { safe, loose } = self.counter.capacity(Tokens::MAX);
+        let sums = self.counter.additivity() == Additivity::AtSafeJoints && safe == loose;
+        if !sums || text.len() <= WINDOW {
+            return Ok(self.counter.count(text));
+        }
+        let windows: Vec<&str> = windows(text, self.counter).collect();
+        let weights = parallel::map(&windows, text.len(), self.control, |window, _| {
+            Ok(self.counter.weigh(window))
+        })?;
+        let weight = weights.into_iter().fold(0, u64::saturating_add);
+        Ok(smallest_limit(self.counter, weight))
+    }
+}
+
+/// The smallest number of tokens in which text of this weight is sure to fit; where the counter's
+/// capacity is exact, the number of its tokens. O(32) capacities.
+pub(crate) fn smallest_limit(counter: &dyn TokenCounter, weight: u64) -> Tokens {
+    let (mut low, mut high) = (0, u32::MAX);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if counter.capacity(Tokens::new(middle)).safe >= weight {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Tokens::new(low)
+}
+
+fn bytes_to_render(chunk: &Chunk) -> usize {
+    let renditions: usize = chunk
+        .renditions
+        .iter()
+        .map(|rendition| rendition.text().len())
+        .sum();
+    // A block's title and fence are worth some hundred bytes of work.
+    chunk.full_text().len() + renditions + 100
+}
+
+fn showings_of<'a>(chunk: &'a Chunk, options: &BuildOptions) -> Vec<Showing<'a>> {
+    let showing = |block, information| Showing {
+        block,
+        information,
+        price: Price::default(),
+        source: Price::default(),
+    };
+    if !options.include_content {
+        return vec![showing(Block::summary_only(chunk), 1.0)];
+    }
+    let mut showings = vec![showing(Block::full(chunk), 1.0)];
+    showings.extend(
+        chunk
+            .renditions
+            .iter()
+            .map(|rendition| showing(Block::of(chunk, rendition), rendition.information())),
+    );
+    // Stable: renditions that keep the same amount stay in the order they were given.
+    showings.sort_by(|a, b| b.information.total_cmp(&a.information));
+    showings
+}
+
+/// Cuts `text` where the counter's weights may be added up, into windows of about [`WINDOW`] bytes;
+/// a stretch without such a place stays whole.
+fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item = &'t str> {
+    let whole = counter.additivity() == Additivity::Never;
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let cut = if whole {
+            rest.len()
+        } else {
+            cut_after(rest, WINDOW)
+        };
+        let (window, after) = rest.split_at(cut);
+        rest = after;
+        Some(window)
+    })
+}
+
+/// The first safe joint at or after `at`, or the end.
+fn cut_after(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut from = at;
+    while from < bytes.len() {
+        let Some(newline) = bytes[from..].iter().position(|&byte| byte == b'\n') else {
+            break;
+        };
+        let cut = from + newline + 1;
+        // An ASCII letter or opening bracket after a newline is safe without looking further.
+        if bytes
+            .get(cut)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"<#{}`".contains(byte))
+        {
+            return cut;
+        }
+        from = cut;
+    }
+    bytes.len()
+}
