@@ -1,1 +1,58 @@
-fn main() {}
+//! The command line of ctx: chunks or files in, one exact context out.
+//!
+//! `main` reads the arguments, runs one verb and turns its answer into an exit code. Each verb has a
+//! module of its own; what they share is below them: reading ([`walk`], [`read`], [`decode`],
+//! [`input`]), writing ([`emit`], [`explain`]) and talking ([`report`], [`progress`], [`failure`]).
+
+mod args;
+mod assemble;
+mod decode;
+mod document;
+mod emit;
+mod explain;
+mod failure;
+mod input;
+mod interrupt;
+mod language;
+mod locate;
+mod options;
+mod pack;
+mod progress;
+mod read;
+mod relevance;
+mod report;
+mod skipped;
+mod tokens;
+mod tree;
+mod walk;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Cli, Verb};
+use crate::failure::Failure;
+use crate::report::Report;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let report = Report::new(cli.talk.verbosity());
+    match run(&cli.verb, report) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough.
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            report.failure(&failure);
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
+    let cancel = interrupt::install();
+    match verb {
+        Verb::Assemble(args) => assemble::run(args, report, &cancel),
+        Verb::Pack(args) => pack::run(args, report, &cancel),
+        Verb::Tokens(args) => tokens::run(args, report, &cancel),
+    }
+}

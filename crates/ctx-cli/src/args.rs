@@ -1,0 +1,176 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use ctx::model::CounterName;
+
+use crate::options::{self, OptionFlags};
+use crate::report::Verbosity;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  output could not be written
+  2  the arguments make no sense
+  3  the input is not what it should be
+  4  no context keeps the budget
+  5  cancelled
+
+The context goes to standard output; everything else goes to standard error.";
+
+/// Search hits, files and messages in, one prompt-ready context out, never over its token budget.
+#[derive(Debug, Parser)]
+#[command(name = "ctx", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+}
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Talk {
+    /// Name each file that was passed over, and why
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Say nothing but errors and warnings
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+impl Talk {
+    pub(crate) fn verbosity(self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Assemble chunks into one context
+    #[command(after_help = ASSEMBLE_HELP)]
+    Assemble(AssembleArgs),
+    /// Pack files into one context
+    #[command(after_help = PACK_HELP)]
+    Pack(PackArgs),
+    /// Count the tokens of files, folder by folder, largest first
+    #[command(after_help = TOKENS_HELP)]
+    Tokens(TokensArgs),
+}
+
+const ASSEMBLE_HELP: &str = r#"Input is one of:
+  {"chunks": [...], "options": {...}}   an object; flags override its options
+  [...]                                 an array of chunks
+  {"id": "a", ...}                      one chunk a line (JSON Lines)
+A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional.
+
+Examples:
+  ctx assemble hits.json --max-tokens 4000
+  search 'token budget' | ctx assemble --format xml --sources > context.xml
+  ctx assemble hits.jsonl --max-tokens 4000 --explain > context.md
+  ctx assemble request.json --json | jq .omitted"#;
+
+const PACK_HELP: &str = "\
+Folders are walked in the order of their paths. What .gitignore, .ignore and .ctxignore name is
+passed over, and so are hidden files, links, files without text and files over --max-file-size;
+a file that is named itself is always taken. What is not UTF-8 is decoded. Files that were named
+matter most, then READMEs and manifests, then the rest, then tests, then lock files and minified code.
+
+Examples:
+  ctx pack . --max-tokens 32000 > context.md
+  ctx pack src README.md --counter gpt-4o --format xml
+  ctx pack . --max-tokens 8000 --explain > /dev/null
+  ctx pack . --order stable --json > receipt.json";
+
+const TOKENS_HELP: &str = "\
+Files are passed over as `ctx pack` does; - is standard input.
+
+Examples:
+  ctx tokens
+  ctx tokens src --depth 2
+  ctx tokens src docs --counter cl100k_base --json
+  git diff | ctx tokens -";
+
+/// What comes out beside, or instead of, the context.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
+    /// Write the whole result, context and receipt, as one JSON value
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say on standard error what came in, what stayed out, and why
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AssembleArgs {
+    /// Where the chunks are; - or nothing is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: OptionFlags,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Which files are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct Files {
+    /// Files and folders [default: the current folder]
+    #[arg(value_name = "PATH", default_value = ".", hide_default_value = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Pass over files larger than this, in bytes or with K, M or G
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    pub(crate) max_file_size: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PackArgs {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) options: OptionFlags,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokensArgs {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Who counts: an encoding, a model, character-based or word-based
+    #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME", default_value = "o200k_base", value_parser = options::counter)]
+    pub(crate) counter: CounterName,
+    /// Show folders and files at most so deep
+    #[arg(short, long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// Write the tree as one JSON value
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let shift = match unit.to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        _ => return Err("not a size such as 500K, 64M or 1G".to_owned()),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(1 << shift))
+        .ok_or_else(|| "not a size such as 500K, 64M or 1G".to_owned())
+}

@@ -1,0 +1,91 @@
+//! `ctx assemble`: chunks in, one context out.
+
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ctx::assemble::{AssembleError, Cancel, Control};
+use ctx::model::{BuildOptions, BuiltContext, Chunk};
+
+use crate::args::AssembleArgs;
+use crate::emit;
+use crate::failure::Failure;
+use crate::input::{self, Input};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::walk::shown;
+
+/// Runs the verb.
+///
+/// # Errors
+/// Any of those in the list of exit codes.
+pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let Input {
+        chunks,
+        mut options,
+    } = read(args.input.as_deref())?;
+    if chunks.is_empty() {
+        report.warning("the input holds no chunks");
+    }
+    args.options.apply(&mut options);
+    let built = build(&chunks, &options, cancel)?;
+    emit::warnings(&built, report);
+    emit::result(&built, args.output, report)
+}
+
+fn read(path: Option<&Path>) -> Result<Input, Failure> {
+    match path.filter(|path| *path != Path::new("-")) {
+        Some(path) => {
+            let name = shown(path);
+            let file = File::open(path).map_err(|error| {
+                Failure::input(format_args!("failed to read {name}: {error}"))
+                    .with_hint("check the path; - is standard input")
+            })?;
+            input::read(BufReader::with_capacity(1 << 16, file), &name)
+        }
+        None if path.is_none() && io::stdin().is_terminal() => Err(Failure::usage(
+            "there is nothing to read: standard input is a terminal",
+        )
+        .with_hint("give a FILE, pipe chunks in, or say - to type them")),
+        None => input::read(io::stdin().lock(), "<stdin>"),
+    }
+}
+
+/// Assembles `chunks`, with the counter that `options` name.
+///
+/// # Errors
+/// Those of [`ctx::assemble::assemble`], each with what to do about it.
+pub(crate) fn build(
+    chunks: &[Chunk],
+    options: &BuildOptions,
+    cancel: &Cancel,
+) -> Result<BuiltContext, Failure> {
+    let _progress = Progress::start("assembling", 0);
+    let counter = ctx::tokens::counter(&options.counter)?;
+    let start = Instant::now();
+    let control = Control::default()
+        .with_cancel(cancel.clone())
+        .with_clock(Arc::new(move || start.elapsed()));
+    ctx::assemble::assemble(chunks, options, &counter, &control).map_err(|error| match error {
+        AssembleError::DuplicateId { id } => duplicate(chunks, &id),
+        other => other.into(),
+    })
+}
+
+/// Says which two chunks share an id.
+fn duplicate(chunks: &[Chunk], id: &str) -> Failure {
+    let places: Vec<_> = chunks
+        .iter()
+        .zip(1_usize..)
+        .filter(|(chunk, _)| chunk.id == id)
+        .map(|(_, number)| number.to_string())
+        .take(5)
+        .collect();
+    Failure::input(format_args!(
+        "chunks {} all have the id {id:?}",
+        places.join(", ")
+    ))
+    .with_hint("give each chunk an id of its own: the receipt names chunks by it")
+}

@@ -1,0 +1,256 @@
+//! Bytes of a file into text.
+//!
+//! UTF-8 is taken as it is, without a copy. Otherwise, in this order: a byte order mark decides; a
+//! NUL means there is no text; a few broken sequences in what is UTF-8 besides are replaced; and
+//! last comes the encoding that the bytes look most like. Whatever was done is told.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use content_inspector::ContentType;
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+
+/// The detector has seen enough after so many bytes.
+const DETECT: usize = 1 << 20;
+
+/// What the bytes of a file are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decoded {
+    /// UTF-8, as it was.
+    Text(String),
+    /// Text, after something was done that people should know of.
+    Converted {
+        text: String,
+        /// What it was: `UTF-16LE`, `windows-1252`, …
+        from: &'static str,
+        /// How many characters could not be read and are U+FFFD now.
+        replaced: usize,
+    },
+    /// No text.
+    Binary,
+    /// Nothing.
+    Empty,
+}
+
+/// Decodes `bytes`, in time linear in their number.
+pub(crate) fn decode(mut bytes: Vec<u8>) -> Decoded {
+    match content_inspector::inspect(&bytes) {
+        ContentType::UTF_16LE => return convert(UTF_16LE, "UTF-16LE", &bytes[2..]),
+        ContentType::UTF_16BE => return convert(UTF_16BE, "UTF-16BE", &bytes[2..]),
+        ContentType::UTF_32LE => return utf_32(&bytes[4..], "UTF-32LE", u32::from_le_bytes),
+        ContentType::UTF_32BE => return utf_32(&bytes[4..], "UTF-32BE", u32::from_be_bytes),
+        // The mark is no part of the text.
+        ContentType::UTF_8_BOM => drop(bytes.drain(..3)),
+        ContentType::BINARY => return Decoded::Binary,
+        ContentType::UTF_8 => {}
+    }
+    if bytes.is_empty() {
+        return Decoded::Empty;
+    }
+    // The inspector looks at the beginning only.
+    if bytes.contains(&0) {
+        return Decoded::Binary;
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Decoded::Text(text),
+        Err(error) => decode_legacy(error.as_bytes()),
+    }
+}
+
+fn decode_legacy(bytes: &[u8]) -> Decoded {
+    if controls(bytes) > bytes.len() / 32 {
+        return Decoded::Binary;
+    }
+    let (good, broken) = utf_8_sequences(bytes);
+    if good > broken {
+        return convert(UTF_8, "damaged UTF-8", bytes);
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    let head = &bytes[..bytes.len().min(DETECT)];
+    detector.feed(head, head.len() == bytes.len());
+    let encoding = detector.guess(None, Utf8Detection::Deny);
+    convert(encoding, encoding.name(), bytes)
+}
+
+fn convert(encoding: &'static Encoding, from: &'static str, bytes: &[u8]) -> Decoded {
+    let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
+    let replaced = if had_errors { replacements(&text) } else { 0 };
+    converted(text.into_owned(), from, replaced)
+}
+
+fn utf_32(bytes: &[u8], from: &'static str, read: fn([u8; 4]) -> u32) -> Decoded {
+    let (units, rest) = bytes.as_chunks::<4>();
+    let text: String = units
+        .iter()
+        .map(|unit| char::from_u32(read(*unit)).unwrap_or(char::REPLACEMENT_CHARACTER))
+        .chain((!rest.is_empty()).then_some(char::REPLACEMENT_CHARACTER))
+        .collect();
+    let replaced = replacements(&text);
+    converted(text, from, replaced)
+}
+
+fn converted(text: String, from: &'static str, replaced: usize) -> Decoded {
+    if text.is_empty() {
+        Decoded::Empty
+    } else if text.contains('\0') {
+        Decoded::Binary
+    } else {
+        Decoded::Converted {
+            text,
+            from,
+            replaced,
+        }
+    }
+}
+
+/// How many sequences of more than one byte are good UTF-8, and how many are broken.
+fn utf_8_sequences(bytes: &[u8]) -> (usize, usize) {
+    bytes.utf8_chunks().fold((0, 0), |(good, broken), chunk| {
+        let wide = chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        (
+            good + wide,
+            broken + usize::from(!chunk.invalid().is_empty()),
+        )
+    })
+}
+
+/// How many bytes are control characters that text does not hold.
+fn controls(bytes: &[u8]) -> usize {
+    let is_control =
+        |b: &&u8| b.is_ascii_control() && !matches!(**b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
+    bytes.iter().filter(is_control).count()
+}
+
+fn replacements(text: &str) -> usize {
+    text.matches(char::REPLACEMENT_CHARACTER).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn text(bytes: &[u8], expected: &str) {
+        assert_eq!(decode(bytes.to_vec()), Decoded::Text(expected.to_owned()));
+    }
+
+    #[track_caller]
+    fn converted(bytes: &[u8], expected: &str, expected_from: &str, expected_replaced: usize) {
+        match decode(bytes.to_vec()) {
+            Decoded::Converted {
+                text,
+                from,
+                replaced,
+            } => {
+                assert_eq!(
+                    (&*text, from, replaced),
+                    (expected, expected_from, expected_replaced)
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn utf_16(text: &str, mark: [u8; 2], unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        mark.into_iter()
+            .chain(text.encode_utf16().flat_map(unit))
+            .collect()
+    }
+
+    fn utf_32(text: &str, mark: [u8; 4], unit: fn(u32) -> [u8; 4]) -> Vec<u8> {
+        mark.into_iter()
+            .chain(text.chars().flat_map(|c| unit(c.into())))
+            .collect()
+    }
+
+    #[test]
+    fn utf_8_is_taken_as_it_is() {
+        text(b"fn main() {}\n", "fn main() {}\n");
+        text("\u{feff}a ☔".as_bytes(), "a ☔");
+        text(b" ", " ");
+    }
+
+    #[test]
+    fn marks_decide() {
+        let line = "naïve ☔ 𝄞\n";
+        converted(
+            &utf_16(line, [0xff, 0xfe], u16::to_le_bytes),
+            line,
+            "UTF-16LE",
+            0,
+        );
+        converted(
+            &utf_16(line, [0xfe, 0xff], u16::to_be_bytes),
+            line,
+            "UTF-16BE",
+            0,
+        );
+        converted(
+            &utf_32(line, [0xff, 0xfe, 0, 0], u32::to_le_bytes),
+            line,
+            "UTF-32LE",
+            0,
+        );
+        converted(
+            &utf_32(line, [0, 0, 0xfe, 0xff], u32::to_be_bytes),
+            line,
+            "UTF-32BE",
+            0,
+        );
+        converted(b"\xff\xfea\0b", "a\u{fffd}", "UTF-16LE", 1);
+    }
+
+    #[test]
+    fn old_encodings_are_recognised() {
+        converted(
+            b"Stra\xdfe und Gr\xf6\xdfe, ge\xe4ndert f\xfcr Gro\xdfb\xe4ckerei",
+            "Straße und Größe, geändert für Großbäckerei",
+            "windows-1252",
+            0,
+        );
+        let (japanese, _, _) =
+            encoding_rs::SHIFT_JIS.encode("これは日本語のテキストです。文字コードを調べます。");
+        converted(
+            &japanese,
+            "これは日本語のテキストです。文字コードを調べます。",
+            "Shift_JIS",
+            0,
+        );
+    }
+
+    #[test]
+    fn one_bad_byte_does_not_change_the_encoding_of_the_rest() {
+        converted(
+            "größer, schöner, \u{2614}"
+                .as_bytes()
+                .iter()
+                .copied()
+                .chain([0xff])
+                .collect::<Vec<_>>()
+                .as_slice(),
+            "größer, schöner, ☔\u{fffd}",
+            "damaged UTF-8",
+            1,
+        );
+    }
+
+    #[test]
+    fn what_is_no_text_is_binary() {
+        for bytes in [
+            b"\x7fELF\x02\x01\x01\0\0".as_slice(),
+            b"%PDF-1.7\n",
+            b"\x89PNG\r\n",
+            b"\x01\x02\x03\xff\xfe\x04\x05\x06\x07\x80",
+        ] {
+            assert_eq!(decode(bytes.to_vec()), Decoded::Binary, "{bytes:?}");
+        }
+        let mut late = vec![b'a'; 4096];
+        late.push(0);
+        assert_eq!(decode(late), Decoded::Binary);
+    }
+
+    #[test]
+    fn nothing_is_empty() {
+        for bytes in [b"".as_slice(), b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"] {
+            assert_eq!(decode(bytes.to_vec()), Decoded::Empty, "{bytes:?}");
+        }
+    }
+}

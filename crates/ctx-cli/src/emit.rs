@@ -1,0 +1,109 @@
+//! A result onto standard output, and what is said about it beside.
+
+use std::io::{self, BufWriter, Write};
+
+use ctx::model::{BuiltContext, Exactness};
+
+use crate::args::Output;
+use crate::explain;
+use crate::failure::Failure;
+use crate::report::Report;
+
+/// Writes what was asked for; nothing was written before, so it is all or nothing.
+///
+/// # Errors
+/// Standard output does not take it.
+pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Result<(), Failure> {
+    if output.json {
+        json(built)?;
+    } else {
+        write(|out| out.write_all(built.context.as_bytes()))?;
+    }
+    if output.explain {
+        report.lines(&explain::table(built));
+    } else {
+        report.note(&summary(built));
+    }
+    Ok(())
+}
+
+/// Tells what the assembler has to say besides.
+pub(crate) fn warnings(built: &BuiltContext, report: Report) {
+    for warning in &built.warnings {
+        match &warning.id {
+            Some(id) => report.detail(&format!("{id}: {}", warning.detail)),
+            None => report.detail(&warning.detail),
+        }
+    }
+}
+
+/// Writes `value` as one JSON value and a line feed.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    write(|out| {
+        serde_json::to_writer(&mut *out, value)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Writes through one buffer under one lock. Not `print!`: a closed pipe is an answer, not a panic.
+pub(crate) fn write(
+    with: impl FnOnce(&mut BufWriter<io::StdoutLock<'static>>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    with(&mut out)
+        .and_then(|()| out.flush())
+        .map_err(Failure::output)
+}
+
+/// One line of what came out.
+fn summary(built: &BuiltContext) -> String {
+    let shown = built.included.len();
+    let all = shown + built.omitted.len();
+    format!(
+        "{shown} of {all} {}, {} of {} tokens ({}, {})",
+        if all == 1 { "chunk" } else { "chunks" },
+        grouped(built.tokens.total.get().into()),
+        grouped(u64::from(built.tokens.total.get()) + u64::from(built.tokens.left.get())),
+        built.counter,
+        exactness(built.exactness),
+    )
+}
+
+/// How counts relate to the truth, in words.
+pub(crate) fn exactness(exactness: Exactness) -> &'static str {
+    match exactness {
+        Exactness::Exact => "exact",
+        Exactness::UpperBound => "upper bound",
+        Exactness::Estimate => "estimate",
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        for (n, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(n), expected);
+        }
+    }
+}

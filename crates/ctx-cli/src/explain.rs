@@ -1,0 +1,142 @@
+//! What came in, what stayed out, and why: tables for people.
+
+use std::fmt::Write as _;
+
+use ctx::model::{BuiltContext, Included, Omitted};
+
+use crate::emit::{exactness, grouped};
+use crate::report::clean;
+
+/// No column is padded beyond this: one long name does not push the rest off the screen.
+const WIDEST: usize = 48;
+
+/// The receipt of `built` as text, in time linear in its length.
+pub(crate) fn table(built: &BuiltContext) -> String {
+    let mut out = String::new();
+    if !built.included.is_empty() {
+        out.push_str("included\n");
+        let rows = built.included.iter().map(included);
+        aligned(&mut out, ["tokens", "shown", "id", "source"], rows);
+    }
+    if !built.omitted.is_empty() {
+        out.push_str("omitted\n");
+        let rows = built.omitted.iter().map(omitted);
+        aligned(&mut out, ["enters at", "why", "id"], rows);
+    }
+    out.push_str("total\n");
+    aligned(&mut out, ["", ""], totals(built).into_iter());
+    out
+}
+
+fn included(chunk: &Included) -> [String; 4] {
+    let path = clean(chunk.file_path.as_deref().unwrap_or("-"));
+    let source = match (chunk.start_line, chunk.end_line) {
+        (Some(start), Some(end)) => format!("{path}:{start}-{end}"),
+        _ => path.into_owned(),
+    };
+    [
+        grouped(chunk.tokens.get().into()),
+        chunk.rendition.to_string(),
+        clean(&chunk.id).into_owned(),
+        source,
+    ]
+}
+
+fn omitted(chunk: &Omitted) -> [String; 3] {
+    let enters_at = match chunk.enters_at {
+        Some(tokens) => grouped(tokens.get().into()),
+        None => "-".to_owned(),
+    };
+    let why = match &chunk.other {
+        Some(other) => format!("{} {}", chunk.reason, clean(other)),
+        None => chunk.reason.to_string(),
+    };
+    [enters_at, why, clean(&chunk.id).into_owned()]
+}
+
+fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
+    let tokens = &built.tokens;
+    let counts = [
+        (tokens.header, "header"),
+        (tokens.chunks, "chunks"),
+        (tokens.notices, "sources and notice"),
+        (tokens.footer, "footer"),
+        (tokens.total, "tokens in all"),
+        (tokens.left, "tokens left"),
+    ]
+    .map(|(count, what)| [grouped(count.get().into()), what.to_owned()]);
+    let certificate = &built.certificate;
+    let quality = [
+        (
+            format!("{:.4}", certificate.value),
+            "value of what was selected",
+        ),
+        (
+            format!("{:.4}", certificate.upper_bound),
+            "no selection is worth more",
+        ),
+        (
+            format!("{:.2} %", certificate.gap * 100.0),
+            "at most so far from the best",
+        ),
+        (
+            format!("{:.2e}", certificate.lambda),
+            "value of one more token",
+        ),
+    ]
+    .map(|(value, what)| [value, what.to_owned()]);
+    let counter = format!("counted by {}", clean(&built.counter));
+    let mut rows = Vec::from(counts);
+    rows.extend(quality);
+    rows.push([exactness(built.exactness).to_owned(), counter]);
+    rows
+}
+
+/// Writes rows under their titles, the first column to the right and the others to the left.
+fn aligned<const N: usize>(
+    out: &mut String,
+    titles: [&str; N],
+    rows: impl Iterator<Item = [String; N]> + Clone,
+) {
+    let mut widths = titles.map(width);
+    for row in rows.clone() {
+        for (widest, cell) in widths.iter_mut().zip(&row) {
+            *widest = width(cell).max(*widest).min(WIDEST);
+        }
+    }
+    let titles = titles.map(str::to_owned);
+    let head = titles
+        .iter()
+        .any(|title| !title.is_empty())
+        .then_some(titles);
+    for row in head.into_iter().chain(rows) {
+        let start = out.len();
+        for (at, (cell, widest)) in row.iter().zip(widths).enumerate() {
+            let _ = if at == 0 {
+                write!(out, "  {cell:>widest$}")
+            } else {
+                write!(out, "  {cell:<widest$}")
+            };
+        }
+        let end = start + out[start..].trim_end().len();
+        out.truncate(end);
+        out.push('\n');
+    }
+}
+
+fn width(cell: &str) -> usize {
+    cell.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut out = String::new();
+        let rows = [["1", "a", "x"], ["1,000", "bb", "y"]].map(|row| row.map(str::to_owned));
+        aligned(&mut out, ["n", "name", ""], rows.into_iter());
+        assert_eq!(out, "      n  name\n      1  a     x\n  1,000  bb    y\n");
+    }
+}

@@ -1,0 +1,133 @@
+//! How the program ends when it cannot do what it was asked.
+
+use std::fmt;
+
+use ctx::assemble::AssembleError;
+use ctx::budget::BudgetError;
+use ctx::format::FormatError;
+use ctx::tokens::TokensError;
+
+/// The exit codes: part of the interface, documented in `--help` and in the README.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Output could not be written, or the program itself failed.
+    Failure = 1,
+    /// The arguments make no sense.
+    Usage = 2,
+    /// The input is not what it should be.
+    Input = 3,
+    /// No context keeps the budget.
+    Budget = 4,
+    /// The user cancelled.
+    Cancelled = 5,
+}
+
+/// Why there is no answer: what failed, what to do about it, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) error: anyhow::Error,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Failure {
+            exit,
+            error: anyhow::anyhow!("{message}"),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn input(message: impl fmt::Display) -> Self {
+        Failure::new(Exit::Input, message)
+    }
+
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Failure::new(Exit::Usage, message)
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Failure::new(Exit::Cancelled, "cancelled")
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Standard output did not take the answer.
+    pub(crate) fn output(error: std::io::Error) -> Self {
+        Failure {
+            exit: Exit::Failure,
+            error: anyhow::Error::new(error).context("failed to write to standard output"),
+            hint: None,
+        }
+    }
+
+    /// Whether the reader of our output went away, as `head` does: no failure of ours.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.error
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<AssembleError> for Failure {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Cancelled => Failure::cancelled(),
+            AssembleError::Budget(error) => error.into(),
+            AssembleError::Format(error) => error.into(),
+            AssembleError::Tokens(error) => error.into(),
+            error @ (AssembleError::Model(_) | AssembleError::DuplicateId { .. }) => {
+                Failure::input(error).with_hint(
+                    "a chunk needs an id of its own, and a path that is given is not empty",
+                )
+            }
+            other => Failure::new(Exit::Failure, other),
+        }
+    }
+}
+
+impl From<BudgetError> for Failure {
+    fn from(error: BudgetError) -> Self {
+        let hint = match &error {
+            BudgetError::Cancelled => return Failure::cancelled(),
+            BudgetError::TooSmall { smallest, .. } => {
+                format!(
+                    "give --max-tokens {smallest} or more, or less to --reserve, --header and --footer"
+                )
+            }
+            BudgetError::TooManyPins { pinned, .. } => {
+                format!("give --max-chunks {pinned} or more, or pin fewer chunks")
+            }
+            _ => "give more to --max-tokens, or pin fewer chunks".to_owned(),
+        };
+        Failure::new(Exit::Budget, error).with_hint(hint)
+    }
+}
+
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        Failure::input(error)
+            .with_hint("change --header, --footer or --separator, or choose another --format")
+    }
+}
+
+impl From<TokensError> for Failure {
+    fn from(error: TokensError) -> Self {
+        let hint = match &error {
+            TokensError::UnknownName { near, .. } => match near.first() {
+                Some(name) => format!("try --counter {name}"),
+                None => {
+                    "try --counter o200k_base, gpt-4o, character-based or word-based".to_owned()
+                }
+            },
+            TokensError::FeatureOff { .. } => "build with --features tokenizer-json".to_owned(),
+            _ => "check the path of the tokenizer".to_owned(),
+        };
+        Failure::input(error).with_hint(hint)
+    }
+}

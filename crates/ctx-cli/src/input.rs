@@ -1,0 +1,295 @@
+//! Chunks and options as `ctx assemble` is given them.
+//!
+//! Three forms are understood, told apart by what they are rather than by a name: an object with
+//! `chunks` and `options`, an array of chunks, and chunks one after the other (JSON Lines). Lines
+//! are read one at a time. The other two are held as text while chunks are read from them, and each
+//! chunk is read by itself, so that an error names the line, the chunk and the field.
+
+use std::io::BufRead;
+
+use ctx::model::{BuildOptions, Chunk};
+use serde::de::{DeserializeOwned, Error};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use crate::document::{Form, Trace};
+use crate::failure::Failure;
+use crate::locate::{self, Place};
+
+const FORMS: &str =
+    "give {\"chunks\": [...], \"options\": {...}}, an array of chunks, or one chunk a line";
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What there is to assemble.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Input {
+    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) options: BuildOptions,
+}
+
+/// Reads everything that `reader` has; `name` is what errors call it.
+///
+/// # Errors
+/// It is not what it should be, and where.
+pub(crate) fn read(mut reader: impl BufRead, name: &str) -> Result<Input, Failure> {
+    let mut lines = Lines::new(name);
+    while lines.next(&mut reader)? {
+        if !lines.line.trim_ascii().is_empty() {
+            return if lines.is_chunk() {
+                read_lines(lines, reader)
+            } else {
+                read_document(lines, reader)
+            };
+        }
+    }
+    Ok(Input::default())
+}
+
+/// One line at a time, and its number.
+struct Lines<'a> {
+    name: &'a str,
+    line: Vec<u8>,
+    line_number: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(name: &'a str) -> Self {
+        Lines {
+            name,
+            line: Vec::new(),
+            line_number: 0,
+        }
+    }
+
+    /// Reads the next line; `false` at the end.
+    fn next(&mut self, reader: &mut impl BufRead) -> Result<bool, Failure> {
+        self.line.clear();
+        let read = reader
+            .read_until(b'\n', &mut self.line)
+            .map_err(|e| unreadable(self.name, &e))?;
+        self.line_number += 1;
+        if self.line_number == 1 && self.line.starts_with(MARK) {
+            self.line.drain(..MARK.len());
+        }
+        Ok(read > 0)
+    }
+
+    /// Whether the line is one whole object, and not one that holds chunks.
+    fn is_chunk(&self) -> bool {
+        let mut trace = Trace::default();
+        let Ok(line) = std::str::from_utf8(&self.line) else {
+            return false;
+        };
+        matches!(trace.read(line), Ok(Form::Other))
+    }
+
+    fn text(&self) -> Result<&str, Failure> {
+        text(&self.line, self.name, self.line_number)
+    }
+}
+
+fn read_lines(mut lines: Lines<'_>, mut reader: impl BufRead) -> Result<Input, Failure> {
+    let mut input = Input::default();
+    loop {
+        let line = lines.text()?.trim();
+        if !line.is_empty() {
+            let place = Place::new(lines.name, line, lines.line_number);
+            input.chunks.push(chunk(line, input.chunks.len(), &place)?);
+        }
+        if !lines.next(&mut reader)? {
+            return Ok(input);
+        }
+    }
+}
+
+/// Reads what is no line by line input: `lines` holds the first line that is not blank.
+fn read_document(lines: Lines<'_>, mut reader: impl BufRead) -> Result<Input, Failure> {
+    let Lines {
+        name,
+        line: mut bytes,
+        line_number,
+    } = lines;
+    reader
+        .read_to_end(&mut bytes)
+        .map_err(|e| unreadable(name, &e))?;
+    let document = text(&bytes, name, line_number)?;
+    let place = Place::new(name, document, line_number);
+    let mut trace = Trace::default();
+    let form = trace
+        .read(document)
+        .map_err(|error| broken(&error, &trace, &place))?;
+    if let Some(field) = trace.unknown.as_deref().filter(|_| form == Form::Envelope) {
+        return Err(Failure::input(format_args!(
+            "{name}: unknown field `{field}` beside `chunks` and `options`"
+        ))
+        .with_hint(FORMS));
+    }
+    let mut input = Input::default();
+    if let Some(options) = trace.options {
+        input.options = options_of(options, &place)?;
+    }
+    if form == Form::Other {
+        trace.elements = sequence(document, &place)?;
+    }
+    input.chunks.reserve_exact(trace.elements.len());
+    for raw in trace.elements {
+        input
+            .chunks
+            .push(chunk(raw.get(), input.chunks.len(), &place)?);
+    }
+    Ok(input)
+}
+
+/// The values of a text that is one object after the other.
+fn sequence<'a>(document: &'a str, place: &Place<'_>) -> Result<Vec<&'a RawValue>, Failure> {
+    serde_json::Deserializer::from_str(document)
+        .into_iter::<&RawValue>()
+        .collect::<Result<_, _>>()
+        .map_err(|error| broken(&error, &Trace::default(), place))
+}
+
+/// Reads one chunk. The quick way first: only a text that failed is read again to say where.
+fn chunk<'a>(text: &'a str, index: usize, place: &Place<'a>) -> Result<Chunk, Failure> {
+    object(text).map_err(|_| {
+        let fault = fault::<Chunk>(text);
+        let who = locate::who(index, locate::probe(text).id.as_deref());
+        Failure::input(format_args!(
+            "{}{}",
+            place.at(text).of(&fault.error),
+            fault.about(&who)
+        ))
+        .with_hint(chunk_hint(&fault))
+    })
+}
+
+fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, Failure> {
+    object(raw.get()).map_err(|_| {
+        let fault = fault::<BuildOptions>(raw.get());
+        Failure::input(format_args!(
+            "{}{}",
+            place.at(raw.get()).of(&fault.error),
+            fault.about("options")
+        ))
+        .with_hint("see `ctx assemble --help` for the options and their values")
+    })
+}
+
+/// Reads a `T` that is written as an object. The derived readers would take its fields in an array
+/// as well, where one that is left out moves all the others.
+fn object<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    check_object(text)?;
+    serde_json::from_str(text)
+}
+
+fn check_object(text: &str) -> Result<(), serde_json::Error> {
+    if text.trim_start().starts_with('[') {
+        return Err(Error::custom("invalid type: an array, expected an object"));
+    }
+    Ok(())
+}
+
+/// Why a text is no `T`, and in which field.
+struct Fault {
+    field: String,
+    error: serde_json::Error,
+}
+
+impl Fault {
+    /// The same for people; a model's own errors name the chunk already.
+    fn about(&self, who: &str) -> String {
+        let message = locate::message(&self.error);
+        if message.starts_with("chunk \"") {
+            return message;
+        }
+        match &*self.field {
+            "" | "." | "?" => format!("{who}: {message}"),
+            field => format!("{who}, field `{field}`: {message}"),
+        }
+    }
+}
+
+fn fault<T: DeserializeOwned>(text: &str) -> Fault {
+    if let Err(error) = check_object(text) {
+        let field = String::new();
+        return Fault { field, error };
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let (field, error) = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        Err(error) => (error.path().to_string(), error.into_inner()),
+        Ok(_) => match deserializer.end() {
+            Err(error) => (String::new(), error),
+            Ok(()) => (String::new(), Error::custom("it cannot be read")),
+        },
+    };
+    // Where reading stopped in the middle of a value, the last field that was begun is the one.
+    let field = match &*field {
+        "" | "." | "?" if error.is_syntax() => locate::probe(text).field.unwrap_or_default(),
+        _ => field,
+    };
+    Fault { field, error }
+}
+
+fn chunk_hint(fault: &Fault) -> &'static str {
+    let message = fault.error.to_string();
+    match fault.error.classify() {
+        Category::Eof => "is the file cut short? on input by lines, each line is one whole chunk",
+        Category::Syntax if &*fault.field == "relevance" => {
+            "relevance is a number from 0 to 1; JSON has no NaN and no infinity"
+        }
+        Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
+        Category::Data if message.contains("Line") => {
+            "startLine and endLine count from 1, and the last line is shown too"
+        }
+        Category::Data if message.contains("unknown field") => {
+            "fields are spelled as in the README of ctx-model; remove what is not among them"
+        }
+        _ => "a chunk needs `id`, `content` and `relevance`",
+    }
+}
+
+/// A document that could not be read to its end: says which chunk it broke in, when it was one.
+fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Failure {
+    let message = locate::message(error);
+    let position = place.of(error);
+    let probed = locate::probe(trace.rest(place.text()).unwrap_or(place.text()));
+    let who = match (probed.id.as_deref(), trace.rest(place.text())) {
+        (None, None) => String::new(),
+        (id, _) => locate::who(trace.elements.len(), id),
+    };
+    let what = match probed.field {
+        Some(field) if who.is_empty() => format!("field `{field}`: {message}"),
+        Some(field) => format!("{who}, field `{field}`: {message}"),
+        None if who.is_empty() => message.clone(),
+        None => format!("{who}: {message}"),
+    };
+    let failure = Failure::input(format_args!("{position}{what}"));
+    failure.with_hint(match error.classify() {
+        Category::Eof => "is the file cut short?",
+        Category::Syntax if message.contains("number") || message.contains("expected value") => {
+            "JSON numbers are finite: no NaN, no infinity, nothing beyond 1.8e308"
+        }
+        _ => FORMS,
+    })
+}
+
+fn text<'a>(bytes: &'a [u8], name: &str, line_number: usize) -> Result<&'a str, Failure> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let good = &bytes[..error.valid_up_to()];
+        let line = line_number + good.iter().filter(|b| **b == b'\n').count();
+        let hint = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+            "it looks like UTF-16; JSON is UTF-8, so convert it first"
+        } else {
+            "JSON is UTF-8; convert the input first"
+        };
+        Failure::input(format_args!("{name}:{line}: the input is not UTF-8")).with_hint(hint)
+    })
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    Failure::input(format_args!("failed to read {name}: {error}"))
+        .with_hint("check the path and its permissions")
+}
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

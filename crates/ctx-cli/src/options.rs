@@ -1,0 +1,315 @@
+//! Every option of a build as a flag.
+//!
+//! A flag that was given overrides what the input says; one that was not leaves it alone. The words
+//! are those of the wire in kebab case, and the wire's own are understood too.
+
+use std::sync::Arc;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use ctx::model::{
+    BuildOptions, CounterName, Format, GroupBy, Order, Relevance, Selection, Tokens, XmlContent,
+};
+use serde::de::DeserializeOwned;
+
+/// The options of a build that were given as flags.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options of the context")]
+pub(crate) struct OptionFlags {
+    /// The budget: context and reserve together never need more [default: 8000]
+    #[arg(short = 't', long, value_name = "N", value_parser = budget)]
+    max_tokens: Option<Tokens>,
+    /// Tokens of the budget kept for the answer [default: 0]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    reserve: Option<Tokens>,
+    /// At most so many chunks; 0 is none at all
+    #[arg(long, value_name = "N")]
+    max_chunks: Option<usize>,
+    /// Who counts: an encoding, a model, character-based or word-based [default: `o200k_base`]
+    #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME", value_parser = counter)]
+    counter: Option<CounterName>,
+    /// The form of the context [default: markdown]
+    #[arg(short, long, value_name = "FORM", value_parser = Words::<Format>::of(&["markdown", "xml", "json", "plain"]))]
+    format: Option<Format>,
+    /// Which chunks stand together [default: file]
+    #[arg(long, value_name = "BY", value_parser = Words::<GroupBy>::of(&["file", "kind", "none"]))]
+    group_by: Option<GroupBy>,
+    /// The order of groups and chunks [default: relevance]
+    #[arg(long, value_name = "ORDER", value_parser = Words::<Order>::of(&["relevance", "stable", "edges"]))]
+    order: Option<Order>,
+    /// How chunks are chosen when not all of them fit
+    #[arg(long, value_name = "POLICY", value_parser = Words::<Selection>::of(&["in-order", "density", "optimal"]))]
+    selection: Option<Selection>,
+    /// Leave out chunks that matter less, from 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = relevance)]
+    min_relevance: Option<Relevance>,
+    /// Text before the first chunk
+    #[arg(long, value_name = "TEXT")]
+    header: Option<String>,
+    /// Text after the last chunk
+    #[arg(long, value_name = "TEXT")]
+    footer: Option<String>,
+    /// Text between two chunks, instead of the format's own
+    #[arg(long, value_name = "TEXT")]
+    separator: Option<String>,
+    /// How XML keeps text apart from markup [default: escaped]
+    #[arg(long, value_name = "HOW", value_parser = Words::<XmlContent>::of(&["escaped", "cdata"]))]
+    xml_content: Option<XmlContent>,
+    #[command(flatten)]
+    switches: Switches,
+}
+
+impl OptionFlags {
+    /// Writes what was given over `options`.
+    pub(crate) fn apply(&self, options: &mut BuildOptions) {
+        fn set<T: Clone>(flag: Option<&T>, field: &mut T) {
+            if let Some(value) = flag {
+                field.clone_from(value);
+            }
+        }
+        fn set_some<T: Clone>(flag: Option<&T>, field: &mut Option<T>) {
+            if flag.is_some() {
+                *field = flag.cloned();
+            }
+        }
+        set(self.max_tokens.as_ref(), &mut options.max_tokens);
+        set(self.reserve.as_ref(), &mut options.reserve);
+        set_some(self.max_chunks.as_ref(), &mut options.max_chunks);
+        set(self.counter.as_ref(), &mut options.counter);
+        set(self.format.as_ref(), &mut options.format);
+        set(self.group_by.as_ref(), &mut options.group_by);
+        set(self.order.as_ref(), &mut options.order);
+        set(self.selection.as_ref(), &mut options.selection);
+        set_some(self.min_relevance.as_ref(), &mut options.min_relevance);
+        set_some(self.header.as_ref(), &mut options.header);
+        set_some(self.footer.as_ref(), &mut options.footer);
+        set_some(self.separator.as_ref(), &mut options.chunk_separator);
+        set(self.xml_content.as_ref(), &mut options.xml_content);
+        self.switches.apply(options);
+    }
+}
+
+/// What can be shown or hidden: `--name` and `--no-name`, the last one given decides.
+struct Switch {
+    name: &'static str,
+    negation: &'static str,
+    help: &'static str,
+    negated_help: &'static str,
+    field: fn(&mut BuildOptions) -> &mut bool,
+}
+
+const SWITCHES: [Switch; 9] = [
+    Switch {
+        name: "file-headers",
+        negation: "no-file-headers",
+        help: "Head each chunk by its path [default]",
+        negated_help: "Leave the paths out",
+        field: |options| &mut options.include_file_headers,
+    },
+    Switch {
+        name: "line-numbers",
+        negation: "no-line-numbers",
+        help: "Tell each chunk's lines [default]",
+        negated_help: "Leave the lines out",
+        field: |options| &mut options.include_line_numbers,
+    },
+    Switch {
+        name: "content",
+        negation: "no-content",
+        help: "Show each chunk's text [default]",
+        negated_help: "Show summaries only",
+        field: |options| &mut options.include_content,
+    },
+    Switch {
+        name: "notice",
+        negation: "no-notice",
+        help: "Say in one line that something was left out [default]",
+        negated_help: "Do not say so in the context itself",
+        field: |options| &mut options.include_notice,
+    },
+    Switch {
+        name: "scores",
+        negation: "no-scores",
+        help: "Tell each chunk's relevance",
+        negated_help: "Leave the relevance out [default]",
+        field: |options| &mut options.include_scores,
+    },
+    Switch {
+        name: "sources",
+        negation: "no-sources",
+        help: "End with a list of the sources",
+        negated_help: "Leave the sources out [default]",
+        field: |options| &mut options.include_sources,
+    },
+    Switch {
+        name: "imports",
+        negation: "no-imports",
+        help: "Show each chunk's imports",
+        negated_help: "Leave the imports out [default]",
+        field: |options| &mut options.include_imports,
+    },
+    Switch {
+        name: "relations",
+        negation: "no-relations",
+        help: "Show each chunk's relations",
+        negated_help: "Leave the relations out [default]",
+        field: |options| &mut options.include_relations,
+    },
+    Switch {
+        name: "metadata",
+        negation: "no-metadata",
+        help: "Add a line of metadata to each Markdown block",
+        negated_help: "Leave the metadata out [default]",
+        field: |options| &mut options.include_metadata,
+    },
+];
+
+/// The switches that were given, in the order of [`SWITCHES`].
+#[derive(Clone, Debug, Default)]
+struct Switches([Option<bool>; SWITCHES.len()]);
+
+impl Switches {
+    fn apply(&self, options: &mut BuildOptions) {
+        for (switch, given) in SWITCHES.iter().zip(self.0) {
+            if let Some(on) = given {
+                *(switch.field)(options) = on;
+            }
+        }
+    }
+}
+
+impl Args for Switches {
+    fn augment_args(command: Command) -> Command {
+        SWITCHES.iter().fold(command, |command, switch| {
+            // Only the one that changes something is worth a line of the short help.
+            let shown_by_default = (switch.field)(&mut BuildOptions::default()).to_owned();
+            let flag = |name, other, help, hidden| {
+                Arg::new(name)
+                    .long(name)
+                    .action(ArgAction::SetTrue)
+                    .overrides_with(other)
+                    .help(help)
+                    .hide_short_help(hidden)
+            };
+            command
+                .arg(flag(
+                    switch.name,
+                    switch.negation,
+                    switch.help,
+                    shown_by_default,
+                ))
+                .arg(flag(
+                    switch.negation,
+                    switch.name,
+                    switch.negated_help,
+                    !shown_by_default,
+                ))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Switches {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |switch: &Switch| {
+            let on = matches.get_flag(switch.name);
+            (on || matches.get_flag(switch.negation)).then_some(on)
+        };
+        Ok(Switches(SWITCHES.each_ref().map(given)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Reads one of a few words as the wire reads it.
+#[derive(Clone)]
+struct Words<T> {
+    words: &'static [&'static str],
+    read: Arc<dyn Fn(&str) -> Option<T> + Send + Sync>,
+}
+
+impl<T: DeserializeOwned> Words<T> {
+    fn of(words: &'static [&'static str]) -> Self {
+        Words {
+            words,
+            read: Arc::new(|word| serde_json::from_value(camel(word).into()).ok()),
+        }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<T, clap::Error> {
+        if let Some(known) = value.to_str().and_then(|word| (self.read)(word)) {
+            return Ok(known);
+        }
+        // The library's own parser words the refusal, with the nearest word it knows.
+        let refusal = clap::builder::PossibleValuesParser::new(self.words);
+        Err(match refusal.parse_ref(command, arg, value) {
+            Err(error) => error,
+            Ok(_) => clap::Error::new(ErrorKind::InvalidValue).with_cmd(command),
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.words.iter().map(PossibleValue::new)))
+    }
+}
+
+/// `in-order` as the wire writes it, `inOrder`.
+fn camel(word: &str) -> String {
+    let mut parts = word.split('-');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut chars = part.chars();
+        out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+        out.push_str(chars.as_str());
+    }
+    out
+}
+
+pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
+    Ok(match name {
+        "" => return Err("a counter has a name".to_owned()),
+        "character-based" | "characters" => CounterName::CharacterBased,
+        "word-based" | "words" => CounterName::WordBased,
+        other => CounterName::from(other.to_owned()),
+    })
+}
+
+fn budget(text: &str) -> Result<Tokens, String> {
+    match tokens(text)? {
+        Tokens::ZERO => Err("a budget of no tokens holds nothing; give at least 1".to_owned()),
+        tokens => Ok(tokens),
+    }
+}
+
+/// A number of tokens; `_` and `,` may keep its digits apart.
+fn tokens(text: &str) -> Result<Tokens, String> {
+    let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err("not a whole number of tokens".to_owned());
+    }
+    match digits.parse::<u32>() {
+        Ok(n) => Ok(Tokens::new(n)),
+        Err(_) => Err(format!("more tokens than can be counted ({})", Tokens::MAX)),
+    }
+}
+
+fn relevance(text: &str) -> Result<Relevance, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    Relevance::new(value).map_err(|e| e.to_string())
+}

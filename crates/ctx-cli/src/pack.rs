@@ -1,0 +1,150 @@
+//! `ctx pack`: files in, one context out.
+
+use ctx::assemble::Cancel;
+use ctx::model::{
+    BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance, Warning,
+};
+
+use crate::args::PackArgs;
+use crate::assemble;
+use crate::emit;
+use crate::failure::Failure;
+use crate::language;
+use crate::read::{Content, read_each};
+use crate::relevance;
+use crate::report::Report;
+use crate::skipped;
+use crate::walk::{Found, Skipped, walk};
+
+/// Runs the verb.
+///
+/// # Errors
+/// Any of those in the list of exit codes. A file that cannot be read is none: it is reported, and
+/// stands in the receipt.
+pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let mut options = BuildOptions::default();
+    args.options.apply(&mut options);
+    let walked = walk(&args.files.paths)?;
+    let read = read_each(
+        &walked.files,
+        args.files.max_file_size,
+        cancel,
+        "reading",
+        |index, content| chunk(&walked.files[index], content),
+    )?;
+    let mut packed = Packed::new(walked.skipped);
+    read.into_iter().for_each(|file| packed.add(file));
+    skipped::report(&packed.skipped, report);
+    report_converted(&packed.converted, report);
+    if packed.chunks.is_empty() {
+        report.warning("there are no files with text here");
+    }
+    let mut built = assemble::build(&packed.chunks, &options, cancel)?;
+    emit::warnings(&built, report);
+    packed.tell(&mut built);
+    emit::result(&built, args.output, report)
+}
+
+/// One file after it was read.
+enum Read {
+    Chunk {
+        chunk: Box<Chunk>,
+        converted: Option<String>,
+    },
+    Skipped(Skipped),
+}
+
+fn chunk(file: &Found, content: Content) -> Read {
+    let (text, converted) = match content {
+        Content::Text { text, converted } => (text, converted),
+        Content::Skipped(skipped) => return Read::Skipped(skipped),
+    };
+    let language = language::of(&file.shown);
+    let lines = u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX);
+    let span = LineSpan::new(1, lines).expect("lines is at least 1");
+    let relevance =
+        Relevance::new(relevance::of(&file.shown, file.named)).unwrap_or(Relevance::ONE);
+    let mut chunk = Chunk::new(file.shown.clone(), text, relevance)
+        .with_kind(language::kind(&file.shown, language))
+        .with_path(file.shown.clone())
+        .with_span(span);
+    chunk.language = language.map(str::to_owned);
+    chunk.origin = if file.named {
+        Origin::Reference
+    } else {
+        Origin::File
+    };
+    Read::Chunk {
+        chunk: Box::new(chunk),
+        converted,
+    }
+}
+
+/// What there is to assemble, and what there is to tell about the rest.
+struct Packed {
+    chunks: Vec<Chunk>,
+    skipped: Vec<Skipped>,
+    /// Path, and what was done to its text.
+    converted: Vec<(String, String)>,
+}
+
+impl Packed {
+    fn new(skipped: Vec<Skipped>) -> Self {
+        Packed {
+            chunks: Vec::new(),
+            skipped,
+            converted: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, file: Read) {
+        match file {
+            Read::Skipped(skipped) => self.skipped.push(skipped),
+            Read::Chunk { chunk, converted } => {
+                if let Some(what) = converted {
+                    self.converted.push((chunk.id.clone(), what));
+                }
+                self.chunks.push(*chunk);
+            }
+        }
+    }
+
+    /// Completes the receipt with what never became a chunk.
+    fn tell(mut self, built: &mut BuiltContext) {
+        self.skipped
+            .sort_by(|a, b| a.shown.as_bytes().cmp(b.shown.as_bytes()));
+        for skipped in self.skipped {
+            if skipped.reason.is_loss() {
+                built.omitted.push(Omitted {
+                    id: skipped.shown.clone(),
+                    reason: OmittedReason::Unreadable,
+                    enters_at: None,
+                    other: None,
+                });
+            }
+            built.warnings.push(Warning {
+                id: Some(skipped.shown),
+                code: skipped.reason.code().to_owned(),
+                detail: skipped.detail,
+            });
+        }
+        for (id, detail) in self.converted {
+            built.warnings.push(Warning {
+                id: Some(id),
+                code: "decoded".to_owned(),
+                detail,
+            });
+        }
+    }
+}
+
+fn report_converted(converted: &[(String, String)], report: Report) {
+    for (path, what) in converted {
+        report.detail(&format!("{path}: {what}"));
+    }
+    match converted.len() {
+        0 => {}
+        1 => report.note("decoded 1 file that is not UTF-8"),
+        n => report.note(&format!("decoded {n} files that are not UTF-8")),
+    }
+}

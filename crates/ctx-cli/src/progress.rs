@@ -1,0 +1,76 @@
+//! A line that says how far long work has come.
+
+use std::io::{IsTerminal as _, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this is not worth a line.
+const PATIENCE: Duration = Duration::from_millis(300);
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// Shows progress on standard error for as long as it lives, when that is a terminal and the work
+/// is long; otherwise does nothing at all.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    done: Arc<AtomicUsize>,
+    // Held for its drop: the thread ends when the channel closes.
+    watcher: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Begins work of `total` steps, or of an unknown number when that is 0.
+    pub(crate) fn start(what: &'static str, total: usize) -> Self {
+        let done = Arc::new(AtomicUsize::new(0));
+        let watcher = stderr().is_terminal().then(|| {
+            let (alive, closed) = channel();
+            let steps = Arc::clone(&done);
+            let watch = move || {
+                if closed.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                let bar = bar(what, total);
+                while closed.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
+                    bar.set_position(steps.load(Ordering::Relaxed) as u64);
+                    bar.tick();
+                }
+                bar.finish_and_clear();
+            };
+            (alive, std::thread::spawn(watch))
+        });
+        Progress { done, watcher }
+    }
+
+    /// Says that one more step is done.
+    pub(crate) fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((alive, watcher)) = self.watcher.take() {
+            drop(alive);
+            // A progress line that failed is no reason to fail.
+            let _ = watcher.join();
+        }
+    }
+}
+
+fn bar(what: &'static str, total: usize) -> ProgressBar {
+    let (bar, template) = if total == 0 {
+        (ProgressBar::no_length(), "{spinner} {msg} {elapsed}")
+    } else {
+        let bar = ProgressBar::new(total as u64);
+        (bar, "{msg} {wide_bar} {pos}/{len} {eta}")
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.with_message(what)
+}

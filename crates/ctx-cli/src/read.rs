@@ -1,0 +1,184 @@
+//! The files that were found, as text.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ctx::assemble::Cancel;
+
+use crate::decode::{Decoded, decode};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::walk::{Found, Reason, Skipped};
+
+/// Fewer files than this are not worth a thread.
+const WORTH_THREADS: usize = 8;
+
+/// What reading a file came to.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Text {
+        text: String,
+        /// What was done to make it text, in a sentence.
+        converted: Option<String>,
+    },
+    Skipped(Skipped),
+}
+
+/// Reads `files` and calls `work` on each text, on as many threads as there are cores; the answers
+/// come back in the order of `files`. One file a thread is held at a time, besides what `work` keeps.
+///
+/// # Errors
+/// The user cancelled.
+pub(crate) fn read_each<T: Send>(
+    files: &[Found],
+    limit: u64,
+    cancel: &Cancel,
+    what: &'static str,
+    work: impl Fn(usize, Content) -> T + Sync,
+) -> Result<Vec<T>, Failure> {
+    let progress = Progress::start(what, files.len());
+    let next = AtomicUsize::new(0);
+    let answers = Mutex::new(Vec::with_capacity(files.len()));
+    let worker = || {
+        let mut own = Vec::new();
+        while !cancel.is_cancelled() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(index) else { break };
+            own.push((index, work(index, read(file, limit))));
+            progress.step();
+        }
+        answers
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .append(&mut own);
+    };
+    let threads = if files.len() < WORTH_THREADS {
+        1
+    } else {
+        std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(files.len())
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(worker);
+        }
+        worker();
+    });
+    if cancel.is_cancelled() {
+        return Err(Failure::cancelled());
+    }
+    let mut answers = answers
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    answers.sort_unstable_by_key(|(index, _)| *index);
+    Ok(answers.into_iter().map(|(_, answer)| answer).collect())
+}
+
+fn read(file: &Found, limit: u64) -> Content {
+    let skip = |reason, detail: String| {
+        Content::Skipped(Skipped {
+            shown: file.shown.clone(),
+            reason,
+            detail,
+        })
+    };
+    let bytes = match open(&file.path).and_then(|(reader, size)| read_up_to(reader, size, limit)) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => {
+            return skip(
+                Reason::TooLarge,
+                format!("it is larger than {limit} bytes (--max-file-size)"),
+            );
+        }
+        Err(error) => return skip(Reason::Unreadable, error.to_string()),
+    };
+    match decode(bytes) {
+        Decoded::Text(text) => Content::Text {
+            text,
+            converted: None,
+        },
+        Decoded::Converted {
+            text,
+            from,
+            replaced,
+        } => Content::Text {
+            text,
+            converted: Some(conversion(from, replaced)),
+        },
+        Decoded::Binary => skip(Reason::Binary, "it holds no text".to_owned()),
+        Decoded::Empty => skip(Reason::Empty, "it is empty".to_owned()),
+    }
+}
+
+/// What was done to a text, for people.
+fn conversion(from: &str, replaced: usize) -> String {
+    match replaced {
+        0 => format!("decoded from {from}"),
+        1 => format!("decoded from {from}; 1 character could not be read"),
+        n => format!("decoded from {from}; {n} characters could not be read"),
+    }
+}
+
+fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
+    if path == Path::new("-") {
+        return Ok((Box::new(io::stdin().lock()), 0));
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    Ok((Box::new(file), size))
+}
+
+/// All that `reader` has, or `None` when that is more than `limit` bytes. `expected` is a guess that
+/// saves growing; a file may be larger by the time it is read, or have no size at all.
+pub(crate) fn read_up_to(
+    reader: impl Read,
+    expected: u64,
+    limit: u64,
+) -> io::Result<Option<Vec<u8>>> {
+    if expected > limit {
+        return Ok(None);
+    }
+    let expected = usize::try_from(expected).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(expected.saturating_add(1))
+        .map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let read = reader
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)? as u64;
+    if read > limit {
+        return Ok(None);
+    }
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_allowed() {
+        assert_eq!(read_up_to(&b"abc"[..], 3, 3).unwrap().unwrap(), b"abc");
+        assert_eq!(read_up_to(&b"abc"[..], 0, 3).unwrap().unwrap(), b"abc");
+        assert_eq!(read_up_to(&b"abcd"[..], 0, 3).unwrap(), None);
+        assert_eq!(read_up_to(&b""[..], 4, 3).unwrap(), None);
+        assert_eq!(read_up_to(io::repeat(b'x'), 0, 1000).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_that_vanished_is_unreadable() {
+        let gone = Found {
+            path: "/no/such/file".into(),
+            shown: "gone".to_owned(),
+            named: false,
+        };
+        match read(&gone, 10) {
+            Content::Skipped(skipped) => assert_eq!(skipped.reason, Reason::Unreadable),
+            Content::Text { .. } => panic!("it does not exist"),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Which files there are under the paths that were given.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::failure::Failure;
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// What to open.
+    pub(crate) path: PathBuf,
+    /// What it is called in the context: unique.
+    pub(crate) shown: String,
+    /// Whether the user named it, rather than a folder it is in.
+    pub(crate) named: bool,
+}
+
+/// Something that was passed over: what, and why in one stable word and in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    pub(crate) shown: String,
+    pub(crate) reason: Reason,
+    pub(crate) detail: String,
+}
+
+/// Why a file is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reason {
+    Unreadable,
+    TooLarge,
+    Binary,
+    Empty,
+    Link,
+    Special,
+}
+
+impl Reason {
+    pub(crate) const ALL: [Reason; 6] = [
+        Reason::Unreadable,
+        Reason::TooLarge,
+        Reason::Binary,
+        Reason::Empty,
+        Reason::Link,
+        Reason::Special,
+    ];
+
+    /// The word that programs see.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Reason::Unreadable => "unreadable",
+            Reason::TooLarge => "too_large",
+            Reason::Binary => "binary",
+            Reason::Empty => "empty",
+            Reason::Link => "link",
+            Reason::Special => "special",
+        }
+    }
+
+    /// Whether there may be text that the user wanted and does not get.
+    pub(crate) fn is_loss(self) -> bool {
+        matches!(self, Reason::Unreadable | Reason::TooLarge)
+    }
+
+    /// What people call so many of them.
+    pub(crate) fn noun(self, many: bool) -> &'static str {
+        match (self, many) {
+            (Reason::Unreadable, _) => "unreadable",
+            (Reason::TooLarge, _) => "too large",
+            (Reason::Binary, _) => "without text",
+            (Reason::Empty, _) => "empty",
+            (Reason::Link, false) => "link",
+            (Reason::Link, true) => "links",
+            (Reason::Special, _) => "not a regular file",
+        }
+    }
+}
+
+/// What a walk found, each sorted by the bytes of its name.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) files: Vec<Found>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// Finds every file under `roots`. Ignore files apply below a folder, never to a path that was
+/// named; links are not followed; the order does not depend on the file system's.
+///
+/// A file is called by its path below the root when there is one root; with several, by the root
+/// as it was given and the path below that.
+///
+/// # Errors
+/// A root that does not exist.
+pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
+    let mut walked = Walked::default();
+    let alone = roots.len() == 1;
+    for root in roots {
+        if root == Path::new("-") {
+            walked.files.push(standard_input());
+            continue;
+        }
+        let metadata = std::fs::metadata(root).map_err(|error| missing(root, &error))?;
+        if metadata.is_dir() {
+            walk_folder(root, alone, &mut walked);
+        } else {
+            walked.files.push(Found {
+                path: root.clone(),
+                shown: shown(root),
+                named: true,
+            });
+        }
+    }
+    // The file that was named comes first of those with one name.
+    walked.files.sort_by(|a, b| {
+        a.shown
+            .as_bytes()
+            .cmp(b.shown.as_bytes())
+            .then(b.named.cmp(&a.named))
+    });
+    walked
+        .files
+        .dedup_by(|later, first| later.shown == first.shown);
+    let known: HashSet<&str> = walked.files.iter().map(|file| &*file.shown).collect();
+    walked
+        .skipped
+        .retain(|skipped| !known.contains(&*skipped.shown));
+    Ok(walked)
+}
+
+fn standard_input() -> Found {
+    Found {
+        path: "-".into(),
+        shown: "<stdin>".to_owned(),
+        named: true,
+    }
+}
+
+fn missing(root: &Path, error: &std::io::Error) -> Failure {
+    Failure::input(format_args!("failed to read {}: {error}", shown(root)))
+        .with_hint("check the path; every PATH must exist")
+}
+
+fn walk_folder(root: &Path, alone: bool, walked: &mut Walked) {
+    let prefix = if alone { String::new() } else { shown(root) };
+    let call = |path: &Path| {
+        let below = shown(path.strip_prefix(root).unwrap_or(path));
+        match (&*prefix, &*below) {
+            ("" | ".", _) => below,
+            (_, "." | "") => prefix.clone(),
+            _ if prefix.ends_with('/') => format!("{prefix}{below}"),
+            _ => format!("{prefix}/{below}"),
+        }
+    };
+    for entry in WalkBuilder::new(root)
+        // The user's own global rules would make one tree two contexts on two machines.
+        .git_global(false)
+        .require_git(false)
+        .add_custom_ignore_filename(".ctxignore")
+        // The file that the context is being written to is no part of it.
+        .skip_stdout(true)
+        .build()
+    {
+        match entry {
+            Ok(entry) => match kind_of(&entry) {
+                Kind::Folder => {}
+                Kind::File => walked.files.push(Found {
+                    shown: call(entry.path()),
+                    path: entry.into_path(),
+                    named: false,
+                }),
+                Kind::Passed(reason, detail) => walked.skipped.push(Skipped {
+                    shown: call(entry.path()),
+                    reason,
+                    detail: detail.to_owned(),
+                }),
+            },
+            Err(error) => walked.skipped.push(Skipped {
+                shown: error_path(&error).map_or_else(|| shown(root), call),
+                reason: Reason::Unreadable,
+                detail: error_text(&error),
+            }),
+        }
+    }
+}
+
+enum Kind {
+    Folder,
+    File,
+    Passed(Reason, &'static str),
+}
+
+fn kind_of(entry: &DirEntry) -> Kind {
+    match entry.file_type() {
+        Some(kind) if kind.is_dir() => Kind::Folder,
+        Some(kind) if kind.is_file() => Kind::File,
+        // The root itself may be a link to a folder.
+        Some(kind) if kind.is_symlink() && entry.depth() == 0 => Kind::Folder,
+        Some(kind) if kind.is_symlink() => Kind::Passed(Reason::Link, "links are not followed"),
+        _ => Kind::Passed(Reason::Special, "it is neither a file nor a folder"),
+    }
+}
+
+fn error_path(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            error_path(err)
+        }
+        _ => None,
+    }
+}
+
+/// What went wrong, without the path that is told beside it.
+fn error_text(error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } => {
+            error_text(err)
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `path` as a reader should see it: `/` between its parts, no `.` among them, and bytes that are
+/// no text as `\xNN`, so that two paths never look alike.
+pub(crate) fn shown(path: &Path) -> String {
+    let mut out = String::new();
+    for component in path.components() {
+        let part = match component {
+            Component::CurDir => continue,
+            Component::RootDir => {
+                out.push('/');
+                continue;
+            }
+            other => other.as_os_str(),
+        };
+        if !out.is_empty() && !out.ends_with('/') {
+            out.push('/');
+        }
+        push_visible(part, &mut out);
+    }
+    if out.is_empty() {
+        out.push('.');
+    }
+    out
+}
+
+fn push_visible(part: &OsStr, out: &mut String) {
+    use std::fmt::Write as _;
+
+    for chunk in part.as_encoded_bytes().utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expected: &str) {
+        assert_eq!(shown(Path::new(path)), expected);
+    }
+
+    #[test]
+    fn paths_are_shown_plainly() {
+        check("./a/./b.rs", "a/b.rs");
+        check("a//b", "a/b");
+        check("/etc/hosts", "/etc/hosts");
+        check("../x", "../x");
+        check(".", ".");
+        check("/", "/");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_is_no_text_is_told_apart() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let path = Path::new(OsStr::from_bytes(b"a\xff\xfe/b"));
+        assert_eq!(shown(path), "a\\xff\\xfe/b");
+    }
+}
