@@ -2,6 +2,9 @@
 
 pub(crate) use crate::class_bits::*;
 
+#[cfg(test)]
+mod tests;
+
 static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
 static BLOCK_OF: &[u8; 0x1100] = include_bytes!(concat!(env!("OUT_DIR"), "/class_block_of.bin"));
 

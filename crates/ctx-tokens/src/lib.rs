@@ -1,20 +1,30 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(feature = "openai")]
-mod bpe;
-mod calibrated;
-mod class;
-mod class_bits;
 mod counter;
-mod error;
-mod estimate;
 mod joint;
-mod models;
-mod names;
 mod tally;
 
 #[cfg(feature = "openai")]
+mod bpe;
+mod calibrated;
+mod estimate;
+#[cfg(feature = "tokenizer-json")]
+mod tokenizer_json;
+
+mod error;
+mod models;
+mod names;
+
+#[cfg(feature = "cache")]
+mod cache;
+
+mod class;
+mod class_bits;
+
+#[cfg(feature = "openai")]
 pub use bpe::{Bpe, cl100k_base, o200k_base};
+#[cfg(feature = "cache")]
+pub use cache::CachedCounter;
 pub use calibrated::Calibrated;
 pub use counter::{Additivity, Capacity, Exactness, TokenCounter};
 pub use ctx_model::{CounterName, Tokens};
@@ -23,3 +33,5 @@ pub use estimate::{Characters, Words};
 pub use joint::is_safe_joint;
 pub use names::{counter, known_names};
 pub use tally::Tally;
+#[cfg(feature = "tokenizer-json")]
+pub use tokenizer_json::TokenizerJson;

@@ -1,6 +1,260 @@
-//! Laws of `ctx_tokens::TokenCounter`.
+//! Laws of `ctx_tokens::TokenCounter`, and the texts they are tried on.
 
-use ctx_tokens::TokenCounter;
+use std::sync::Arc;
 
-/// Checks that `counter` keeps the promises of [`TokenCounter`].
-pub fn token_counter<C: TokenCounter + ?Sized>(_counter: &C) {}
+use ctx_model::Tokens;
+use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRng, TestRunner};
+
+/// How many texts each law is tried on.
+const CASES: u32 = 512;
+
+/// Checks that `counter` keeps the promises of [`TokenCounter`], on the same texts each time:
+///
+/// * the empty text weighs nothing and costs nothing;
+/// * a weight decides the count: `count_of(weigh(text)) == count(text)`;
+/// * `count_up_to` is `count` where that is within the limit, and nothing otherwise;
+/// * what weighs at most `capacity(limit).safe` fits in `limit`, and what fits weighs at most
+///   `capacity(limit).loose`;
+/// * at safe joints weights add up, if the counter says so;
+/// * references, boxes and arcs of it are the same counter.
+///
+/// # Panics
+/// When a law does not hold, with the smallest text found for which it does not.
+pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
+    empty_text_is_free(counter);
+    on_texts(|text| {
+        weight_decides_count(counter, text);
+        limits_are_kept(counter, text);
+        capacity_brackets(counter, text);
+        forwarded(counter, text);
+    });
+    if counter.additivity() == Additivity::AtSafeJoints {
+        let joints = (text(), vec(select(BLANKS), 0..3), text());
+        run(&joints, |(left, blank, right)| {
+            let left = left + "\n";
+            let right = blank.concat() + &right;
+            adds_up(counter, &left, &right);
+        });
+    }
+}
+
+/// Runs `check` on texts such as tokenizers find hard, the same ones each time: scripts, white
+/// space of every kind, line breaks, contractions, slashes, marks, surrogate pairs, long runs.
+///
+/// # Panics
+/// When `check` does, with the smallest text found for which it does.
+pub fn on_texts(mut check: impl FnMut(&str)) {
+    run(&text(), |text| check(&text));
+}
+
+/// Runs `check` on texts cut in pieces at random, in characters and also within them: never in the
+/// middle of a character's bytes.
+///
+/// # Panics
+/// When `check` does, with the smallest pieces found for which it does.
+pub fn on_cut_texts(mut check: impl FnMut(&[String])) {
+    let pieces = vec(prop_oneof![3 => fragment(), 1 => text()], 0..12);
+    run(&pieces, |pieces| check(&pieces));
+}
+
+fn run<S: Strategy>(strategy: &S, mut check: impl FnMut(S::Value)) {
+    let config = Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(config.rng_algorithm);
+    let check = std::cell::RefCell::new(&mut check);
+    let result = TestRunner::new_with_rng(config, rng).run(strategy, |value| {
+        (check.borrow_mut())(value);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn empty_text_is_free<C: TokenCounter + ?Sized>(counter: &C) {
+    assert_eq!(
+        counter.count(""),
+        Tokens::ZERO,
+        "the empty text costs nothing"
+    );
+    assert_eq!(counter.weigh(""), 0, "the empty text weighs nothing");
+    assert_eq!(counter.count_of(0), Tokens::ZERO, "no weight costs nothing");
+}
+
+fn weight_decides_count<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+    let count = counter.count(text);
+    let weight = counter.weigh(text);
+    assert_eq!(
+        counter.count_of(weight),
+        count,
+        "weight {weight} of {text:?}"
+    );
+}
+
+fn limits_are_kept<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+    for limit in limits_near(counter.count(text)) {
+        let expected = Some(counter.count(text)).filter(|&n| n <= limit);
+        assert_eq!(
+            counter.count_up_to(text, limit),
+            expected,
+            "up to {limit} of {text:?}"
+        );
+    }
+}
+
+fn capacity_brackets<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+    let (count, weight) = (counter.count(text), counter.weigh(text));
+    for limit in limits_near(count) {
+        let capacity = counter.capacity(limit);
+        assert!(
+            weight > capacity.safe || count <= limit,
+            "{text:?} weighs {weight} of the safe {}, and needs {count} of {limit}",
+            capacity.safe
+        );
+        assert!(
+            count > limit || weight <= capacity.loose,
+            "{text:?} needs {count} of {limit}, and weighs {weight} of the loose {}",
+            capacity.loose
+        );
+    }
+}
+
+fn forwarded<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+    same(counter, &counter, text);
+    same(counter, &Box::new(counter), text);
+    same(counter, &Arc::new(counter), text);
+}
+
+fn same<C: TokenCounter + ?Sized>(counter: &C, pointer: &dyn TokenCounter, text: &str) {
+    let count = counter.count(text);
+    assert_eq!(pointer.count(text), count);
+    assert_eq!(pointer.count_up_to(text, count), Some(count));
+    assert_eq!(pointer.weigh(text), counter.weigh(text));
+    assert_eq!(pointer.count_of(counter.weigh(text)), count);
+    assert_eq!(pointer.capacity(count), counter.capacity(count));
+    assert_eq!(pointer.additivity(), counter.additivity());
+    assert_eq!(pointer.exactness(), counter.exactness());
+    assert_eq!(pointer.name(), counter.name());
+}
+
+fn adds_up<C: TokenCounter + ?Sized>(counter: &C, left: &str, right: &str) {
+    if !is_safe_joint(left, right) {
+        return;
+    }
+    let whole = [left, right].concat();
+    assert_eq!(
+        counter.weigh(&whole),
+        counter.weigh(left) + counter.weigh(right),
+        "{left:?} and {right:?}"
+    );
+}
+
+fn limits_near(count: Tokens) -> [Tokens; 5] {
+    let n = count.get();
+    [0, n / 2, n.saturating_sub(1), n, n + 1].map(Tokens::new)
+}
+
+const BLANKS: &[&str] = &[" ", "  ", "\t", "\u{a0}", "\u{3000}"];
+
+/// What tokenizers treat in ways of their own.
+const FRAGMENTS: &[&str] = &[
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    " \n",
+    "\u{b}",
+    "\u{c}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{2028}",
+    "\u{2029}",
+    "\u{3000}",
+    "\u{200b}",
+    "\u{feff}",
+    "/",
+    "//",
+    "/\n",
+    "'",
+    "'s",
+    "'S",
+    "'re",
+    "'VE",
+    "'ll",
+    "'lL",
+    "'d",
+    "'\u{17f}",
+    "'x",
+    "\u{2019}s",
+    "a",
+    "A",
+    "the",
+    "The",
+    "THE",
+    "getUserById",
+    "snake_case",
+    "HTTPServer",
+    "0",
+    "12",
+    "1234567",
+    "\u{663}",
+    "\u{bd}",
+    "\u{2167}",
+    "\u{301}",
+    "e\u{301}",
+    "\u{20dd}",
+    "\u{1c5}",
+    "\u{2b0}",
+    "\u{aa}",
+    "\u{130}",
+    "\u{df}",
+    "\u{3bb}",
+    "\u{416}\u{438}",
+    "\u{4e2d}\u{6587}",
+    "\u{3042}",
+    "\u{d55c}",
+    "\u{628}\u{64e}",
+    "\u{915}\u{94d}\u{937}",
+    "\u{1f980}",
+    "\u{1f468}\u{200d}\u{1f469}",
+    "\u{1d400}",
+    "\u{10400}",
+    "{",
+    "}",
+    "();",
+    "=>",
+    "...",
+    "--",
+    "<|endoftext|>",
+    "<|im_start|>",
+    "```",
+    "\0",
+    "\u{1b}[0m",
+    "\u{202e}",
+    "\u{e0041}",
+    "\u{fffd}",
+    "\u{10ffff}",
+];
+
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => select(FRAGMENTS).prop_map(str::to_owned),
+        2 => any::<char>().prop_map(String::from),
+        1 => (select(FRAGMENTS), 2..90_usize).prop_map(|(text, times)| text.repeat(times)),
+        1 => Just("words between, as people write them".to_owned()),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    vec(fragment(), 0..24).prop_map(|fragments| fragments.concat())
+}

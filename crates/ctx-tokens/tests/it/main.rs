@@ -1,4 +1,12 @@
 //! What the counters promise.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod fixture;
+#[cfg(feature = "openai")]
+mod encodings;
+mod estimates;
+mod joints;
+mod laws;
+mod names;
+mod tally;
+#[cfg(feature = "tokenizer-json")]
+mod tokenizer_json;

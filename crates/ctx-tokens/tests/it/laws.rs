@@ -1,0 +1,73 @@
+//! Every counter keeps the laws of the trait.
+
+use ctx_testkit::laws::token_counter;
+use ctx_tokens::{Calibrated, Characters, TokenCounter, Tokens, Words};
+
+#[test]
+fn characters() {
+    token_counter(&Characters);
+}
+
+#[test]
+fn words() {
+    token_counter(&Words);
+}
+
+#[test]
+fn a_counter_that_writes_only_count() {
+    struct Bytes;
+
+    impl TokenCounter for Bytes {
+        fn count(&self, text: &str) -> Tokens {
+            Tokens::saturating_from_u64(text.len() as u64)
+        }
+    }
+
+    token_counter(&Bytes);
+    token_counter(&Calibrated::new(Bytes, "double", (2, 1), "made up"));
+    token_counter(&Calibrated::new(Bytes, "third", (1, 3), "made up"));
+}
+
+#[test]
+fn estimates_of_estimates() {
+    token_counter(&Calibrated::new(Words, "words and more", (7, 5), "made up"));
+    token_counter(&Calibrated::new(
+        Characters,
+        "characters",
+        (9, 5),
+        "made up",
+    ));
+}
+
+#[test]
+#[cfg(feature = "openai")]
+fn encodings() {
+    token_counter(ctx_tokens::cl100k_base());
+    token_counter(ctx_tokens::o200k_base());
+}
+
+#[test]
+#[cfg(feature = "openai")]
+fn closed_models() {
+    let model = "claude-sonnet-4".parse().unwrap();
+    token_counter(&*ctx_tokens::counter(&model).unwrap());
+}
+
+#[test]
+#[cfg(feature = "cache")]
+fn a_cache_is_the_counter_it_wraps() {
+    use ctx_tokens::CachedCounter;
+
+    let small = CachedCounter::new(Words, 8);
+    token_counter(&small);
+    assert!(small.remembered() <= 8);
+    token_counter(&CachedCounter::new(Characters, 1_000));
+    #[cfg(feature = "openai")]
+    {
+        let cached = CachedCounter::new(ctx_tokens::o200k_base(), 1_000);
+        token_counter(&cached);
+        ctx_testkit::laws::tokens::on_texts(|text| {
+            assert_eq!(cached.weigh(text), cached.inner().weigh(text));
+        });
+    }
+}

@@ -1,0 +1,135 @@
+//! Which counter a name stands for.
+
+use ctx_tokens::{CounterName, Exactness, TokenCounter, TokensError, counter};
+
+#[test]
+fn estimators_have_names() {
+    assert_eq!(name_of("characterBased"), "characterBased");
+    assert_eq!(name_of("wordBased"), "wordBased");
+}
+
+#[test]
+#[cfg(feature = "openai")]
+fn models_count_with_their_encoding() {
+    for model in [
+        "cl100k_base",
+        "gpt-4",
+        "gpt-4-0613",
+        "gpt-4-turbo-2024-04-09",
+        "gpt-3.5-turbo",
+        "gpt-35-turbo",
+        "text-embedding-3-small",
+        "openai/gpt-4",
+        "GPT-4",
+    ] {
+        assert_eq!(name_of(model), "cl100k_base", "{model}");
+    }
+    for model in [
+        "o200k_base",
+        "gpt-4o",
+        "gpt-4o-2024-08-06",
+        "gpt-4o-mini",
+        "gpt-4.1-nano",
+        "gpt-4.5-preview",
+        "chatgpt-4o-latest",
+        "o1",
+        "o1-preview",
+        "o3-mini",
+        "o4-mini",
+        "gpt-5",
+        "gpt-5.1",
+        "gpt-5-mini",
+        "gpt-oss-120b",
+        "ft:gpt-4o:team::id",
+    ] {
+        assert_eq!(name_of(model), "o200k_base", "{model}");
+    }
+    let gpt = counter(&"gpt-4o".parse().unwrap()).unwrap();
+    assert_eq!(gpt.exactness(), Exactness::Exact);
+}
+
+#[test]
+#[cfg(feature = "openai")]
+fn closed_models_are_estimates_on_the_high_side() {
+    let exact = counter(&"o200k_base".parse().unwrap()).unwrap();
+    let text = "fn main() { println!(\"a line of text\"); }\n".repeat(10);
+    for (model, percent) in [
+        ("claude", 180),
+        ("claude-opus-4-7", 180),
+        ("claude-sonnet-5", 180),
+        ("claude-opus-4-1-20250805", 140),
+        ("claude-3-5-sonnet-latest", 140),
+        ("anthropic/claude-sonnet-4.5", 140),
+        ("gemini-2.5-pro", 125),
+    ] {
+        let closed = counter(&model.parse().unwrap()).unwrap();
+        assert_eq!(closed.exactness(), Exactness::Estimate, "{model}");
+        assert_eq!(closed.name(), model);
+        let expected = (exact.count(&text).get() * percent).div_ceil(100);
+        assert_eq!(closed.count(&text).get(), expected, "{model}");
+    }
+}
+
+#[test]
+fn every_name_says_where_it_comes_from() {
+    for (name, source) in ctx_tokens::known_names() {
+        assert!(source.len() > 20, "{name}: {source}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_an_error_that_lists_near_ones() {
+    check_unknown("gpt4o", &["gpt-4o"]);
+    check_unknown("o200k", &["o200k_base"]);
+    check_unknown("charBased", &["characterBased"]);
+    check_unknown("gpt-4x", &["gpt-4"]);
+    check_unknown("banana", &[]);
+    check_unknown("", &[]);
+}
+
+#[test]
+#[cfg(not(feature = "openai"))]
+fn what_this_build_leaves_out_is_named() {
+    let refused = counter(&"gpt-4o".parse().unwrap()).err().unwrap();
+    assert_eq!(
+        refused.to_string(),
+        "token counter `gpt-4o` needs the feature `openai` of ctx-tokens"
+    );
+}
+
+#[test]
+#[cfg(not(feature = "tokenizer-json"))]
+fn a_path_needs_its_feature() {
+    let refused = counter(&"dir/tokenizer.json".parse().unwrap())
+        .err()
+        .unwrap();
+    let TokensError::FeatureOff { feature, .. } = refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(feature, "tokenizer-json");
+}
+
+#[track_caller]
+fn name_of(name: &str) -> String {
+    let name: CounterName = name.parse().unwrap();
+    counter(&name).unwrap().name().to_owned()
+}
+
+#[track_caller]
+fn check_unknown(given: &str, first_near: &[&str]) {
+    let refused = counter(&CounterName::Named(given.to_owned()))
+        .err()
+        .unwrap();
+    let TokensError::UnknownName { name, near } = &refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(name, given);
+    assert_eq!(
+        near.iter().map(String::as_str).take(1).collect::<Vec<_>>(),
+        first_near
+    );
+    assert!(near.len() <= 3);
+    for known in near {
+        assert!(refused.to_string().contains(known), "{refused}");
+    }
+}

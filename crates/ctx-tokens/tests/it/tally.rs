@@ -1,0 +1,89 @@
+//! A tally is a recount, at every step.
+
+use ctx_testkit::laws::tokens::on_cut_texts;
+use ctx_tokens::{Characters, Tally, TokenCounter, Tokens, Words};
+
+/// Counts bytes, and never says that they add up.
+struct Bytes;
+
+impl TokenCounter for Bytes {
+    fn count(&self, text: &str) -> Tokens {
+        Tokens::saturating_from_u64(text.len() as u64)
+    }
+}
+
+#[test]
+fn a_tally_equals_a_recount_at_every_step() {
+    on_cut_texts(|pieces| {
+        check(&Characters, pieces);
+        check(&Words, pieces);
+        check(&Bytes, pieces);
+    });
+}
+
+#[test]
+#[cfg(feature = "openai")]
+fn a_tally_of_an_encoding_equals_a_recount_at_every_step() {
+    on_cut_texts(|pieces| {
+        check(ctx_tokens::cl100k_base(), pieces);
+        check(ctx_tokens::o200k_base(), pieces);
+        let model = "gemini".parse().unwrap();
+        check(&*ctx_tokens::counter(&model).unwrap(), pieces);
+    });
+}
+
+#[test]
+#[cfg(feature = "openai")]
+fn joints_that_break_the_rule_are_counted_together() {
+    let pieces = [
+        "a;\n", "/", "/ b\n", " ", "\n", "  c\n", "\r", "\n\n", "d", "\n", "'s", "\n", "/",
+    ];
+    let pieces = pieces.map(str::to_owned);
+    check(ctx_tokens::cl100k_base(), &pieces);
+    check(ctx_tokens::o200k_base(), &pieces);
+}
+
+#[test]
+fn a_tally_holds_on_to_no_more_than_the_last_stretch() {
+    let mut tally = Tally::new(&Words);
+    for _ in 0..1_000 {
+        tally.push("a line of text\nand an");
+        tally.push("other\n");
+        assert!(tally.unsettled() <= "and another\na line of text\nand an".len());
+    }
+    assert_eq!(
+        tally.tokens(),
+        Words.count(&"a line of text\nand another\n".repeat(1_000))
+    );
+}
+
+#[test]
+fn a_character_at_a_time_equals_a_recount() {
+    let text = "one\n\n  two\r\n/three\n \n four\n";
+    let pieces: Vec<String> = text.chars().map(String::from).collect();
+    check(&Characters, &pieces);
+    #[cfg(feature = "openai")]
+    check(ctx_tokens::o200k_base(), &pieces);
+}
+
+#[track_caller]
+fn check<C: TokenCounter + ?Sized>(counter: &C, pieces: &[String]) {
+    let mut tally = Tally::new(counter);
+    let mut whole = String::new();
+    for piece in pieces {
+        tally.push(piece);
+        whole.push_str(piece);
+        assert_eq!(
+            tally.weight(),
+            counter.weigh(&whole),
+            "{} of {pieces:?}",
+            counter.name()
+        );
+        assert_eq!(
+            tally.tokens(),
+            counter.count(&whole),
+            "{} of {pieces:?}",
+            counter.name()
+        );
+    }
+}

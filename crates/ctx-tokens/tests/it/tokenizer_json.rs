@@ -1,0 +1,63 @@
+//! A tokenizer read from a file.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ctx_testkit::laws::token_counter;
+use ctx_tokens::{CounterName, Exactness, TokenCounter, TokensError, counter};
+
+/// Two merges, a special token, and a truncation that no count may obey.
+const TINY: &str = r##"{
+  "version": "1.0",
+  "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
+  "padding": null,
+  "added_tokens": [
+    {"id": 6, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}
+  ],
+  "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": null,
+  "model": {
+    "type": "BPE", "dropout": null, "unk_token": "?", "continuing_subword_prefix": null,
+    "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+    "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "?": 5},
+    "merges": [["a", "b"], ["ab", "c"]]
+  }
+}"##;
+
+#[test]
+fn a_file_counts_as_it_says() {
+    let path = write("tiny/tokenizer.json", TINY);
+    let counter = counter(&CounterName::Named(path.display().to_string())).unwrap();
+    assert_eq!(counter.count("abcabca").get(), 3);
+    assert_eq!(counter.count("ccccc").get(), 5);
+    // Truncation and special tokens are no part of a count.
+    assert_eq!(counter.count("<s>").get(), 3);
+    assert_eq!(counter.exactness(), Exactness::Exact);
+    assert_eq!(counter.name(), path.display().to_string());
+    token_counter(&*counter);
+}
+
+#[test]
+fn a_file_that_is_none_is_named() {
+    let path = write("broken/tokenizer.json", "{}");
+    check_refused(&path);
+    check_refused(&path.with_file_name("missing.json"));
+}
+
+#[track_caller]
+fn check_refused(path: &PathBuf) {
+    let refused = counter(&CounterName::Named(path.display().to_string()))
+        .err()
+        .unwrap();
+    let TokensError::Tokenizer { path: named, .. } = &refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(named, path);
+    assert!(refused.to_string().contains(&path.display().to_string()));
+}
+
+fn write(name: &str, text: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
