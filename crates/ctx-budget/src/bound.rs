@@ -6,14 +6,12 @@ use crate::prepared::{Pins, Prepared};
 use crate::relaxation::Relaxation;
 use crate::ticker::{Stop, Ticker};
 
-/// No answer is worth more than `upper`; `lambda` and `mu` are the prices that show it.
+/// No answer is worth more than `upper`; `lambda` is the price of weight that shows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) upper: f64,
     /// Value per unit of weight at the margin.
     pub(crate) lambda: f64,
-    /// Value per item at the margin.
-    pub(crate) mu: f64,
 }
 
 impl Bound {
@@ -22,7 +20,6 @@ impl Bound {
         Bound {
             upper: total_value * (1.0 + 1e-12),
             lambda: 0.0,
-            mu: 0.0,
         }
     }
 }
@@ -62,7 +59,6 @@ pub(crate) fn of_values(
         |point| Bound {
             upper: point.bound(),
             lambda: point.lambda,
-            mu: point.mu,
         },
     ))
 }

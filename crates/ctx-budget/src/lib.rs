@@ -1,14 +1,20 @@
 #![doc = include_str!("../README.md")]
 
+mod blocks;
 mod bound;
+mod coverage;
+mod density;
 mod error;
 mod in_order;
 mod number;
 mod objective;
+mod optimal;
 mod prepared;
 mod problem;
 mod relaxation;
 mod reservation;
+mod rounding;
+mod search;
 mod select;
 mod settings;
 mod tally;

@@ -3,15 +3,19 @@
 use ctx_model::{Certificate, OmittedReason, Selection};
 
 use crate::bound::{self, Bound};
+use crate::coverage::Greedy;
+use crate::density;
 use crate::in_order::first_fit;
+use crate::number::real;
 use crate::objective::Objective;
-use crate::prepared::{Pins, pins};
+use crate::optimal;
+use crate::prepared::{Pins, Prepared, pins};
 use crate::tally::{Tally, weigh};
 use crate::ticker::{Stop, Ticker};
-use crate::{BudgetError, Item, Poll, Problem, Settings};
+use crate::{BudgetError, Choice, Item, Poll, Problem, Settings};
 
 /// A gap below this share is rounding, and told as none.
-const NO_GAP: f64 = 1e-12;
+const NO_GAP: f64 = 1e-11;
 
 /// What was chosen, and how good it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,35 +49,171 @@ pub fn select(
 ) -> Result<Outcome, BudgetError> {
     let diversity = settings.diversity()?;
     problem.check()?;
-    let pins = pins(problem, problem.capacity.safe)?;
-    let objective = Objective::new(problem, diversity);
-    let mut ticker = Ticker::new(poll);
-    let _ = policy;
-    let mut tally = Tally::new(problem, problem.capacity.safe, pins);
-    let finished = went_on(first_fit(&mut tally, &mut ticker))?;
-    let loose = problem.capacity.loose.max(problem.capacity.safe);
-    let bound = if objective.is_coverage() {
-        bound::marginal(problem, &objective, loose, pins, &mut ticker)
-    } else {
-        bound::modular(problem, loose, pins, &mut ticker)
+    let run = Run {
+        problem,
+        settings,
+        objective: Objective::new(problem, diversity),
+        pins: pins(problem, problem.capacity.safe)?,
+        loose: problem.capacity.loose.max(problem.capacity.safe),
     };
-    let bound = bound.map_err(|_| BudgetError::Cancelled)?;
-    debug_assert_eq!(weigh(problem, &tally.chosen), u128::from(tally.weight));
-    Ok(Outcome {
-        weight: tally.weight,
-        certificate: certificate(objective.value(&tally.chosen), &bound),
-        reasons: in_order_reasons(problem, pins, &tally.chosen),
-        finished,
-        chosen: tally.chosen,
-    })
+    let mut ticker = Ticker::new(poll);
+    let answer = match policy {
+        Selection::InOrder => run.in_order(&mut ticker),
+        _ if run.objective.is_coverage() => run.coverage(policy, &mut ticker),
+        Selection::Density => run.density(&mut ticker),
+        Selection::Optimal => run.optimal(&mut ticker),
+    };
+    answer
+        .map(|answer| run.outcome(answer, policy))
+        .map_err(|_| BudgetError::Cancelled)
 }
 
-/// Whether the work went on to its end; a cancel is an error.
-fn went_on(result: Result<(), Stop>) -> Result<bool, BudgetError> {
+/// What a policy hands back.
+struct Answer<'p> {
+    tally: Tally<'p>,
+    bound: Bound,
+    finished: bool,
+}
+
+/// One call of [`select`].
+struct Run<'p> {
+    problem: &'p Problem,
+    settings: &'p Settings,
+    objective: Objective<'p>,
+    pins: Pins,
+    /// What bounds hold up to.
+    loose: u64,
+}
+
+impl<'p> Run<'p> {
+    fn tally(&self) -> Tally<'p> {
+        Tally::new(self.problem, self.problem.capacity.safe, self.pins)
+    }
+
+    fn in_order(&self, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
+        let mut tally = self.tally();
+        let finished = in_time(first_fit(&mut tally, ticker))?;
+        Ok(Answer {
+            bound: self.bound(ticker)?,
+            tally,
+            finished,
+        })
+    }
+
+    fn optimal(&self, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
+        let safe = self.problem.capacity.safe;
+        let solved = match optimal::solve(self.problem, safe, self.settings, ticker) {
+            Ok(solved) => solved,
+            Err(Stop::Finish) => {
+                let late = self.in_order(ticker)?;
+                return Ok(Answer {
+                    finished: false,
+                    ..late
+                });
+            }
+            Err(cancel) => return Err(cancel),
+        };
+        let mut bound = Bound {
+            upper: solved.upper,
+            lambda: solved.lambda,
+        };
+        if self.loose > safe {
+            bound = self.bound(ticker)?;
+        }
+        let mut tally = Tally::of(self.problem, safe, solved.chosen);
+        tally.fill();
+        Ok(Answer {
+            tally,
+            bound,
+            finished: solved.finished,
+        })
+    }
+
+    fn density(&self, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
+        let mut tally = self.tally();
+        let finished = in_time(self.greedy(&mut tally, ticker))?;
+        if !finished {
+            tally.fill();
+        }
+        Ok(Answer {
+            bound: self.bound(ticker)?,
+            tally,
+            finished,
+        })
+    }
+
+    fn greedy(&self, tally: &mut Tally<'p>, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
+        let value = |item: usize, choice: usize| self.problem.items[item].choices[choice].value;
+        let safe = self.problem.capacity.safe;
+        let prepared = Prepared::new(self.problem, safe, self.pins, value, ticker)?;
+        density::greedy(&prepared, tally, ticker)
+    }
+
+    fn coverage(&self, policy: Selection, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
+        let mut greedy = Greedy::new(self.problem, &self.objective, self.pins, self.loose);
+        let mut tally = self.tally();
+        let mut finished = in_time(greedy.run(&mut tally, ticker))?;
+        if finished && policy == Selection::Optimal {
+            finished = in_time(self.try_relevance(&mut greedy, &mut tally, ticker))?;
+        }
+        tally.fill();
+        let bound = match greedy.bound {
+            Some(bound) => bound,
+            None => self.bound(ticker)?,
+        };
+        Ok(Answer {
+            tally,
+            bound,
+            finished,
+        })
+    }
+
+    /// Tries whether the best answer by relevance alone is a better start.
+    fn try_relevance(
+        &self,
+        greedy: &mut Greedy<'_, 'p>,
+        tally: &mut Tally<'p>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<(), Stop> {
+        let safe = self.problem.capacity.safe;
+        let solved = optimal::solve(self.problem, safe, self.settings, ticker)?;
+        let other = Tally::of(self.problem, safe, solved.chosen);
+        greedy.improve_on(other, tally, ticker)
+    }
+
+    /// The bound for a policy that does not bring its own.
+    fn bound(&self, ticker: &mut Ticker<'_>) -> Result<Bound, Stop> {
+        if self.objective.is_coverage() {
+            bound::marginal(self.problem, &self.objective, self.loose, self.pins, ticker)
+        } else {
+            bound::modular(self.problem, self.loose, self.pins, ticker)
+        }
+    }
+
+    fn outcome(&self, answer: Answer<'p>, policy: Selection) -> Outcome {
+        let tally = answer.tally;
+        debug_assert_eq!(weigh(self.problem, &tally.chosen), u128::from(tally.weight));
+        let reasons = if policy == Selection::InOrder {
+            in_order_reasons(self.problem, self.pins, &tally.chosen)
+        } else {
+            priced_reasons(self.problem, &tally, &answer.bound)
+        };
+        Outcome {
+            weight: tally.weight,
+            certificate: certificate(self.objective.value(&tally.chosen), &answer.bound),
+            reasons,
+            finished: answer.finished,
+            chosen: tally.chosen,
+        }
+    }
+}
+
+/// Whether the work went on to its end; a cancel goes on up.
+fn in_time(result: Result<(), Stop>) -> Result<bool, Stop> {
     match result {
         Ok(()) => Ok(true),
         Err(Stop::Finish) => Ok(false),
-        Err(Stop::Cancel) => Err(BudgetError::Cancelled),
+        Err(Stop::Cancel) => Err(Stop::Cancel),
     }
 }
 
@@ -109,4 +249,29 @@ fn in_order_reasons(
         None => Some(OmittedReason::OverBudget),
     };
     problem.items.iter().zip(chosen).map(reason).collect()
+}
+
+/// Elsewhere, when no place is left, an item is out for want of one if it would have paid for its
+/// weight at the margin.
+fn priced_reasons(
+    problem: &Problem,
+    tally: &Tally<'_>,
+    bound: &Bound,
+) -> Vec<Option<OmittedReason>> {
+    let reason = |(item, choice): (&Item, &Option<usize>)| {
+        let pays = |choice: &Choice| choice.value > bound.lambda * real(choice.weight);
+        match choice {
+            Some(_) => None,
+            None if !tally.has_place() && item.choices.iter().any(pays) => {
+                Some(OmittedReason::MaxChunks)
+            }
+            None => Some(OmittedReason::OverBudget),
+        }
+    };
+    problem
+        .items
+        .iter()
+        .zip(&tally.chosen)
+        .map(reason)
+        .collect()
 }

@@ -5,6 +5,7 @@ use crate::prepared::{Pins, cheapest, within_cap};
 
 /// A selection of choices and what it weighs. It starts with every pinned item at its cheapest, and
 /// never holds more than the capacity and the number of items allow.
+#[derive(Clone)]
 pub(crate) struct Tally<'p> {
     problem: &'p Problem,
     capacity: u64,
@@ -38,6 +39,30 @@ impl<'p> Tally<'p> {
         tally
     }
 
+    /// A selection made elsewhere, that keeps within the capacity and the number of items.
+    pub(crate) fn of(problem: &'p Problem, capacity: u64, chosen: Vec<Option<usize>>) -> Self {
+        let mut open = vec![false; problem.groups.len()];
+        for (item, _) in problem
+            .items
+            .iter()
+            .zip(&chosen)
+            .filter(|(_, c)| c.is_some())
+        {
+            if let Some(group) = item.group {
+                open[group as usize] = true;
+            }
+        }
+        Tally {
+            problem,
+            capacity,
+            max_items: problem.max_items.unwrap_or(usize::MAX),
+            weight: u64::try_from(weigh(problem, &chosen)).unwrap_or(u64::MAX),
+            count: chosen.iter().flatten().count(),
+            chosen,
+            open,
+        }
+    }
+
     /// Whether there is a place for one more item.
     pub(crate) fn has_place(&self) -> bool {
         self.count < self.max_items
@@ -54,7 +79,7 @@ impl<'p> Tally<'p> {
     /// `None` where that is not allowed.
     pub(crate) fn weight_with(&self, item: usize, choice: usize) -> Option<u64> {
         let now = &self.problem.items[item];
-        if !within_cap(now, choice) || (self.chosen[item].is_none() && !self.has_place()) {
+        if !self.is_allowed(item, choice) || (self.chosen[item].is_none() && !self.has_place()) {
             return None;
         }
         let given_up = self.chosen[item].map_or(0, |choice| now.choices[choice].weight);
@@ -66,6 +91,12 @@ impl<'p> Tally<'p> {
             .checked_add(heading)?
             .checked_add(now.choices[choice].weight)
             .filter(|&weight| weight <= self.capacity)
+    }
+
+    /// Whether the item's cap leaves this choice.
+    fn is_allowed(&self, item: usize, choice: usize) -> bool {
+        let item = &self.problem.items[item];
+        within_cap(item, choice) || (item.pinned && cheapest(item) == Some(choice))
     }
 
     /// Shows `item` by `choice` if that is allowed; says whether it did.

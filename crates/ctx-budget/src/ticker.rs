@@ -36,8 +36,16 @@ impl<'a> Ticker<'a> {
         self.ask()
     }
 
+    /// Takes `steps` steps of work that an early answer needs too: only a cancel stops it.
+    pub(crate) fn tick_on(&mut self, steps: usize) -> Result<(), Stop> {
+        match self.tick(steps) {
+            Err(Stop::Finish) => Ok(()),
+            other => other,
+        }
+    }
+
     /// Asks now.
-    pub(crate) fn ask(&mut self) -> Result<(), Stop> {
+    fn ask(&mut self) -> Result<(), Stop> {
         self.steps = 0;
         match (self.poll)() {
             Poll::Continue => Ok(()),

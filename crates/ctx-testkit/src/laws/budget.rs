@@ -1,1 +1,342 @@
-//! Laws of this layer.
+//! Laws of `ctx_budget` policies, the brute force they are held against, and problems to hold them
+//! to.
+
+use std::collections::BTreeMap;
+
+use ctx_budget::{
+    BudgetError, Capacity, Choice, Feature, Item, Outcome, Poll, Problem, Settings, select,
+};
+use ctx_model::Selection;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+/// What two ways of adding the same numbers may differ by, as a share.
+const ROUNDING: f64 = 1e-9;
+/// Up to so many items, every answer is looked at.
+const BRUTE_FORCE: usize = 12;
+
+/// Every policy.
+pub const POLICIES: [Selection; 3] = [Selection::InOrder, Selection::Density, Selection::Optimal];
+
+/// Solves `problem` and checks that the answer keeps the promises of [`select`]; with few items,
+/// also that nothing that might have been chosen is worth more than the upper bound.
+///
+/// # Panics
+/// With what is wrong, when a promise is broken.
+pub fn policy(problem: &Problem, policy: Selection, settings: &Settings) -> Option<Outcome> {
+    let outcome = match select(problem, policy, settings, &mut || Poll::Continue) {
+        Ok(outcome) => outcome,
+        Err(BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. }) => {
+            let none = best_value(problem, settings, problem.capacity.safe);
+            assert_eq!(none, None, "pins were refused that fit");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    keeps_within(problem, &outcome);
+    gives_reasons(problem, &outcome);
+    certifies(problem, settings, &outcome);
+    if problem.items.len() <= BRUTE_FORCE {
+        let best = best_value(
+            problem,
+            settings,
+            problem.capacity.loose.max(problem.capacity.safe),
+        );
+        let best = best.expect("an answer was found, so there is one");
+        let upper = outcome.certificate.upper_bound;
+        assert!(
+            upper >= best * (1.0 - 1e-14),
+            "the bound is {upper}, and {best} can be had"
+        );
+    }
+    Some(outcome)
+}
+
+/// Checks weight, number of items, pins and caps.
+fn keeps_within(problem: &Problem, outcome: &Outcome) {
+    let mut weight = 0_u128;
+    let mut open = vec![false; problem.groups.len()];
+    let mut count = 0;
+    assert_eq!(outcome.chosen.len(), problem.items.len());
+    for (index, (item, choice)) in problem.items.iter().zip(&outcome.chosen).enumerate() {
+        let Some(choice) = *choice else {
+            assert!(!item.pinned, "item {index} is pinned and was left out");
+            continue;
+        };
+        count += 1;
+        let taken = item.choices[choice].weight;
+        let cheapest = item.choices.iter().map(|choice| choice.weight).min();
+        let may_exceed = item.pinned && Some(taken) == cheapest;
+        assert!(
+            item.cap.is_none_or(|cap| taken <= cap) || may_exceed,
+            "item {index} is over its cap"
+        );
+        weight += u128::from(taken);
+        if let Some(group) = item.group
+            && !std::mem::replace(&mut open[group as usize], true)
+        {
+            weight += u128::from(problem.groups[group as usize]);
+        }
+    }
+    assert_eq!(
+        weight,
+        u128::from(outcome.weight),
+        "the weight told is not that of the answer"
+    );
+    assert!(outcome.weight <= problem.capacity.safe, "over the capacity");
+    assert!(
+        problem.max_items.is_none_or(|max| count <= max),
+        "too many items"
+    );
+}
+
+/// Checks that an item has a reason exactly when it was left out.
+fn gives_reasons(problem: &Problem, outcome: &Outcome) {
+    assert_eq!(outcome.reasons.len(), problem.items.len());
+    for (index, (choice, reason)) in outcome.chosen.iter().zip(&outcome.reasons).enumerate() {
+        assert_eq!(
+            choice.is_none(),
+            reason.is_some(),
+            "item {index} and its reason"
+        );
+    }
+}
+
+/// Checks the certificate against the answer.
+fn certifies(problem: &Problem, settings: &Settings, outcome: &Outcome) {
+    let certificate = outcome.certificate;
+    let value = value(problem, settings, &outcome.chosen);
+    let close = |a: f64, b: f64| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
+    assert!(
+        close(certificate.value, value),
+        "{} is not {value}",
+        certificate.value
+    );
+    assert!(certificate.upper_bound >= certificate.value);
+    assert!(certificate.lambda >= 0.0 && certificate.lambda.is_finite());
+    let gap = (certificate.upper_bound - certificate.value) / certificate.upper_bound.max(1e-300);
+    assert!(
+        (certificate.gap - gap).abs() <= ROUNDING,
+        "{} is not {gap}",
+        certificate.gap
+    );
+}
+
+/// What a selection is worth, added up the plain way.
+pub fn value(problem: &Problem, settings: &Settings, chosen: &[Option<usize>]) -> f64 {
+    let featureless = problem.items.iter().all(|item| item.features.is_empty());
+    let diversity = settings.diversity.filter(|_| !featureless).unwrap_or(0.0);
+    let mut told = BTreeMap::new();
+    let mut relevance = 0.0;
+    for (item, choice) in problem.items.iter().zip(chosen) {
+        let Some(choice) = *choice else { continue };
+        relevance += item.choices[choice].value;
+        for feature in item.features.iter().filter(|f| f.until as usize >= choice) {
+            let most = told.entry(feature.id).or_insert(0.0_f64);
+            *most = most.max(feature.weight);
+        }
+    }
+    (1.0 - diversity) * relevance + diversity * told.values().sum::<f64>()
+}
+
+/// The most that any selection within `capacity` is worth, by looking at all of them; `None` when
+/// the pins do not fit. Exponential: for a dozen items.
+pub fn best_value(problem: &Problem, settings: &Settings, capacity: u64) -> Option<f64> {
+    let mut force = BruteForce {
+        problem,
+        settings,
+        capacity: capacity.into(),
+        chosen: vec![None; problem.items.len()],
+        best: None,
+    };
+    force.visit(0, 0, 0);
+    force.best
+}
+
+struct BruteForce<'a> {
+    problem: &'a Problem,
+    settings: &'a Settings,
+    capacity: u128,
+    chosen: Vec<Option<usize>>,
+    best: Option<f64>,
+}
+
+impl BruteForce<'_> {
+    fn visit(&mut self, index: usize, weight: u128, count: usize) {
+        let too_many = self.problem.max_items.is_some_and(|max| count > max);
+        if weight > self.capacity || too_many {
+            return;
+        }
+        let Some(item) = self.problem.items.get(index) else {
+            let value = value(self.problem, self.settings, &self.chosen);
+            self.best = Some(self.best.map_or(value, |best| best.max(value)));
+            return;
+        };
+        let heading = item.group.map_or(0, |group| {
+            let before = self.problem.items[..index].iter().zip(&self.chosen);
+            let is_open = before
+                .filter(|(_, choice)| choice.is_some())
+                .any(|(other, _)| other.group == Some(group));
+            if is_open {
+                0
+            } else {
+                self.problem.groups[group as usize]
+            }
+        });
+        let least = item.choices.iter().map(|choice| choice.weight).min();
+        for (number, choice) in item.choices.iter().enumerate() {
+            let free = item.pinned && Some(choice.weight) == least;
+            if free || item.cap.is_none_or(|cap| choice.weight <= cap) {
+                self.chosen[index] = Some(number);
+                let more = u128::from(choice.weight) + u128::from(heading);
+                self.visit(index + 1, weight + more, count + 1);
+            }
+        }
+        self.chosen[index] = None;
+        if !item.pinned {
+            self.visit(index + 1, weight, count);
+        }
+    }
+}
+
+/// Small problems with everything in them: groups, pins, caps, a number of items, features, ties,
+/// and choices that no one should take.
+pub fn problems(max_items: usize) -> impl Strategy<Value = Problem> {
+    (vec(0..40_u64, 0..4), 0..400_u64, option::of(0..8_usize)).prop_flat_map(
+        move |(groups, capacity, limit)| {
+            let items = vec(item(groups.len()), 0..=max_items);
+            (items, 0..3_u64).prop_map(move |(items, more)| Problem {
+                items,
+                groups: groups.clone(),
+                capacity: Capacity {
+                    safe: capacity,
+                    loose: capacity + more,
+                },
+                max_items: limit,
+            })
+        },
+    )
+}
+
+fn item(groups: usize) -> impl Strategy<Value = Item> {
+    let group = match u32::try_from(groups) {
+        Ok(0) | Err(_) => Just(None).boxed(),
+        Ok(groups) => option::of(0..groups).boxed(),
+    };
+    let value = prop_oneof![0.0..1.0_f64, (0..5_u32).prop_map(|n| f64::from(n) / 4.0)];
+    let choice = (0..120_u64, value).prop_map(|(weight, value)| Choice { weight, value });
+    let feature = (0..6_u32, 0.0..1.0_f64, 0..4_u32).prop_map(|(id, weight, until)| Feature {
+        id,
+        weight,
+        until,
+    });
+    (
+        vec(choice, 1..=4),
+        group,
+        prop::bool::weighted(0.1),
+        0..3_u32,
+        option::weighted(0.2, 0..120_u64),
+        vec(feature, 0..4),
+    )
+        .prop_map(|(choices, group, pinned, class, cap, features)| Item {
+            choices,
+            group,
+            pinned,
+            class,
+            cap,
+            features,
+        })
+}
+
+/// Which headings a [`synthetic`] problem has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headings {
+    /// None.
+    None,
+    /// One for about every four items, as for the files they are in.
+    PerFile,
+}
+
+/// A problem like those that retrieval makes: relevance that falls with rank, lengths that differ
+/// by a factor of fifty, four renditions of each item with nested prices, the items in order of
+/// relevance. The same for the same numbers, on every machine.
+pub fn synthetic(items: usize, capacity: u64, headings: Headings, seed: u64) -> Problem {
+    let mut random = Random(seed);
+    let files = (items / 4).max(1);
+    let groups = match headings {
+        Headings::None => Vec::new(),
+        Headings::PerFile => (0..files).map(|_| random.between(6, 20)).collect(),
+    };
+    let make = |rank: usize| {
+        let group = (headings == Headings::PerFile)
+            .then(|| random.between(0, files as u64 - 1))
+            .and_then(|file| u32::try_from(file).ok());
+        let relevance = relevance(rank) * (0.7 + 0.3 * random.share());
+        Item {
+            group,
+            class: u32::try_from(random.between(0, 4)).unwrap_or(0),
+            ..Item::new(renditions(relevance, &mut random))
+        }
+    };
+    Problem {
+        items: (0..items).map(make).collect(),
+        groups,
+        capacity: Capacity::exact(capacity),
+        max_items: None,
+    }
+}
+
+/// Zipf's law, flattened at the top.
+fn relevance(rank: usize) -> f64 {
+    let rank = u32::try_from(rank).map_or(f64::INFINITY, f64::from);
+    (8.0 / (8.0 + rank)).powf(0.8)
+}
+
+/// Full text, skeleton, signature and mention: what each costs and keeps.
+fn renditions(relevance: f64, random: &mut Random) -> Vec<Choice> {
+    let full = 30.0 * 50.0_f64.powf(random.share());
+    let mut choice = |cost: f64, keeps: f64, spread: f64| Choice {
+        weight: rounded(cost * (0.8 + 0.4 * random.share())),
+        value: relevance * (keeps + spread * random.share()),
+    };
+    vec![
+        choice(full + 14.0, 0.95, 0.05),
+        choice(full * 0.4 + 14.0, 0.5, 0.3),
+        choice(full * 0.12 + 14.0, 0.2, 0.2),
+        choice(14.0, 0.04, 0.08),
+    ]
+}
+
+/// Numbers that look random (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to 1, 1 excluded.
+    fn share(&mut self) -> f64 {
+        u32::try_from(self.next() >> 32).map_or(0.0, f64::from) / 2.0_f64.powi(32)
+    }
+
+    /// From `least` to `most`, both included.
+    fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.next() % (most - least + 1)
+    }
+}
+
+/// The whole number nearest to a small number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "prices made here are positive and small"
+)]
+fn rounded(n: f64) -> u64 {
+    n.round() as u64
+}

@@ -1,0 +1,317 @@
+//! The core: the few items and groups that could be decided otherwise than they are.
+//!
+//! At prices (λ, μ) an answer is worth `L(λ, μ)` less what it *loses*: for each item the surplus of
+//! its best way less that of the way it has, the same for opening and closing each group, and λ and
+//! μ for each unit of weight and each place it leaves. All of these are at least 0. So once an
+//! answer is known that loses Γ, whatever loses Γ in one place can be ruled out there; ordinarily
+//! all but a few dozen items are settled that way, however many there are (Pisinger's minimal core,
+//! 1995, with losses in place of gradients).
+
+use crate::number::real;
+use crate::prepared::{NONE, Prepared};
+use crate::relaxation::{Point, best_way};
+use crate::rounding::{Answer, group_surplus};
+
+/// One thing that an item or a group can be instead of what it is in the answer at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alternative {
+    /// What it adds to the answer's weight.
+    pub(crate) weight: i64,
+    /// What it adds to the answer's value.
+    pub(crate) value: f64,
+    /// What it adds to the number of items.
+    pub(crate) count: i32,
+    /// What it loses, at least 0.
+    pub(crate) loss: f64,
+    /// What it is.
+    pub(crate) decision: Decision,
+}
+
+/// What an alternative decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Leave the item or group as the answer at hand has it.
+    Stay,
+    /// Show an item this way, or not at all: [`NONE`].
+    Show {
+        /// The item.
+        item: u32,
+        /// The way.
+        way: u32,
+    },
+    /// Show no member of a group.
+    Close(u32),
+    /// Show the members of a group that pay.
+    Open(u32),
+}
+
+/// An item with more than one alternative.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) alternatives: Vec<Alternative>,
+    /// The least that changing it loses.
+    pub(crate) least: f64,
+}
+
+/// Something that is decided for itself.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// An item.
+    Item(Member),
+    /// A group whose heading costs something, and that may be open or closed.
+    Group {
+        close: Alternative,
+        open: Alternative,
+        /// What may be decided once it is open.
+        members: Vec<Member>,
+        least: f64,
+    },
+}
+
+impl Block {
+    /// The least that changing it loses.
+    pub(crate) fn least(&self) -> f64 {
+        match self {
+            Block::Item(member) => member.least,
+            Block::Group { least, .. } => *least,
+        }
+    }
+}
+
+/// Works out losses at one pair of prices, against one answer.
+pub(crate) struct Core<'a, 'p> {
+    prepared: &'a Prepared<'p>,
+    answer: &'a Answer,
+    lambda: f64,
+    mu: f64,
+    /// What rules an alternative out.
+    limit: f64,
+}
+
+impl<'a, 'p> Core<'a, 'p> {
+    pub(crate) fn new(
+        prepared: &'a Prepared<'p>,
+        answer: &'a Answer,
+        point: &Point,
+        limit: f64,
+    ) -> Self {
+        Core {
+            prepared,
+            answer,
+            lambda: point.lambda,
+            mu: point.mu,
+            limit,
+        }
+    }
+
+    /// The blocks that are not settled, those that lose least first. Needs O(choices), and
+    /// O(b log b) for b blocks.
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        let net = group_surplus(self.prepared, self.lambda, self.mu);
+        let contested: Vec<bool> = (0..net.len())
+            .map(|group| self.contested(group, net[group]))
+            .collect();
+        let mut members = vec![Vec::new(); net.len()];
+        let mut blocks = Vec::new();
+        for item in 0..self.prepared.len() {
+            let group = self.prepared.group[item];
+            if group != NONE && contested[group as usize] {
+                members[group as usize].push(item);
+            } else if group == NONE || self.stays_open(group) {
+                let way = self.answer.ways[item];
+                blocks.extend(self.member(item, way, 0.0).map(Block::Item));
+            }
+        }
+        for (group, members) in members.iter().enumerate() {
+            if contested[group] {
+                blocks.push(self.group(group, net[group], members));
+            }
+        }
+        // The sort is stable: equals stay in the order of items.
+        blocks.sort_by(|a, b| a.least().total_cmp(&b.least()));
+        blocks
+    }
+
+    /// Whether a group that nobody contests is open.
+    fn stays_open(&self, group: u32) -> bool {
+        self.prepared.groups[group as usize].forced || self.answer.is_open(group)
+    }
+
+    /// Whether a group may yet be open or closed.
+    fn contested(&self, group: usize, net: f64) -> bool {
+        let Ok(number) = u32::try_from(group) else {
+            return false;
+        };
+        let now = self.prepared.groups[group];
+        if now.forced || now.heading == 0 {
+            return false;
+        }
+        let other = if self.answer.is_open(number) {
+            net.max(0.0)
+        } else {
+            (-net).max(0.0)
+        };
+        other < self.limit
+    }
+
+    /// An item that is shown by `now` where nobody decides otherwise; `None` when it is settled.
+    /// `before` is what is lost for it to be decided at all.
+    fn member(&self, item: usize, now: u32, before: f64) -> Option<Member> {
+        let best =
+            best_way(self.prepared, item, self.lambda, self.mu).map_or(0.0, |(surplus, _)| surplus);
+        let ways = self.prepared.ways(item).map(index);
+        let nothing = (!self.prepared.pinned[item]).then_some(NONE);
+        let mut alternatives = Vec::new();
+        let mut least = f64::INFINITY;
+        for way in nothing.into_iter().chain(ways) {
+            let loss = (best - self.surplus(way)).max(0.0);
+            if way != now && before + loss >= self.limit {
+                continue;
+            }
+            if way != now {
+                least = least.min(loss);
+            }
+            alternatives.push(self.alternative(item, now, way, loss));
+        }
+        (least < f64::INFINITY).then_some(Member {
+            alternatives,
+            least,
+        })
+    }
+
+    fn alternative(&self, item: usize, now: u32, way: u32, loss: f64) -> Alternative {
+        let decision = if way == now {
+            Decision::Stay
+        } else {
+            Decision::Show {
+                item: index(item),
+                way,
+            }
+        };
+        Alternative {
+            weight: self.weight(way) - self.weight(now),
+            value: self.value(way) - self.value(now),
+            count: i32::from(way != NONE) - i32::from(now != NONE),
+            loss,
+            decision,
+        }
+    }
+
+    /// A group that may be open or closed.
+    fn group(&self, group: usize, net: f64, members: &[usize]) -> Block {
+        let number = index(group);
+        let heading = weight(self.prepared.groups[group].heading);
+        let is_open = self.answer.is_open(number);
+        let stay = |decision, when| if when { Decision::Stay } else { decision };
+        let mut close = Alternative {
+            weight: 0,
+            value: 0.0,
+            count: 0,
+            loss: net.max(0.0),
+            decision: stay(Decision::Close(number), !is_open),
+        };
+        let mut open = Alternative {
+            loss: (-net).max(0.0),
+            decision: stay(Decision::Open(number), is_open),
+            ..close
+        };
+        if is_open {
+            close.weight -= heading;
+        } else {
+            open.weight += heading;
+        }
+        let mut core = Vec::new();
+        let mut least = if is_open { close.loss } else { open.loss };
+        for &item in members {
+            let now = self.answer.ways[item];
+            let best = best_way(self.prepared, item, self.lambda, self.mu);
+            let paying = best.map_or(NONE, |(_, way)| index(way));
+            // Open means, for a group that is closed now, with the members that pay.
+            let shown = if is_open { now } else { paying };
+            let side = if is_open { &mut close } else { &mut open };
+            let target = if is_open { NONE } else { paying };
+            side.weight = side
+                .weight
+                .saturating_add(self.weight(target) - self.weight(now));
+            side.value += self.value(target) - self.value(now);
+            side.count += i32::from(target != NONE) - i32::from(now != NONE);
+            if let Some(member) = self.member(item, shown, open.loss) {
+                if is_open {
+                    least = least.min(open.loss + member.least);
+                }
+                core.push(member);
+            } else {
+                let best = best.map_or(0.0, |(surplus, _)| surplus);
+                open.loss += (best - self.surplus(shown)).max(0.0);
+            }
+        }
+        core.sort_by(|a, b| a.least.total_cmp(&b.least));
+        Block::Group {
+            close,
+            open,
+            members: core,
+            least,
+        }
+    }
+
+    fn surplus(&self, way: u32) -> f64 {
+        if way == NONE {
+            return 0.0;
+        }
+        let way = way as usize;
+        self.prepared.values[way] - self.lambda * self.prepared.real_weights[way] - self.mu
+    }
+
+    fn weight(&self, way: u32) -> i64 {
+        if way == NONE {
+            0
+        } else {
+            weight(self.prepared.weights[way as usize])
+        }
+    }
+
+    fn value(&self, way: u32) -> f64 {
+        if way == NONE {
+            0.0
+        } else {
+            self.prepared.values[way as usize]
+        }
+    }
+}
+
+/// The ways of an answer after some decisions, in the order they were taken.
+pub(crate) fn apply(
+    prepared: &Prepared<'_>,
+    point: &Point,
+    ways: &mut [u32],
+    decisions: impl Iterator<Item = Decision>,
+) {
+    let set_group = |ways: &mut [u32], group: u32, open: bool| {
+        for item in (0..prepared.len()).filter(|&item| prepared.group[item] == group) {
+            let paying = best_way(prepared, item, point.lambda, point.mu);
+            ways[item] = paying.filter(|_| open).map_or(NONE, |(_, way)| index(way));
+        }
+    };
+    for decision in decisions {
+        match decision {
+            Decision::Stay => {}
+            Decision::Show { item, way } => ways[item as usize] = way,
+            Decision::Close(group) => set_group(ways, group, false),
+            Decision::Open(group) => set_group(ways, group, true),
+        }
+    }
+}
+
+/// The search runs only where every weight is below 2^62.
+fn weight(weight: u64) -> i64 {
+    i64::try_from(weight).unwrap_or(i64::MAX)
+}
+
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("items, ways and groups are numbered in 32 bits")
+}
+
+/// The price of leaving so much weight unspent.
+pub(crate) fn unspent(lambda: f64, weight: i64) -> f64 {
+    u64::try_from(weight).map_or(0.0, |weight| lambda * real(weight))
+}

@@ -1,0 +1,149 @@
+//! Near the best selection there is: relaxation, rounding, and an exact search of the core.
+
+use crate::blocks::{Core, apply};
+use crate::prepared::{Prepared, pins};
+use crate::relaxation::{Dual, Point, Relaxation};
+use crate::rounding::{Answer, round};
+use crate::search::{Effort, is_exact, search};
+use crate::ticker::{Stop, Ticker};
+use crate::{Problem, Settings};
+
+/// Smaller capacities that are looked at where there is no proof, so that a larger capacity never
+/// chooses worse.
+const SMALLER: u64 = 64;
+/// Ways that may be looked at for that.
+const SMALLER_WAYS: usize = 2_000_000;
+
+/// An answer, with what is known about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Solved {
+    pub(crate) chosen: Vec<Option<usize>>,
+    pub(crate) value: f64,
+    /// No answer within the capacity is worth more.
+    pub(crate) upper: f64,
+    pub(crate) lambda: f64,
+    /// Whether the answer is the best there is.
+    proved: bool,
+    /// Whether there was time for all of it.
+    pub(crate) finished: bool,
+}
+
+/// Chooses within `capacity`. The pins must fit.
+///
+/// A larger capacity never gives a smaller value where the answer for it is proved best, which is
+/// the ordinary case. Where it is not, the answers for the next smaller capacities are looked at as
+/// well, as long as the bound leaves room for a better one there: so it holds too where that is for
+/// at most [`SMALLER`] of them.
+///
+/// `Err(Stop::Finish)` means that there was no time for any answer.
+pub(crate) fn solve(
+    problem: &Problem,
+    capacity: u64,
+    settings: &Settings,
+    ticker: &mut Ticker<'_>,
+) -> Result<Solved, Stop> {
+    let mut best = solve_once(problem, capacity, settings, ticker)?;
+    if best.proved || !best.finished {
+        return Ok(best);
+    }
+    let upper = best.upper;
+    let ways: usize = problem.items.iter().map(|item| item.choices.len()).sum();
+    let affordable = u64::try_from(SMALLER_WAYS / ways.max(1)).unwrap_or(SMALLER);
+    for less in 1..=affordable.min(SMALLER).min(capacity) {
+        // The bound falls by at least λ for each unit that is taken away.
+        if upper - best.lambda * crate::number::real(less) <= best.value {
+            break;
+        }
+        let other = match solve_once(problem, capacity - less, settings, ticker) {
+            Ok(other) => other,
+            Err(Stop::Finish) => {
+                best.finished = false;
+                break;
+            }
+            Err(cancel) => return Err(cancel),
+        };
+        if other.value > best.value {
+            best.value = other.value;
+            best.chosen = other.chosen;
+        }
+        if other.proved {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// Chooses within one capacity.
+fn solve_once(
+    problem: &Problem,
+    capacity: u64,
+    settings: &Settings,
+    ticker: &mut Ticker<'_>,
+) -> Result<Solved, Stop> {
+    // Smaller capacities may not hold the pins: then there is nothing to be found there.
+    let pins = pins(problem, capacity).map_err(|_| Stop::Finish)?;
+    let value = |item: usize, choice: usize| problem.items[item].choices[choice].value;
+    let prepared = Prepared::new(problem, capacity, pins, value, ticker)?;
+    let mut relaxation = Relaxation::new(&prepared);
+    let dual = match (relaxation.minimise(ticker), relaxation.lowest) {
+        (Ok(dual), _) => dual,
+        (Err(Stop::Finish), Some(point)) => return early(&prepared, &point, ticker),
+        (Err(stop), _) => return Err(stop),
+    };
+    let answer = round(&prepared, &dual.feasible, ticker)?;
+    let effort = if settings.exact {
+        Effort::EXACT
+    } else {
+        Effort::ORDINARY
+    };
+    complete(&prepared, &dual, answer, effort, ticker)
+}
+
+/// The answer at the prices that were reached.
+fn early(prepared: &Prepared<'_>, point: &Point, ticker: &mut Ticker<'_>) -> Result<Solved, Stop> {
+    let answer = round(prepared, point, ticker)?;
+    Ok(Solved {
+        finished: false,
+        ..Solved::new(prepared, &answer, point)
+    })
+}
+
+/// Improves a rounded answer by searching its core.
+fn complete(
+    prepared: &Prepared<'_>,
+    dual: &Dual,
+    answer: Answer,
+    effort: Effort,
+    ticker: &mut Ticker<'_>,
+) -> Result<Solved, Stop> {
+    let point = &dual.best;
+    let blocks = Core::new(prepared, &answer, point, point.bound() - answer.value).blocks();
+    if !is_exact(prepared, &blocks) {
+        return Ok(Solved::new(prepared, &answer, point));
+    }
+    let found = search(prepared, &answer, point, &blocks, effort, ticker)?;
+    let mut ways = answer.ways.clone();
+    apply(prepared, point, &mut ways, found.decisions.into_iter());
+    let better = Answer::new(prepared, ways).filter(|better| better.value > answer.value);
+    let answer = better.unwrap_or(answer);
+    Ok(Solved {
+        upper: found.upper.max(answer.value),
+        proved: found.proved,
+        finished: found.finished,
+        ..Solved::new(prepared, &answer, point)
+    })
+}
+
+impl Solved {
+    /// An answer of which no more is known than what these prices show.
+    fn new(prepared: &Prepared<'_>, answer: &Answer, point: &Point) -> Self {
+        Solved {
+            chosen: prepared.chosen(&answer.ways),
+            value: answer.value,
+            upper: point.bound().max(answer.value),
+            lambda: point.lambda,
+            proved: false,
+            finished: true,
+        }
+    }
+}
