@@ -14,7 +14,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::input::{self, Input};
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::walk::shown;
 
 /// Runs the verb.
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
         mut options,
     } = read(args.input.as_deref())?;
     if chunks.is_empty() {
-        report.warning("the input holds no chunks");
+        report::warning("the input holds no chunks");
     }
     args.options.apply(&mut options);
     let built = build(&chunks, &options, cancel)?;

@@ -47,14 +47,10 @@ impl<'de> Trace<'de> {
         let mut deserializer = serde_json::Deserializer::from_str(document);
         let form = DeserializeSeed::deserialize(&mut *self, &mut deserializer)?;
         // After an object that is no envelope there may be another.
-        if form != Form::Other || self.is_one_line(document) {
+        if form != Form::Other || is_one_line(document) {
             deserializer.end()?;
         }
         Ok(form)
-    }
-
-    fn is_one_line(&self, document: &str) -> bool {
-        !document.trim_end().contains('\n')
     }
 
     /// The text of `document` from the chunk that could not be read, if it is one that could not.
@@ -68,6 +64,10 @@ impl<'de> Trace<'de> {
             document[from..].trim_start_matches(|c: char| c.is_whitespace() || ",[:\"".contains(c));
         rest.starts_with('{').then_some(rest)
     }
+}
+
+fn is_one_line(document: &str) -> bool {
+    !document.trim_end().contains('\n')
 }
 
 /// Where `part` begins in `whole`, when it is a part of it.

@@ -7,7 +7,7 @@ use ctx::model::{BuiltContext, Exactness};
 use crate::args::Output;
 use crate::explain;
 use crate::failure::Failure;
-use crate::report::Report;
+use crate::report::{self, Report};
 
 /// Writes what was asked for; nothing was written before, so it is all or nothing.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Re
         write(|out| out.write_all(built.context.as_bytes()))?;
     }
     if output.explain {
-        report.lines(&explain::table(built));
+        report::lines(&explain::table(built));
     } else {
         report.note(&summary(built));
     }

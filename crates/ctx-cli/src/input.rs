@@ -275,7 +275,7 @@ fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Fa
 fn text<'a>(bytes: &'a [u8], name: &str, line_number: usize) -> Result<&'a str, Failure> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
-        let line = line_number + good.iter().filter(|b| **b == b'\n').count();
+        let line = line_number + good.split(|b| *b == b'\n').count() - 1;
         let hint = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             "it looks like UTF-16; JSON is UTF-8, so convert it first"
         } else {

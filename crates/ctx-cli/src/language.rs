@@ -155,16 +155,12 @@ pub(crate) fn of(path: &str) -> Option<&'static str> {
 
 /// What a file in `language` is: a document when people read it, else a file.
 pub(crate) fn kind(path: &str, language: Option<&str>) -> ChunkKind {
-    let prose = match language {
-        Some(language) => PROSE.contains(&language),
+    let prose = if let Some(language) = language {
+        PROSE.contains(&language)
+    } else {
         // README, LICENSE, CHANGELOG and their like: capitals and no extension.
-        None => {
-            let name = file_name(path);
-            !name.contains('.')
-                && name
-                    .bytes()
-                    .all(|b| b.is_ascii_uppercase() || b"-_".contains(&b))
-        }
+        let capital = |b: u8| b.is_ascii_uppercase() || b"-_".contains(&b);
+        file_name(path).bytes().all(capital)
     };
     if prose {
         ChunkKind::Document

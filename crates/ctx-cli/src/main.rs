@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         // Whoever read our output has seen enough.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            report.failure(&failure);
+            report::failure(&failure);
             ExitCode::from(failure.exit as u8)
         }
     }

@@ -3,8 +3,6 @@
 //! A flag that was given overrides what the input says; one that was not leaves it alone. The words
 //! are those of the wire in kebab case, and the wire's own are understood too.
 
-use std::sync::Arc;
-
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -45,13 +43,13 @@ pub(crate) struct OptionFlags {
     #[arg(long, value_name = "SHARE", value_parser = relevance)]
     min_relevance: Option<Relevance>,
     /// Text before the first chunk
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     header: Option<String>,
     /// Text after the last chunk
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     footer: Option<String>,
     /// Text between two chunks, instead of the format's own
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     separator: Option<String>,
     /// How XML keeps text apart from markup [default: escaped]
     #[arg(long, value_name = "HOW", value_parser = Words::<XmlContent>::of(&["escaped", "cdata"]))]
@@ -232,14 +230,14 @@ impl FromArgMatches for Switches {
 #[derive(Clone)]
 struct Words<T> {
     words: &'static [&'static str],
-    read: Arc<dyn Fn(&str) -> Option<T> + Send + Sync>,
+    read: fn(&str) -> Option<T>,
 }
 
 impl<T: DeserializeOwned> Words<T> {
     fn of(words: &'static [&'static str]) -> Self {
         Words {
             words,
-            read: Arc::new(|word| serde_json::from_value(camel(word).into()).ok()),
+            read: |word| serde_json::from_value(camel(word).into()).ok(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::language;
 use crate::read::{Content, read_each};
 use crate::relevance;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::skipped;
 use crate::walk::{Found, Skipped, walk};
 
@@ -33,11 +33,13 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
         |index, content| chunk(&walked.files[index], content),
     )?;
     let mut packed = Packed::new(walked.skipped);
-    read.into_iter().for_each(|file| packed.add(file));
+    for file in read {
+        packed.add(file);
+    }
     skipped::report(&packed.skipped, report);
     report_converted(&packed.converted, report);
     if packed.chunks.is_empty() {
-        report.warning("there are no files with text here");
+        report::warning("there are no files with text here");
     }
     let mut built = assemble::build(&packed.chunks, &options, cancel)?;
     emit::warnings(&built, report);

@@ -46,19 +46,6 @@ impl Report {
         self.verbosity == Verbosity::Verbose
     }
 
-    /// Says what failed, and on its own line what to do about it.
-    pub(crate) fn failure(self, failure: &Failure) {
-        say(ERROR, "error: ", &format!("{:#}", failure.error));
-        if let Some(hint) = &failure.hint {
-            say(HINT, "hint: ", hint);
-        }
-    }
-
-    /// Says that something was passed over or changed; no verbosity silences it.
-    pub(crate) fn warning(self, text: &str) {
-        say(WARNING, "warning: ", text);
-    }
-
     /// Says what came out.
     pub(crate) fn note(self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
@@ -72,11 +59,24 @@ impl Report {
             say(PLAIN, "", text);
         }
     }
+}
 
-    /// Prints lines that were asked for, such as a table, whatever the verbosity.
-    pub(crate) fn lines(self, text: &str) {
-        text.lines().for_each(|line| say(PLAIN, "", line));
+/// Says what failed, and on its own line what to do about it.
+pub(crate) fn failure(failure: &Failure) {
+    say(ERROR, "error: ", &format!("{:#}", failure.error));
+    if let Some(hint) = &failure.hint {
+        say(HINT, "hint: ", hint);
     }
+}
+
+/// Says that something was passed over or changed; no verbosity silences it.
+pub(crate) fn warning(text: &str) {
+    say(WARNING, "warning: ", text);
+}
+
+/// Prints lines that were asked for, such as a table, whatever the verbosity.
+pub(crate) fn lines(text: &str) {
+    text.lines().for_each(|line| say(PLAIN, "", line));
 }
 
 /// `text` on one line, with everything a terminal would obey made visible.

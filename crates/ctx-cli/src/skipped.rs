@@ -1,13 +1,13 @@
 //! What is said about files that were passed over.
 
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::walk::{Reason, Skipped};
 
 /// Says what was passed over: each loss by name, the rest in numbers unless every name is wanted.
 pub(crate) fn report(skipped: &[Skipped], report: Report) {
     for file in skipped {
         if file.reason.is_loss() {
-            report.warning(&format!("{} is left out: {}", file.shown, file.detail));
+            report::warning(&format!("{} is left out: {}", file.shown, file.detail));
         } else {
             report.detail(&format!("{} is passed over: {}", file.shown, file.detail));
         }

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<
     let counter = ctx::tokens::counter(&args.counter)?;
     let walked = walk(&args.files.paths)?;
     let limit = args.files.max_file_size;
-    let counted = read_each(
+    let answers = read_each(
         &walked.files,
         limit,
         cancel,
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<
         },
     )?;
     let mut skipped = walked.skipped;
-    let mut counts = Vec::with_capacity(counted.len());
-    for (file, count) in walked.files.into_iter().zip(counted) {
+    let mut counts = Vec::with_capacity(answers.len());
+    for (file, count) in walked.files.into_iter().zip(answers) {
         match count {
             Ok(tokens) => counts.push((file.shown, tokens)),
             Err(passed_over) => skipped.push(passed_over),

@@ -1,0 +1,279 @@
+//! `ctx assemble`.
+
+use serde_json::{Value, json};
+
+use crate::run::{Folder, ctx};
+
+fn chunk(id: &str, relevance: f64) -> Value {
+    json!({
+        "id": id, "content": format!("fn {id}() {{}}\n"), "relevance": relevance,
+        "filePath": format!("src/{id}.rs"), "startLine": 3, "endLine": 3, "language": "rust",
+    })
+}
+
+fn lines() -> String {
+    [("a", 0.9), ("b", 0.5), ("c", 0.7)]
+        .map(|(id, relevance)| chunk(id, relevance).to_string() + "\n")
+        .concat()
+}
+
+fn request(options: &Value) -> String {
+    json!({"chunks": [chunk("a", 0.9), chunk("b", 0.5), chunk("c", 0.7)], "options": options})
+        .to_string()
+}
+
+#[test]
+fn one_context_comes_out_of_every_form_of_input() {
+    let array = json!([chunk("a", 0.9), chunk("b", 0.5), chunk("c", 0.7)]);
+    let expected = ctx(["assemble"], lines());
+    assert!(expected.ok().contains("fn a() {}"), "{expected:?}");
+    for input in [
+        request(&json!({})),
+        array.to_string(),
+        serde_json::to_string_pretty(&array).unwrap(),
+        lines().replace('\n', "\r\n\n"),
+    ] {
+        assert_eq!(ctx(["assemble", "-"], input).ok(), expected.ok());
+    }
+    let folder = Folder::of([("hits.jsonl", lines().as_bytes())]);
+    assert_eq!(folder.run(["assemble", "hits.jsonl"]).ok(), expected.ok());
+}
+
+#[test]
+fn every_format_is_what_it_says() {
+    for (format, begins) in [
+        ("markdown", "### src/a.rs"),
+        ("xml", "<context>"),
+        ("json", "{"),
+        ("plain", "File: src/a.rs"),
+    ] {
+        let out = ctx(["assemble", "--format", format], lines());
+        assert!(
+            out.ok().trim_start().starts_with(begins),
+            "{format}: {out:?}"
+        );
+    }
+    let value: Value = serde_json::from_str(ctx(["assemble", "-f", "json"], lines()).ok()).unwrap();
+    assert_eq!(value["chunks"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn flags_override_the_options_of_the_input() {
+    let input = request(
+        &json!({"format": "xml", "maxChunks": 1, "includeScores": true, "contextHeader": "H"}),
+    );
+    let as_given = ctx(["assemble", "--json"], &input).json();
+    assert_eq!(as_given["format"], "xml");
+    assert_eq!(as_given["included"].as_array().unwrap().len(), 1);
+    let context = as_given["context"].as_str().unwrap();
+    assert!(
+        context.contains("<header>") && context.contains("relevance"),
+        "{context}"
+    );
+
+    let flags = [
+        "assemble",
+        "--json",
+        "--format",
+        "plain",
+        "--max-chunks",
+        "2",
+        "--no-scores",
+        "--header",
+        "other",
+    ];
+    let changed = ctx(flags, &input).json();
+    assert_eq!(changed["format"], "plain");
+    assert_eq!(changed["included"].as_array().unwrap().len(), 2);
+    let context = changed["context"].as_str().unwrap();
+    assert!(
+        context.starts_with("other\n") && !context.contains("elevance"),
+        "{context}"
+    );
+}
+
+#[test]
+fn every_option_has_a_flag() {
+    // One flag after the other, each with the field it must have changed in what the input says.
+    for (flags, options) in [
+        (&["--max-tokens", "60"][..], json!({"maxTokens": 60})),
+        (&["--reserve", "7950"], json!({"reserve": 7950})),
+        (&["--max-chunks", "1"], json!({"maxChunks": 1})),
+        (
+            &["--counter", "cl100k_base"],
+            json!({"tokenEstimation": "cl100k_base"}),
+        ),
+        (
+            &["--token-estimation", "character-based"],
+            json!({"tokenEstimation": "characterBased"}),
+        ),
+        (
+            &["--counter", "word-based"],
+            json!({"tokenEstimation": "wordBased"}),
+        ),
+        (&["--group-by", "kind"], json!({"groupBy": "kind"})),
+        (&["--group-by", "none"], json!({"groupByFile": false})),
+        (&["--order", "stable"], json!({"order": "stable"})),
+        (&["--order", "edges"], json!({"order": "edges"})),
+        (
+            &["--selection", "in-order"],
+            json!({"selection": "inOrder"}),
+        ),
+        (&["--selection", "inOrder"], json!({"selection": "inOrder"})),
+        (&["--min-relevance", "0.6"], json!({"minRelevance": 0.6})),
+        (&["--header", "H"], json!({"contextHeader": "H"})),
+        (&["--footer", "F"], json!({"contextFooter": "F"})),
+        (
+            &["--separator", "* * *"],
+            json!({"chunkSeparator": "* * *"}),
+        ),
+        (
+            &["--format", "xml", "--xml-content", "cdata"],
+            json!({"format": "xml", "xmlContent": "cdata"}),
+        ),
+        (&["--no-file-headers"], json!({"includeFileHeaders": false})),
+        (&["--no-line-numbers"], json!({"includeLineNumbers": false})),
+        (&["--no-content"], json!({"includeContent": false})),
+        (
+            &["--no-notice", "--max-chunks", "1"],
+            json!({"includeNotice": false, "maxChunks": 1}),
+        ),
+        (&["--scores"], json!({"includeScores": true})),
+        (&["--sources"], json!({"includeSources": true})),
+        (&["--imports"], json!({"includeImports": true})),
+        (&["--relations"], json!({"includeRelations": true})),
+        (&["--metadata"], json!({"includeMetadata": true})),
+        (&["--scores", "--no-scores"], json!({})),
+        (&["--no-scores", "--scores"], json!({"includeScores": true})),
+    ] {
+        let by_flag = ctx(
+            [&["assemble", "--json"], flags].concat(),
+            request(&json!({})),
+        )
+        .json();
+        let by_option = ctx(["assemble", "--json"], request(&options)).json();
+        for field in [
+            "context", "tokens", "counter", "included", "omitted", "digest",
+        ] {
+            assert_eq!(by_flag[field], by_option[field], "{flags:?}");
+        }
+    }
+}
+
+#[test]
+fn the_whole_result_is_one_json_value() {
+    let result = ctx(["assemble", "--json", "--max-tokens", "50"], lines()).json();
+    let fields: Vec<_> = result.as_object().unwrap().keys().cloned().collect();
+    for field in [
+        "context",
+        "tokens",
+        "exactness",
+        "included",
+        "omitted",
+        "files",
+        "averageRelevance",
+        "wasTruncated",
+        "citations",
+        "certificate",
+        "format",
+        "buildTime",
+        "digest",
+    ] {
+        assert!(
+            fields.iter().any(|f| f == field),
+            "{field} is not in {fields:?}"
+        );
+    }
+    for field in ["total", "header", "chunks", "notices", "footer", "left"] {
+        assert!(result["tokens"][field].is_u64(), "tokens.{field}");
+    }
+    for field in ["value", "upperBound", "gap", "lambda"] {
+        assert!(result["certificate"][field].is_f64(), "certificate.{field}");
+    }
+    let included = &result["included"][0];
+    assert_eq!(
+        (&included["id"], &included["filePath"]),
+        (&json!("a"), &json!("src/a.rs"))
+    );
+    assert_eq!(
+        (&included["startLine"], &included["endLine"]),
+        (&json!(3), &json!(3))
+    );
+    assert!(
+        included["tokens"].is_u64()
+            && included["citation"].is_string()
+            && included["rendition"] == "full"
+    );
+    let omitted = &result["omitted"][0];
+    assert_eq!(omitted["reason"], "over_budget");
+    assert!(omitted["entersAt"].as_u64().unwrap() > 50);
+    assert_eq!(result["wasTruncated"], true);
+    let shown =
+        result["included"].as_array().unwrap().len() + result["omitted"].as_array().unwrap().len();
+    assert_eq!(shown, 3);
+    assert!(result["tokens"]["total"].as_u64().unwrap() <= 50);
+    // It reads back as the type it is.
+    serde_json::from_value::<ctx::model::BuiltContext>(result).unwrap();
+}
+
+#[test]
+fn the_context_alone_is_on_standard_output() {
+    let result = ctx(["assemble", "--json"], lines()).json();
+    let plain = ctx(["assemble"], lines());
+    assert_eq!(plain.ok(), result["context"].as_str().unwrap());
+    assert!(plain.stderr.contains("3 of 3 chunks"), "{plain:?}");
+    assert_eq!(ctx(["assemble", "--quiet"], lines()).stderr, "");
+}
+
+#[test]
+fn an_explanation_names_what_came_in_and_what_stayed_out() {
+    let out = ctx(["assemble", "--explain", "--max-tokens", "50"], lines());
+    assert!(!out.ok().contains("over_budget"));
+    for part in [
+        "included",
+        "src/a.rs:3-3",
+        "omitted",
+        "over_budget",
+        "tokens in all",
+        "o200k_base",
+        "exact",
+    ] {
+        assert!(
+            out.stderr.contains(part),
+            "{part:?} is not in {}",
+            out.stderr
+        );
+    }
+}
+
+#[test]
+fn nothing_in_gives_an_empty_result() {
+    for input in ["", "[]", "{\"chunks\": []}"] {
+        let out = ctx(["assemble", "--header", "H", "--footer", "F"], input);
+        assert!(out.ok().contains('H') && out.ok().contains('F'), "{out:?}");
+        assert!(out.stderr.contains("no chunks"), "{out:?}");
+    }
+}
+
+#[test]
+fn the_order_of_arrival_does_not_matter() {
+    let mut backwards: Vec<_> = lines().lines().map(str::to_owned).collect();
+    backwards.reverse();
+    assert_eq!(
+        ctx(["assemble"], lines()).ok(),
+        ctx(["assemble"], backwards.join("\n")).ok()
+    );
+}
+
+#[test]
+fn a_text_of_many_megabytes_passes() {
+    let big = json!({"id": "big", "content": "word ".repeat(4 << 20), "relevance": 1.0});
+    let input = format!("{}{big}\n", lines());
+    let result = ctx(
+        ["assemble", "--json", "--counter", "character-based"],
+        input,
+    )
+    .json();
+    assert_eq!(result["included"].as_array().unwrap().len(), 3);
+    assert_eq!(result["omitted"][0]["id"], "big");
+}

@@ -1,0 +1,9 @@
+//! The program as its users meet it: arguments and input in, output, messages and an exit code out.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod assemble;
+mod bad_input;
+mod pack;
+mod run;
+mod shell;
+mod tokens;

@@ -1,0 +1,141 @@
+//! Runs the program, and folders to run it in.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::Value;
+
+/// A folder that is gone when the test ends.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ctx-{}-{number}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// A folder of these files.
+    pub(crate) fn of<const N: usize>(files: [(&str, &[u8]); N]) -> Self {
+        let folder = Folder::new();
+        for (path, bytes) in files {
+            folder.write(path, bytes);
+        }
+        folder
+    }
+
+    pub(crate) fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Runs the program in this folder.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+        let mut command = command(args);
+        command.current_dir(&self.0).stdin(Stdio::null());
+        Ran::of(command.output().unwrap())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        Ran {
+            code: output.status.code().expect("it was not killed"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Standard output of a run that went well.
+    #[track_caller]
+    pub(crate) fn ok(&self) -> &str {
+        assert_eq!(self.code, 0, "{self:?}");
+        &self.stdout
+    }
+
+    /// The same as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(self.ok()).unwrap()
+    }
+
+    /// Checks a run that failed: exit code, nothing on standard output, each of `parts` in an error
+    /// that is one line, and a hint on a line of its own.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert_eq!(self.stdout, "");
+        let error = self
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("error: "))
+            .unwrap_or_else(|| panic!("{self:?}"));
+        for part in parts {
+            assert!(error.contains(part), "{error:?} lacks {part:?}");
+        }
+        // Usage errors are the argument parser's own.
+        let hinted = self
+            .stderr
+            .lines()
+            .any(|line| line.starts_with("hint: ") || line.contains("--help"));
+        assert!(hinted || code == 5, "no hint: {self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+    }
+}
+
+pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
+    command
+        .args(args)
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE");
+    command
+}
+
+/// Runs the program on `input`.
+pub(crate) fn ctx<S: AsRef<OsStr>>(
+    args: impl IntoIterator<Item = S>,
+    input: impl AsRef<[u8]>,
+) -> Ran {
+    let mut child = command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.as_ref();
+    let output = thread::scope(|scope| {
+        // The program may end before it has read everything.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap()
+    });
+    Ran::of(output)
+}

@@ -1,0 +1,128 @@
+//! What a shell sees: help, versions, pipes, signals, terminals.
+
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::run::{Folder, command, ctx};
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let help = ctx(["--help"], "");
+    for part in ["assemble", "pack", "tokens", "Exit codes", "cancelled"] {
+        assert!(help.ok().contains(part), "{part}");
+    }
+    for verb in ["assemble", "pack", "tokens"] {
+        let help = ctx([verb, "--help"], "");
+        assert!(
+            help.ok().contains("Examples:") && help.ok().contains(&format!("ctx {verb}")),
+            "{verb}"
+        );
+    }
+    assert!(ctx(["-V"], "").ok().starts_with("ctx "));
+}
+
+#[test]
+fn nothing_to_do_is_a_usage_error() {
+    let run = ctx::<&str>([], "");
+    assert_eq!((run.code, &*run.stdout), (2, ""));
+}
+
+#[test]
+fn without_a_terminal_there_are_no_escape_sequences() {
+    let folder = Folder::of([
+        ("a.rs", b"fn a() {}\n"),
+        ("b.bin", b"\0"),
+        ("big", &[b'a'; 4096]),
+    ]);
+    for args in [
+        &["pack", "--explain", "--verbose", "--max-file-size", "1K"][..],
+        &["tokens"],
+        &["pack", "gone"],
+        &["--help"],
+        &["pack", "--max-tokens", "0"],
+    ] {
+        let run = folder.run(args);
+        assert!(
+            !run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'),
+            "{run:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = Folder::new();
+    for n in 0..50 {
+        folder.write(format!("f{n}.txt"), "word ".repeat(2000));
+    }
+    for args in [
+        &["pack", "--max-tokens", "1000000"][..],
+        &["pack", "--max-tokens", "1000000", "--json"],
+    ] {
+        let mut child = command(args)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 1];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(
+            !String::from_utf8_lossy(&output.stderr).contains("error"),
+            "{output:?}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let folder = Folder::of([("a.rs", b"fn a() {}\n")]);
+    let output = command(["pack"])
+        .current_dir(folder.path())
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .contains("error: failed to write to standard output"),
+        "{output:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_nothing_on_standard_output() {
+    let mut child = command(["assemble", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It waits for more input, and for an interrupt once it has read some.
+    let mut stdin = child.stdin.take().unwrap();
+    stdin
+        .write_all(b"{\"id\": \"a\", \"content\": \"x\", \"relevance\": 1}\n")
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Instant::now();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    assert!(output.stdout.is_empty());
+    assert!(sent.elapsed() < Duration::from_secs(5));
+}
