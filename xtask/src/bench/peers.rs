@@ -70,8 +70,8 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
                     .args([
                         "--encoding",
                         "o200k",
-                        "--no-clipboard",
-                        "--quiet",
+                        "--token-format",
+                        "raw",
                         "--output-file",
                     ])
                     .args([output])
