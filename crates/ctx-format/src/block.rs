@@ -1,7 +1,7 @@
 //! What is formatted: borrowed views of chunks, groups of them, and what was left out.
 
 use ctx_model::{
-    Category, Chunk, ChunkKind, LineSpan, Relation, Relevance, Rendition, RenditionKind,
+    Category, Chunk, ChunkKind, GroupBy, LineSpan, Relation, Relevance, Rendition, RenditionKind,
 };
 
 /// One chunk in one rendition, as it is to be shown: a borrowed view.
@@ -106,6 +106,18 @@ pub enum Group<'a> {
     File(&'a str),
     /// The blocks of one family of kinds.
     Category(Category),
+}
+
+impl<'a> Group<'a> {
+    /// The group of `block` when blocks are grouped by `group_by`: none for a block without a path
+    /// among those of files.
+    pub fn of(block: &Block<'a>, group_by: GroupBy) -> Option<Self> {
+        match group_by {
+            GroupBy::None => None,
+            GroupBy::File => block.path.map(Group::File),
+            GroupBy::Kind => Some(Group::Category(block.kind.category())),
+        }
+    }
 }
 
 /// What was left out, told in the context itself.

@@ -69,7 +69,11 @@ enum Open {
     },
     /// Ends with a line that holds one of these, in lower case.
     HtmlUntil(&'static [&'static str]),
-    HtmlUntilBlank,
+    /// Ends at a blank line. Whether a tag of any other name begins a block depends on what is
+    /// before it and behind it; then it is not certain.
+    HtmlUntilBlank {
+        is_certain: bool,
+    },
 }
 
 /// The last construct that `text` opens at its top level and does not close.
@@ -79,10 +83,20 @@ fn left_open(text: &str) -> Option<LeftOpen> {
     // The column from which a line belongs to the list item above it.
     let mut item: Option<usize> = None;
     let mut after_blank = true;
-    for (index, line) in text.split('\n').enumerate() {
-        let line = line.strip_suffix('\r').unwrap_or(line);
+    for (index, line) in text.lines().enumerate() {
         let is_blank = line.trim_matches([' ', '\t']).is_empty();
         let was_open = !matches!(open, Open::Nothing);
+        if let Open::HtmlUntilBlank { is_certain: false } = open
+            && let Some(construct) = construct_of(opens(line.trim_start_matches(' ')))
+            && construct != UNTIL_BLANK
+        {
+            // Whether this line opens something is as uncertain; it is not worth the risk.
+            let line_number = index + 1;
+            return Some(LeftOpen {
+                line_number,
+                construct,
+            });
+        }
         if was_open {
             if closes(open, line, is_blank) {
                 open = Open::Nothing;
@@ -100,16 +114,19 @@ fn left_open(text: &str) -> Option<LeftOpen> {
         }
         after_blank = is_blank || (was_open && matches!(open, Open::Nothing));
     }
-    let construct = match open {
-        Open::Nothing => return None,
-        Open::Fence { .. } => FENCE,
-        Open::HtmlUntil(_) => UNTIL_END,
-        Open::HtmlUntilBlank => UNTIL_BLANK,
-    };
-    Some(LeftOpen {
+    construct_of(open).map(|construct| LeftOpen {
         line_number: opened_on,
         construct,
     })
+}
+
+fn construct_of(open: Open) -> Option<&'static str> {
+    match open {
+        Open::Nothing => None,
+        Open::Fence { .. } => Some(FENCE),
+        Open::HtmlUntil(_) => Some(UNTIL_END),
+        Open::HtmlUntilBlank { .. } => Some(UNTIL_BLANK),
+    }
 }
 
 fn closes(open: Open, line: &str, is_blank: bool) -> bool {
@@ -124,7 +141,7 @@ fn closes(open: Open, line: &str, is_blank: bool) -> bool {
             let line = line.to_ascii_lowercase();
             ends.iter().any(|end| line.contains(end))
         }
-        Open::HtmlUntilBlank => is_blank,
+        Open::HtmlUntilBlank { .. } => is_blank,
     }
 }
 
@@ -150,16 +167,7 @@ fn opens(line: &str) -> Open {
 }
 
 fn opens_html(line: &str) -> Option<Open> {
-    const VERBATIM: [&str; 4] = ["pre", "script", "style", "textarea"];
     let rest = line.strip_prefix('<')?.to_ascii_lowercase();
-    if VERBATIM.iter().any(|tag| rest.starts_with(tag)) {
-        return Some(Open::HtmlUntil(&[
-            "</pre>",
-            "</script>",
-            "</style>",
-            "</textarea>",
-        ]));
-    }
     if rest.starts_with("!--") {
         return Some(Open::HtmlUntil(&["-->"]));
     }
@@ -169,16 +177,98 @@ fn opens_html(line: &str) -> Option<Open> {
     if rest.starts_with("![cdata[") {
         return Some(Open::HtmlUntil(&["]]>"]));
     }
-    let name = rest.trim_start_matches(['!', '/']);
+    if let Some(name) = rest.strip_prefix('!') {
+        let is_declaration = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        return is_declaration.then_some(Open::HtmlUntil(&[">"]));
+    }
+    let closing = rest.strip_prefix('/');
+    let tag = closing.unwrap_or(&rest);
+    let name_end = tag.find(|c: char| !c.is_ascii_alphanumeric());
+    let (name, after) = tag.split_at(name_end.unwrap_or(tag.len()));
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return None;
     }
-    Some(if rest.starts_with('!') {
-        Open::HtmlUntil(&[">"])
-    } else {
-        Open::HtmlUntilBlank
-    })
+    let is_named = after.is_empty() || after.starts_with([' ', '\t', '>']);
+    if closing.is_none() && is_named && VERBATIM_TAGS.contains(&name) {
+        return Some(Open::HtmlUntil(&[
+            "</pre>",
+            "</script>",
+            "</style>",
+            "</textarea>",
+        ]));
+    }
+    let is_certain = (is_named || after.starts_with("/>")) && BLOCK_TAGS.contains(&name);
+    Some(Open::HtmlUntilBlank { is_certain })
 }
+
+/// Tags whose content is verbatim (start condition 1).
+const VERBATIM_TAGS: [&str; 4] = ["pre", "script", "style", "textarea"];
+
+/// Tags that begin a block wherever they begin a line (start condition 6).
+const BLOCK_TAGS: [&str; 62] = [
+    "address",
+    "article",
+    "aside",
+    "base",
+    "basefont",
+    "blockquote",
+    "body",
+    "caption",
+    "center",
+    "col",
+    "colgroup",
+    "dd",
+    "details",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "frame",
+    "frameset",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "iframe",
+    "legend",
+    "li",
+    "link",
+    "main",
+    "menu",
+    "menuitem",
+    "nav",
+    "noframes",
+    "ol",
+    "optgroup",
+    "option",
+    "p",
+    "param",
+    "search",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "title",
+    "tr",
+    "track",
+    "ul",
+];
 
 /// The column at which the content of a list item begins, when `line` begins one.
 fn list_item(line: &str, indent: usize) -> Option<usize> {

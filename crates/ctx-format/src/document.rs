@@ -17,8 +17,9 @@ pub struct DocumentWriter<'f, 'o> {
     stage: Stage,
     first_block: bool,
     open_group: Option<OwnedGroup>,
-    // Opened with its first block, so that no group is ever empty.
-    next_group: Option<OwnedGroup>,
+    // Opened with its first block, so that no group is ever empty. The outer `None` leaves the
+    // choice to the formatter.
+    next_group: Option<Option<OwnedGroup>>,
     late: Option<&'static str>,
 }
 
@@ -78,11 +79,12 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
     }
 
     /// Says which group the blocks that follow belong to. A group without blocks is not written.
+    /// Without this call each block stands in the group that [`Formatter::group_of`] puts it in.
     pub fn group(&mut self, group: Option<Group<'_>>) {
         if self.stage > Stage::Chunks {
             return self.is_late("group");
         }
-        self.next_group = group.map(OwnedGroup::new);
+        self.next_group = Some(group.map(OwnedGroup::new));
     }
 
     /// Writes one block, and before it what must come between it and the one before.
@@ -95,18 +97,23 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
             self.formatter.separator(self.out);
         }
         self.first_block = false;
-        if self.open_group != self.next_group {
+        let group = match &self.next_group {
+            Some(chosen) => chosen.as_ref().map(OwnedGroup::view),
+            None => self.formatter.group_of(block),
+        };
+        if self.open_group.as_ref().map(OwnedGroup::view) != group {
+            let next = group.map(OwnedGroup::new);
             self.close_group();
-            self.open_group.clone_from(&self.next_group);
-            if let Some(group) = &self.open_group {
+            if let Some(group) = &next {
                 self.formatter.open_group(&group.view(), self.out);
             }
+            self.open_group = next;
         }
         self.formatter.block(block, self.out);
     }
 
     /// Lists where the blocks come from. No list is written when there are none.
-    pub fn sources<'b>(&mut self, sources: &mut dyn Iterator<Item = Block<'b>>) {
+    pub fn sources(&mut self, sources: &mut dyn Iterator<Item = Block<'_>>) {
         if self.stage >= Stage::Sources {
             return self.is_late("sources");
         }

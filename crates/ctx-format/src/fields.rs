@@ -81,7 +81,7 @@ fn next_item(line: &mut String) {
 
 /// Whether an item would be read back as something else than it is.
 fn needs_quotes(item: &str) -> bool {
-    item.is_empty() || item.starts_with('"') || item.contains(BETWEEN) || item.ends_with(' ')
+    item.is_empty() || item.starts_with('"') || item.contains(BETWEEN)
 }
 
 fn push_item(line: &mut String, item: &str, needs_quotes: impl Fn(&str) -> bool) {

@@ -36,6 +36,10 @@ pub trait Formatter: Debug + Send + Sync {
     /// The format it writes.
     fn format(&self) -> Format;
 
+    /// The group that `block` stands in, as the options have it. In a document it must stand in
+    /// that one: a heading that the group carries is not repeated in the block.
+    fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>>;
+
     /// One block that stands alone, outside any document: no separator, no group, and only the
     /// heading, the lines, the language, the relevance and the text.
     fn fragment(&self, block: &Block<'_>, out: &mut String);
@@ -114,6 +118,10 @@ macro_rules! forward {
         impl<F: Formatter + ?Sized> Formatter for $pointer {
             fn format(&self) -> Format {
                 (**self).format()
+            }
+
+            fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>> {
+                (**self).group_of(block)
             }
 
             fn fragment(&self, block: &Block<'_>, out: &mut String) {

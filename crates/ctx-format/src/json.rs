@@ -101,6 +101,10 @@ impl Formatter for Json {
         Format::Json
     }
 
+    fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>> {
+        Group::of(block, self.options.group_by)
+    }
+
     fn fragment(&self, block: &Block<'_>, out: &mut String) {
         push_json(out, &self.object(block));
     }

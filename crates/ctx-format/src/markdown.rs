@@ -37,6 +37,10 @@ impl Formatter for Markdown {
         Format::Markdown
     }
 
+    fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>> {
+        Group::of(block, self.options.group_by)
+    }
+
     fn fragment(&self, block: &Block<'_>, out: &mut String) {
         if self.options.file_headers {
             push_title(out, block.title());

@@ -133,12 +133,12 @@ fn skip_plain(bytes: &[u8], mut at: usize, slot: Slot) -> Option<usize> {
 
 /// Without a branch per byte, so that it is compiled to vector instructions.
 fn is_plain_ascii(window: &[u8], line: bool) -> bool {
-    let breaks = !line;
-    window.iter().fold(true, |plain, &byte| {
-        let printable = (byte >= 0x20) & (byte < 0x7f);
-        let allowed = breaks & ((byte == b'\t') | (byte == b'\n'));
-        plain & (printable | allowed)
-    })
+    let bad = window.iter().fold(0_u8, |bad, &byte| {
+        let is_break = u8::from(matches!(byte, b'\t' | b'\n')) * u8::from(!line);
+        let is_unseen = u8::from(!matches!(byte, 0x20..=0x7e));
+        bad | (is_unseen & !is_break)
+    });
+    bad == 0
 }
 
 fn is_hazard(text: &str, at: usize, c: char, slot: Slot) -> bool {

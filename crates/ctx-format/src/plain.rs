@@ -54,6 +54,10 @@ impl Formatter for Plain {
         Format::Plain
     }
 
+    fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>> {
+        Group::of(block, self.options.group_by)
+    }
+
     fn fragment(&self, block: &Block<'_>, out: &mut String) {
         if self.options.file_headers {
             self.push_title(out, block);

@@ -80,6 +80,10 @@ impl Formatter for Xml {
         Format::Xml
     }
 
+    fn group_of<'b>(&self, block: &Block<'b>) -> Option<Group<'b>> {
+        Group::of(block, self.options.group_by)
+    }
+
     fn fragment(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("<code-context");
         self.push_attributes(out, block, false, Escapes::All);

@@ -1,1 +1,435 @@
 //! Generators of chunks, options and text, ordinary and hostile.
+//!
+//! Every generator shrinks, and repeats under proptest's own seeds. How many cases a test runs is
+//! proptest's affair too: `PROPTEST_CASES`.
+
+use ctx_model::{
+    BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, LineSpan, Order, Origin,
+    Relation, Relevance, Rendition, RenditionKind, Selection, Tokens, XmlContent,
+};
+use proptest::collection::{SizeRange, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Ordinary words, in several scripts.
+const WORDS: &[&str] = &[
+    "the",
+    "quick",
+    "Straße",
+    "naïve",
+    "日本語",
+    "λx",
+    "Ω",
+    "getUserById",
+    "SCREAMING_CASE",
+    "fn",
+    "let x = 1;",
+    "return",
+    "{",
+    "}",
+    "=>",
+    "<T>",
+    "a&b",
+    "\"s\"",
+    "'q'",
+    "// note",
+    "# note",
+    "🦀",
+    "👩‍💻",
+    "می‌خواهم",
+    "क्‍ष",
+    "١٢٣",
+    "€",
+    "$",
+    "_",
+    "0.5",
+    "\u{3000}",
+];
+
+/// What has broken, or could break, a format, a tokenizer or a reader.
+const HOSTILE: &[&str] = &[
+    // Markdown.
+    "```",
+    "````",
+    "~~~",
+    "```rust\n",
+    "\n```\n",
+    "\n    ```",
+    "### ",
+    "\n### fake\n",
+    "## Relevant Code",
+    "Lines 1-2",
+    "Relevance: 100%",
+    "Summary: ",
+    "Imports: a; b",
+    "Relations: calls x",
+    "Shown: mention",
+    "**Sources:**",
+    "- a (b:1)",
+    "> Left out: 1 of 2 chunks.",
+    "---",
+    "\n---\n",
+    "- ```",
+    "1. ```",
+    "===",
+    "[a]: /b",
+    "<!--",
+    "-->",
+    "<div>",
+    "<script>",
+    "</script>",
+    "|a|b|\n|-|-|",
+    "`",
+    "\\",
+    "*",
+    "_",
+    // XML.
+    "]]>",
+    "]]",
+    ">",
+    "<![CDATA[",
+    "</code-context>",
+    "</context>",
+    "</section>",
+    "<section name=\"x\">",
+    "&",
+    "&amp;",
+    "&lt;",
+    "&#0;",
+    "&#x1b;",
+    "&undefined;",
+    "<?xml version=\"1.0\"?>",
+    "<!DOCTYPE a>",
+    "\" onload=\"x",
+    "' x='",
+    "<code-context file=\"x\">",
+    // JSON.
+    "\"",
+    "\"}",
+    "\"},{\"file\":\"x\",\"content\":\"",
+    "\\\"",
+    "\\u0000",
+    "]",
+    "}\n,\n{",
+    "{\"id\":\"a\",\"kind\":\"b\"}",
+    // Plain text.
+    "----------------------------------------",
+    "\n----------------------------------------\n",
+    "-----------------------------------------",
+    "File: x",
+    "\nFile: x (lines 1-2)\n",
+    " (lines 1-2)",
+    "=== Relevant Code ===",
+    "Sources:",
+    "Left out: 1 of 2 chunks.",
+    // Lists in one line.
+    "; ",
+    ";",
+    " ",
+    "  ",
+    "",
+    // What is not seen.
+    "\0",
+    "\u{1b}[31m",
+    "\u{7}",
+    "\u{8}",
+    "\u{b}",
+    "\u{c}",
+    "\u{7f}",
+    "\u{85}",
+    "\u{9b}",
+    "\u{ad}",
+    "\u{61c}",
+    "\u{180e}",
+    "\u{200b}",
+    "\u{200c}",
+    "\u{200d}",
+    "\u{200e}",
+    "\u{202e}",
+    "\u{2028}",
+    "\u{2029}",
+    "\u{2060}",
+    "\u{2066}",
+    "\u{2069}",
+    "\u{206f}",
+    "\u{feff}",
+    "\u{fe0f}",
+    "\u{fff9}",
+    "\u{fffe}",
+    "\u{ffff}",
+    "\u{fdd0}",
+    "\u{1fffe}",
+    "\u{10ffff}",
+    "\u{e0001}",
+    "\u{e0041}",
+    "\u{e007f}",
+    "\u{e0100}",
+    "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "🏴\u{e0067}",
+    // Line ends and white space.
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r",
+    "\t",
+    "\n\r",
+    "\u{a0}",
+    "\u{2003}",
+    // Tokenizers and templates.
+    "<|im_start|>",
+    "<|endoftext|>",
+    "[INST]",
+    "{{",
+    "}}",
+    "/",
+    "//",
+    "/\n/",
+    "../../etc/passwd",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "!!!!!!!!",
+    "\u{301}\u{301}\u{301}",
+];
+
+/// Ordinary text of up to a few dozen words on a few lines; may be empty.
+pub fn text() -> impl Strategy<Value = String> + Clone {
+    let gap = select(&[" ", " ", " ", "\n", "\n\n", "  ", "\t", ""][..]);
+    vec((select(WORDS), gap), 0..24).prop_map(joined)
+}
+
+/// Text made to break things: markup of every format, invisible characters, any characters at all.
+pub fn hostile_text() -> impl Strategy<Value = String> + Clone {
+    let piece = prop_oneof![
+        6 => select(HOSTILE).prop_map(str::to_owned),
+        2 => select(WORDS).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+        1 => (select(&['`', '-', ']', '\n', '~', '"'][..]), 1_usize..60)
+            .prop_map(|(c, count)| c.to_string().repeat(count)),
+    ];
+    vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+/// Text that looks like source code: indented lines, some of them empty.
+pub fn source_text() -> impl Strategy<Value = String> + Clone {
+    let line = (
+        0_usize..4,
+        vec((select(WORDS), Just(" ")), 0..6),
+        any::<bool>(),
+    );
+    let ending = select(&["\n", "\n", "\n", "\r\n"][..]);
+    (vec(line, 0..12), ending, any::<bool>()).prop_map(|(lines, ending, ends_in_newline)| {
+        let lines: Vec<String> = lines
+            .into_iter()
+            .map(|(depth, words, uses_tabs)| {
+                let indent = if uses_tabs { "\t" } else { "    " };
+                indent.repeat(depth) + joined(words).trim_end()
+            })
+            .collect();
+        let mut text = lines.join(ending);
+        if ends_in_newline {
+            text.push_str(ending);
+        }
+        text
+    })
+}
+
+/// Any text: mostly ordinary, often hostile.
+pub fn any_text() -> impl Strategy<Value = String> + Clone {
+    prop_oneof![text(), source_text(), hostile_text()]
+}
+
+/// A relevance, often one of the ends, mostly in hundredths.
+pub fn relevance() -> impl Strategy<Value = Relevance> + Clone {
+    let share = prop_oneof![
+        1 => Just(0.0),
+        1 => Just(1.0),
+        6 => (0_u8..=100).prop_map(|percent| f64::from(percent) / 100.0),
+        2 => 0.0..1.0,
+    ];
+    share.prop_map(|share| Relevance::new(share).expect("it is in 0..=1"))
+}
+
+/// A run of lines, rarely at the end of all numbers.
+pub fn span() -> impl Strategy<Value = LineSpan> + Clone {
+    let start = prop_oneof![8 => 1_u32..500, 1 => 1_u32..];
+    (start, 0_u32..60).prop_map(|(start, more)| {
+        LineSpan::new(start, start.saturating_add(more)).expect("it starts at 1 and ends after it")
+    })
+}
+
+/// A chunk with any of its fields, ordinary or hostile. Its id is not empty.
+pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
+    let name = || option::weighted(0.6, line());
+    let kind = prop_oneof![
+        4 => select(vec!["function", "class", "file", "document", "message", "text"])
+            .prop_map(str::to_owned),
+        1 => line(),
+    ];
+    let language = prop_oneof![
+        4 => select(vec!["rust", "python", "c++", "c#", "typescript"]).prop_map(str::to_owned),
+        1 => line(),
+    ];
+    let path =
+        prop_oneof![4 => path(), 1 => line().prop_filter("a path is not empty", |p| !p.is_empty())];
+    let origin = select(vec![
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ]);
+    (
+        (id(), kind.prop_map(ChunkKind::from), origin, name(), name()),
+        (
+            option::weighted(0.8, path),
+            option::weighted(0.7, span()),
+            option::weighted(0.6, language),
+        ),
+        (
+            any_text(),
+            option::weighted(0.2, any_text()),
+            option::weighted(0.3, any_text()),
+        ),
+        (relevance(), vec(line(), 0..3), vec((line(), line()), 0..3)),
+        (proptest::bool::weighted(0.1), vec(rendition(), 0..3)),
+    )
+        .prop_map(
+            |(names, place, texts, (relevance, imports, relations), (pinned, renditions))| {
+                let mut chunk = Chunk::new(names.0, texts.0, relevance).with_renditions(renditions);
+                (chunk.kind, chunk.origin, chunk.name, chunk.qualified_name) =
+                    (names.1, names.2, names.3, names.4);
+                (chunk.path, chunk.span, chunk.language) = place;
+                (chunk.expanded_context, chunk.summary) = (texts.1, texts.2);
+                chunk.imports = imports;
+                chunk.relations = relations
+                    .into_iter()
+                    .map(|(kind, target)| Relation { kind, target })
+                    .collect();
+                chunk.pinned = pinned;
+                chunk
+            },
+        )
+}
+
+/// So many chunks, with unique ids and a few paths that several of them share.
+pub fn chunks(count: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Chunk>> + Clone {
+    vec(chunk(), count).prop_map(|mut chunks| {
+        for (index, chunk) in chunks.iter_mut().enumerate() {
+            chunk.id = format!("{index}{}", chunk.id);
+        }
+        chunks
+    })
+}
+
+/// Any options: all formats, groupings, flags, separators, headers and footers; hostile text among
+/// them, some of which a format refuses. Counters are those that need no file.
+pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
+    let counters = ["characterBased", "wordBased", "cl100k_base", "o200k_base"].map(str::to_owned);
+    let separator = option::weighted(
+        0.4,
+        prop_oneof![
+            3 => select(vec!["", "\n", "\n\n", "\n---\n\n", "---", " \r\n***\n", "  ", "\n/\n"])
+                .prop_map(str::to_owned),
+            1 => hostile_text(),
+        ],
+    );
+    let own_text = || option::weighted(0.4, prop_oneof![2 => text(), 1 => hostile_text()]);
+    let sizes = (
+        prop_oneof![8 => 0_u32..4_000, 1 => any::<u32>()],
+        option::weighted(0.2, 0_usize..8),
+        prop_oneof![8 => Just(0), 1 => 0_u32..500],
+    );
+    (
+        sizes,
+        (
+            select(Format::ALL.to_vec()),
+            group_by(),
+            order(),
+            selection(),
+            select(counters.to_vec()),
+        ),
+        any::<[bool; 10]>(),
+        (separator, own_text(), own_text()),
+        option::weighted(0.2, relevance()),
+    )
+        .prop_map(|(sizes, choices, flags, texts, min_relevance)| {
+            let xml_content = if flags[9] {
+                XmlContent::Cdata
+            } else {
+                XmlContent::Escaped
+            };
+            BuildOptions::default()
+                .with_max_tokens(Tokens::new(sizes.0))
+                .with_max_chunks(sizes.1)
+                .with_reserve(Tokens::new(sizes.2))
+                .with_format(choices.0)
+                .with_group_by(choices.1)
+                .with_order(choices.2)
+                .with_selection(choices.3)
+                .with_counter(CounterName::from(choices.4))
+                .with_file_headers(flags[0])
+                .with_line_numbers(flags[1])
+                .with_scores(flags[2])
+                .with_sources(flags[3])
+                .with_content(flags[4])
+                .with_imports(flags[5])
+                .with_relations(flags[6])
+                .with_notice(flags[7])
+                .with_metadata(flags[8])
+                .with_xml_content(xml_content)
+                .with_chunk_separator(texts.0)
+                .with_header(texts.1)
+                .with_footer(texts.2)
+                .with_min_relevance(min_relevance)
+        })
+}
+
+fn group_by() -> impl Strategy<Value = GroupBy> + Clone {
+    select(vec![GroupBy::None, GroupBy::File, GroupBy::Kind])
+}
+
+fn order() -> impl Strategy<Value = Order> + Clone {
+    select(vec![Order::Relevance, Order::Stable, Order::Edges])
+}
+
+fn selection() -> impl Strategy<Value = Selection> + Clone {
+    select(vec![
+        Selection::InOrder,
+        Selection::Density,
+        Selection::Optimal,
+    ])
+}
+
+fn rendition() -> impl Strategy<Value = Rendition> + Clone {
+    let kind = select(RenditionKind::ALL.to_vec());
+    (kind, any_text(), 0.0..=1.0).prop_map(|(kind, text, information): (_, String, f64)| {
+        Rendition::new(kind, text, information).expect("the share is in 0..=1")
+    })
+}
+
+/// A short text where one line is meant, hostile as often as not.
+fn line() -> impl Strategy<Value = String> + Clone {
+    prop_oneof![
+        select(WORDS).prop_map(str::to_owned),
+        select(HOSTILE).prop_map(str::to_owned),
+        hostile_text(),
+    ]
+}
+
+fn id() -> impl Strategy<Value = String> + Clone {
+    prop_oneof![
+        3 => "[a-z0-9]{1,8}",
+        1 => line().prop_map(|line| format!("#{line}")),
+    ]
+}
+
+fn path() -> impl Strategy<Value = String> + Clone {
+    (0_u8..3, 0_u8..3, select(vec!["rs", "py", "md"]))
+        .prop_map(|(folder, file, extension)| format!("src/dir{folder}/file{file}.{extension}"))
+}
+
+fn joined(words: Vec<(&str, &str)>) -> String {
+    words
+        .into_iter()
+        .flat_map(|(word, gap)| [word, gap])
+        .collect()
+}

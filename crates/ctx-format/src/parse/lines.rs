@@ -53,7 +53,9 @@ struct Pending {
     block: ParsedBlock,
     /// Where its first line is.
     start: Option<usize>,
-    /// Whether a blank line came after its fields, so that only a body can follow.
+    /// Whether it has a field, and not merely a heading.
+    has_fields: bool,
+    /// Whether a blank line came after it.
     is_complete: bool,
 }
 
@@ -136,7 +138,8 @@ impl Reader<'_> {
         let pending = std::mem::take(&mut self.pending);
         let mut block = pending.block;
         // The newline before the closing line belongs to the frame.
-        block.body = self.text[start..end.saturating_sub(1).max(start)].to_owned();
+        let body = &self.text[start..end.saturating_sub(1).max(start)];
+        body.clone_into(&mut block.body);
         block.group = self.group;
         if block.title.is_none() {
             block.title.clone_from(&self.title);
@@ -194,9 +197,11 @@ impl Reader<'_> {
             self.pending.is_complete = self.pending.start.is_some();
             return;
         }
-        if self.pending.is_complete {
+        if self.pending.is_complete && self.pending.has_fields {
+            // Only a body could have followed. A mere heading may be that of the whole group.
             self.pending = Pending::default();
         }
+        self.pending.is_complete = false;
         let start = self.pending.start.unwrap_or(line.start);
         if self.read_group(line.text) {
             self.structure(line.start);
@@ -206,10 +211,11 @@ impl Reader<'_> {
             self.pending = Pending {
                 block,
                 start: Some(line.start),
-                is_complete: false,
+                ..Pending::default()
             };
         } else if fields::read_field(line.text, &mut self.pending.block) {
             self.pending.start = Some(start);
+            self.pending.has_fields = true;
         } else {
             self.pending = Pending::default();
             if self.parsed.blocks.is_empty() {
@@ -248,18 +254,17 @@ fn read_title(dialect: Dialect, line: &str) -> Option<ParsedBlock> {
     match dialect {
         Dialect::Markdown => block.title = Some(line.strip_prefix(markdown::TITLE)?.to_owned()),
         Dialect::Plain => {
-            let names: [(&str, fn(&mut ParsedBlock) -> &mut Option<String>); 3] = [
-                (plain::FILE, |block| &mut block.path),
-                (plain::NAME, |block| &mut block.name),
-                (plain::ID, |block| &mut block.id),
-            ];
-            let (text, slot) = names
+            let (word, text) = [plain::FILE, plain::NAME, plain::ID]
                 .into_iter()
-                .find_map(|(word, slot)| Some((line.strip_prefix(word)?, slot)))?;
+                .find_map(|word| Some((word, line.strip_prefix(word)?)))?;
             let (title, span) = split_span(text);
             block.span = span;
             block.title = Some(title.clone());
-            *slot(&mut block) = Some(title);
+            *match word {
+                plain::FILE => &mut block.path,
+                plain::NAME => &mut block.name,
+                _ => &mut block.id,
+            } = Some(title);
         }
     }
     Some(block)

@@ -1,0 +1,13 @@
+//! What a formatter promises, checked by what it wrote and by parsers that are not its own.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod arbitrary;
+mod defects;
+mod fragments;
+mod hostile;
+mod joints;
+mod neutral;
+mod own_text;
+mod reads_back;
+mod support;
+mod well_formed;

@@ -1,0 +1,170 @@
+//! The caller's own text: what is refused, and that what is not swallows nothing.
+
+use ctx_format::{Block, DocumentWriter, FormatError, FormatOptions, check_text, formatter};
+use ctx_model::{Chunk, Format, Relevance};
+use ctx_testkit::generate;
+use proptest::prelude::*;
+
+use crate::well_formed;
+
+/// The code blocks that a CommonMark parser sees in a document of two blocks with these texts, less
+/// those that the texts themselves hold.
+fn blocks_seen(header: &str, separator: &str, footer: &str) -> Option<usize> {
+    for (part, text) in [("header", header), ("footer", footer)] {
+        check_text(Format::Markdown, part, text).ok()?;
+    }
+    let options = FormatOptions::default().with_separator(Some(separator.to_owned()));
+    let formatter = formatter(Format::Markdown, &options).ok()?;
+    let chunk = Chunk::new("a", "this is the body", Relevance::ONE);
+    let mut text = String::new();
+    let mut writer = DocumentWriter::new(&*formatter, &mut text);
+    writer.header(Some(header));
+    writer.block(&Block::full(&chunk));
+    writer.block(&Block::full(&chunk));
+    writer.finish(Some(footer)).unwrap();
+    let outline = well_formed::outline(&text);
+    let ours = |code: &&(String, String)| code.1 == "this is the body\n";
+    Some(outline.code.iter().filter(ours).count())
+}
+
+fn own_text() -> impl Strategy<Value = String> {
+    let lines = [
+        "```",
+        "````rust",
+        "~~~",
+        "```` `",
+        "    ```",
+        "  ```",
+        "- ```",
+        "  text",
+        "- item",
+        "1. ```",
+        "   ```",
+        "2. item",
+        "> ```",
+        ">",
+        "<!--",
+        "-->",
+        "<!-- a -->",
+        "<div>",
+        "</div>",
+        "<script>",
+        "</script>",
+        "<pre",
+        "<?",
+        "?>",
+        "<!A",
+        "<![CDATA[",
+        "]]>",
+        "<a>",
+        "<b",
+        "text",
+        "",
+        "***",
+        "- - -",
+        "-",
+        "-   ",
+        "*\ta",
+        "\t```",
+        "===",
+        "[a]: b",
+        "# head",
+        "a | b",
+        "--|--",
+        "<hr>",
+        " <div>",
+        "\\```",
+        "`` ` ``",
+        "&",
+        "+     code",
+        "10) ```",
+        "<textarea>",
+        "<x-y z='",
+        "<!-->",
+    ];
+    let line = prop_oneof![
+        8 => proptest::sample::select(lines.map(str::to_owned).to_vec()),
+        1 => generate::hostile_text(),
+    ];
+    proptest::collection::vec(line, 0..7).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases * 4, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_not_refused_swallows_no_block(
+        header in own_text(),
+        separator in own_text(),
+        footer in own_text(),
+    ) {
+        for [header, separator, footer] in
+            [[&*header, "\n", ""], ["", &separator, ""], ["", "\n", &footer], [&header, &separator, &footer]]
+        {
+            if let Some(seen) = blocks_seen(header, separator, footer) {
+                prop_assert!(seen >= 2, "{:?}", [header, separator, footer]);
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn refused(part: &'static str, text: &str, line_number: usize, construct: &str) {
+    match check_text(Format::Markdown, part, text) {
+        Err(FormatError::LeavesOpen {
+            part: p,
+            line_number: n,
+            construct: c,
+        }) => {
+            assert_eq!((p, n), (part, line_number), "{text:?}");
+            assert!(c.contains(construct), "{c:?}");
+        }
+        other => panic!("{text:?}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn accepted(text: &str) {
+    for part in ["header", "footer", "chunkSeparator"] {
+        assert_eq!(check_text(Format::Markdown, part, text), Ok(()), "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_left_open_is_refused_with_its_line() {
+    refused("header", "Use this:\n\n```rust\nfn a()", 3, "fence");
+    refused("header", "~~~~\n~~~", 1, "fence");
+    refused("footer", "a\n<!-- never closed\n\nb", 2, "comment");
+    refused("header", "<script>\n\n", 1, "HTML");
+    refused("chunkSeparator", "\n<hr>\n", 2, "blank line");
+    refused("chunkSeparator", "```", 1, "fence");
+}
+
+#[test]
+fn what_closes_itself_is_accepted() {
+    accepted("");
+    accepted("# Title\n\nSome *text* with `code` and <https://example.com>.\n");
+    accepted("```rust\nfn a() {}\n```\n");
+    accepted("````\n```\n````");
+    accepted("a ``` b");
+    accepted("``` is `code` ```");
+    accepted("<!-- a comment -->\n");
+    accepted("\n<hr>\n\n");
+    accepted("- item\n  ```\n  code\n  ```\n- next");
+    accepted("> ```\n> code");
+    accepted("\n---\n");
+    assert_eq!(check_text(Format::Markdown, "header", "<hr>"), Ok(()));
+}
+
+#[test]
+fn other_formats_take_any_text_but_json_any_separator() {
+    for format in [Format::Xml, Format::Json, Format::Plain] {
+        assert_eq!(check_text(format, "header", "```\n<!--"), Ok(()));
+    }
+    let with = |separator: &str| {
+        let options = FormatOptions::default().with_separator(Some(separator.to_owned()));
+        formatter(Format::Json, &options).map(|_| ())
+    };
+    assert_eq!(with(" \n"), Ok(()));
+    let error = with("\n---\n").unwrap_err();
+    assert!(error.to_string().contains("chunkSeparator"), "{error}");
+}

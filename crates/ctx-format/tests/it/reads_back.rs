@@ -1,0 +1,147 @@
+//! Format, then parse, is identity: in every format, with every option, whatever a block holds.
+
+use ctx_format::{Block, DocumentWriter, FormatError, FormatOptions, Group, formatter, parse};
+use ctx_model::{BuildOptions, Category, Chunk, Format, Relevance};
+use ctx_testkit::generate;
+use proptest::prelude::*;
+
+use crate::support;
+
+/// The documents recovered equal the documents put in.
+fn reads_back(options: &BuildOptions, chunks: &[Chunk]) -> Result<(), TestCaseError> {
+    let Some(formatter) = support::formatter_of(options) else {
+        return Ok(());
+    };
+    let text = support::document(&*formatter, options, chunks);
+    let parsed = parse(options.format, &text)
+        .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
+    let expected: Vec<_> = chunks
+        .iter()
+        .map(|chunk| support::expected(options, &support::block_of(chunk)))
+        .collect();
+    prop_assert_eq!(&parsed.blocks, &expected, "{}", text);
+    if options.include_sources {
+        let labels: Vec<String> = chunks
+            .iter()
+            .map(|chunk| support::line(&support::block_of(chunk).label()))
+            .collect();
+        prop_assert_eq!(&parsed.sources, &labels, "{}", text);
+    }
+    prop_assert_eq!(parsed.notice.is_some(), options.include_notice);
+    let is_marked = matches!(options.format, Format::Xml | Format::Json);
+    let has_structure = !chunks.is_empty() || options.include_notice;
+    if is_marked || has_structure {
+        let own = |given: &Option<String>| support::own_text(options.format, given.as_deref());
+        prop_assert_eq!(parsed.header, own(&options.header), "{}", text);
+        prop_assert_eq!(parsed.footer, own(&options.footer), "{}", text);
+    }
+    Ok(())
+}
+
+/// Options whose own texts do not themselves look like blocks: Markdown and plain text do not mark
+/// them as what they are.
+fn options() -> impl Strategy<Value = BuildOptions> {
+    let separators = [
+        "",
+        "\n",
+        "\n\n",
+        "\n---\n\n",
+        "---",
+        "\r\n***\n",
+        "  ",
+        "\n/\n",
+        "next",
+    ];
+    (
+        generate::options(),
+        proptest::option::of(generate::text()),
+        proptest::option::of(generate::text()),
+        proptest::sample::select(separators.map(str::to_owned).to_vec()),
+    )
+        .prop_map(
+            |(options, header, footer, separator)| match options.format {
+                Format::Xml | Format::Json => options,
+                Format::Markdown | Format::Plain => {
+                    let separator = options.chunk_separator.as_ref().map(|_| separator);
+                    options
+                        .with_header(header)
+                        .with_footer(footer)
+                        .with_chunk_separator(separator)
+                }
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn every_document_reads_back(options in options(), chunks in generate::chunks(0..5)) {
+        reads_back(&options, &chunks)?;
+    }
+
+    /// Whatever the caller's own texts are, they take nothing from the blocks and add nothing to
+    /// them where the format marks what is what.
+    #[test]
+    fn own_texts_are_kept_apart(
+        options in generate::options(),
+        chunks in generate::chunks(0..3),
+        own in generate::hostile_text(),
+    ) {
+        for format in [Format::Xml, Format::Json] {
+            let options = options
+                .clone()
+                .with_format(format)
+                .with_header(Some(own.clone()))
+                .with_footer(Some(own.clone()))
+                .with_chunk_separator((format == Format::Xml).then(|| own.clone()));
+            reads_back(&options, &chunks)?;
+        }
+    }
+}
+
+#[test]
+fn a_document_of_nothing_is_one() {
+    for format in Format::ALL {
+        let formatter = formatter(format, &FormatOptions::default()).unwrap();
+        let mut text = String::new();
+        let writer = DocumentWriter::new(&*formatter, &mut text);
+        writer.finish(None).unwrap();
+        assert_eq!(
+            parse(format, &text).unwrap(),
+            ctx_format::Parsed::default(),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_late_piece_is_not_written_and_reported() {
+    let chunk = Chunk::new("a", "x", Relevance::ONE);
+    let formatter = formatter(Format::Xml, &FormatOptions::default()).unwrap();
+    let mut text = String::new();
+    let mut writer = DocumentWriter::new(&*formatter, &mut text);
+    writer.group(Some(Group::Category(Category::Other)));
+    writer.block(&Block::full(&chunk));
+    writer.notice(&support::NOTICE);
+    writer.block(&Block::full(&chunk));
+    writer.header(Some("late"));
+    let result = writer.finish(None);
+    assert_eq!(result, Err(FormatError::TooLate { piece: "block" }));
+    assert_eq!(parse(Format::Xml, &text).unwrap().blocks.len(), 1);
+}
+
+#[test]
+fn a_group_without_blocks_is_not_written() {
+    let chunk = Chunk::new("a", "x", Relevance::ONE);
+    for format in Format::ALL {
+        let formatter = formatter(format, &FormatOptions::default()).unwrap();
+        let mut text = String::new();
+        let mut writer = DocumentWriter::new(&*formatter, &mut text);
+        writer.group(Some(Group::Category(Category::Code)));
+        writer.group(Some(Group::Category(Category::Other)));
+        writer.block(&Block::full(&chunk));
+        writer.group(Some(Group::Category(Category::Documentation)));
+        writer.finish(None).unwrap();
+        assert!(!text.contains("Relevant Code"), "{text}");
+        assert!(!text.contains("Related Documentation"), "{text}");
+    }
+}
