@@ -12,7 +12,7 @@ use crate::{deny, layers};
 /// How thorough to be.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run the tests in a release build, each law on at least this many cases instead of 256.
+    /// Run the tests optimised, and each law on at least this many cases instead of 256.
     #[arg(long, value_name = "CASES", num_args = 0..=1, default_missing_value = "100000")]
     thorough: Option<u32>,
 }
