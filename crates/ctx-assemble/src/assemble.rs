@@ -120,9 +120,12 @@ impl<'a> Run<'a> {
             let outcome = self.select(&candidates, &fixed, &mut problem, &budget)?;
             let _stage = debug_span!("emit").entered();
             let shown = self.shown(&candidates, &outcome);
-            let omitted =
-                self.chunks.len() - shown.iter().map(|it| it.showings.len()).sum::<usize>();
+            let included = shown
+                .iter()
+                .map(|section| section.showings.len())
+                .sum::<usize>();
             let bytes = candidates.bytes(&fixed, &outcome.chosen);
+            let omitted = self.chunks.len() - included;
             let context = emit(&self.pricer, self.options, &shown, omitted, bytes);
             let total = self.pricer.recount(&context)?;
             if total <= limit {
@@ -142,6 +145,10 @@ impl<'a> Run<'a> {
             }
             let over = u64::from(total.saturating_sub(limit));
             debug!(over, "the count of the whole is above the sum of its parts");
+            if problem.capacity.safe == 0 {
+                // What is left weighs nothing by itself, and something together.
+                problem.max_items = Some(included / 2);
+            }
             slack = slack.saturating_add(over.max(slack));
         }
     }
@@ -193,20 +200,24 @@ impl<'a> Run<'a> {
             }
         };
         let settings = Settings::default();
-        ctx_budget::select(problem, self.options.selection, &settings, &mut poll).map_err(|error| {
-            match error {
-                BudgetError::Cancelled => AssembleError::Cancelled,
-                BudgetError::PinsTooLarge { needed, .. } => {
-                    let around = fixed.around(self.options.include_notice).weight;
-                    let whole = smallest_limit(self.pricer.counter, around.saturating_add(needed));
-                    let pinned = whole.saturating_sub(budget.least);
-                    fixed
-                        .too_small(&self.pricer, self.options, budget.least, pinned)
-                        .into()
-                }
-                other => other.into(),
+        ctx_budget::select(problem, self.options.selection, &settings, &mut poll)
+            .map_err(|error| self.explain(error, fixed, budget))
+    }
+
+    /// The solver's refusal in tokens, so that it names the smallest budget that works.
+    fn explain(&self, error: BudgetError, fixed: &Fixed, budget: &Budget) -> AssembleError {
+        match error {
+            BudgetError::Cancelled => AssembleError::Cancelled,
+            BudgetError::PinsTooLarge { needed, .. } => {
+                let around = fixed.around(self.options.include_notice).weight;
+                let whole = smallest_limit(self.pricer.counter, around.saturating_add(needed));
+                let pinned = whole.saturating_sub(budget.least);
+                fixed
+                    .too_small(&self.pricer, self.options, budget.least, pinned)
+                    .into()
             }
-        })
+            other => other.into(),
+        }
     }
 
     /// What was chosen, in the order it is shown.

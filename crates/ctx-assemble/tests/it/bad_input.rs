@@ -1,0 +1,66 @@
+//! What is refused, and how the refusal names the culprit.
+
+use ctx_assemble::AssembleError;
+use ctx_model::{Chunk, Format, Tokens};
+
+use crate::support::{build, chunk, files, is_sound, options, try_build};
+
+#[track_caller]
+fn message(chunks: &[Chunk], options: &ctx_model::BuildOptions) -> String {
+    try_build(chunks, options)
+        .expect_err("accepted")
+        .to_string()
+}
+
+#[test]
+fn two_chunks_of_one_id_are_refused() {
+    let chunks = [chunk("twin", 0.5, "a"), chunk("twin", 0.5, "b")];
+    assert!(message(&chunks, &options(100)).contains("\"twin\""));
+}
+
+#[test]
+fn an_empty_id_or_path_is_refused() {
+    assert!(message(&[chunk("", 0.5, "a")], &options(100)).contains("id is empty"));
+    let nowhere = chunk("lost", 0.5, "a").with_path("");
+    assert!(message(&[nowhere], &options(100)).contains("\"lost\""));
+}
+
+#[test]
+fn a_header_that_swallows_the_document_is_refused() {
+    let options = options(1_000).with_header(Some("Look:\n```rust".to_owned()));
+    let error = try_build(&files(1), &options).expect_err("accepted");
+    assert!(matches!(error, AssembleError::Format(_)), "{error}");
+    assert!(error.to_string().contains("header"), "{error}");
+}
+
+#[test]
+fn a_json_document_takes_no_separator() {
+    let options = options(1_000)
+        .with_format(Format::Json)
+        .with_chunk_separator(Some("---".to_owned()));
+    let error = try_build(&files(2), &options).expect_err("accepted");
+    assert!(error.to_string().contains("---"), "{error}");
+}
+
+#[test]
+fn a_million_tiny_chunks_are_sorted_out() {
+    let chunks: Vec<Chunk> = (0..1_000_000_u32)
+        .map(|n| chunk(&n.to_string(), f64::from(n % 97) / 97.0, "x"))
+        .collect();
+    let options = options(1_000).with_counter("characterBased".to_owned().into());
+    let built = build(&chunks, &options);
+    is_sound(&chunks, &options, &ctx_tokens::Characters, &built);
+    assert!(built.tokens.left < Tokens::new(10), "{:?}", built.tokens);
+}
+
+#[test]
+fn a_chunk_far_over_the_budget_is_left_out_with_its_price() {
+    let chunks = [
+        chunk("huge", 1.0, &"lorem ipsum\n".repeat(500_000)),
+        chunk("small", 0.5, "x"),
+    ];
+    let built = build(&chunks, &options(1_000));
+    assert_eq!(built.included[0].id, "small");
+    assert_eq!(built.omitted[0].id, "huge");
+    assert!(built.omitted[0].enters_at.unwrap() > Tokens::new(1_000_000));
+}

@@ -1,0 +1,156 @@
+//! The budget is kept: the first invariant, and the defects that would break it.
+
+use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_budget::BudgetError;
+use ctx_model::{BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, Tokens};
+use ctx_tokens::TokenCounter;
+
+use crate::support::{build, chunk, files, is_sound, options, try_build};
+
+/// The smallest budget that the refusal names.
+#[track_caller]
+fn smallest(chunks: &[Chunk], options: &BuildOptions) -> Tokens {
+    match try_build(chunks, options).expect_err("accepted") {
+        AssembleError::Budget(BudgetError::TooSmall { smallest, .. }) => smallest,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_is_counted_is_what_is_sent() {
+    let mut chunks = files(30);
+    for (number, chunk) in chunks.iter_mut().enumerate() {
+        chunk.imports = vec!["use std::fmt;".to_owned()];
+        chunk.kind = ChunkKind::from(["file", "section", "message", "row"][number % 4].to_owned());
+    }
+    for format in Format::ALL {
+        for name in [
+            "o200k_base",
+            "cl100k_base",
+            "characterBased",
+            "wordBased",
+            "claude",
+        ] {
+            for group_by in [GroupBy::None, GroupBy::File, GroupBy::Kind] {
+                let options = options(700)
+                    .with_format(format)
+                    .with_group_by(group_by)
+                    .with_counter(CounterName::from(name.to_owned()))
+                    .with_header(Some("\n\nHeader".to_owned()))
+                    .with_footer(Some("/footer".to_owned()))
+                    .with_imports(true)
+                    .with_scores(true)
+                    .with_sources(true);
+                let built = build(&chunks, &options);
+                let counter = ctx_tokens::counter(&options.counter).unwrap();
+                is_sound(&chunks, &options, &*counter, &built);
+                assert!(!built.included.is_empty() && built.was_truncated);
+            }
+        }
+    }
+}
+
+/// `floor(a/3) + floor(b/3) <= floor((a+b)/3)`: adjustments summed per part fall short of the
+/// whole's.
+#[test]
+fn special_characters_are_adjusted_for_once_on_the_whole() {
+    let chunks: Vec<Chunk> = (0..60).map(|n| chunk(&n.to_string(), 0.5, "??")).collect();
+    let options = options(120)
+        .with_format(Format::Plain)
+        .with_file_headers(false)
+        .with_counter(CounterName::CharacterBased);
+    let built = build(&chunks, &options);
+    is_sound(&chunks, &options, &ctx_tokens::Characters, &built);
+}
+
+#[test]
+fn no_chunk_is_let_in_over_the_budget_for_the_sake_of_having_one() {
+    let chunks = [chunk("only", 1.0, &"word ".repeat(500))];
+    let built = build(&chunks, &options(100));
+    assert!(built.included.is_empty());
+    assert!(built.omitted[0].enters_at.unwrap() > Tokens::new(500));
+}
+
+#[test]
+fn a_chunk_that_does_not_fit_is_skipped_and_the_next_one_let_in() {
+    let chunks = [
+        chunk("first", 0.9, "short"),
+        chunk("second", 0.8, &"word ".repeat(500)),
+        chunk("third", 0.7, "short"),
+    ];
+    let built = build(&chunks, &options(100));
+    let ids: Vec<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["first", "third"]);
+}
+
+#[test]
+fn header_and_footer_over_the_budget_are_refused_with_the_budget_that_works() {
+    let chunks = files(3);
+    for format in Format::ALL {
+        for reserve in [0, 50] {
+            let wanted = options(30)
+                .with_format(format)
+                .with_reserve(Tokens::new(reserve))
+                .with_header(Some("word ".repeat(40)))
+                .with_footer(Some("word ".repeat(40)));
+            let smallest = smallest(&chunks, &wanted);
+            let built = build(&chunks, &wanted.clone().with_max_tokens(smallest));
+            assert_eq!(built.tokens.left, Tokens::ZERO);
+            let less = smallest.saturating_sub(Tokens::new(1));
+            assert_eq!(
+                self::smallest(&chunks, &wanted.with_max_tokens(less)),
+                smallest
+            );
+        }
+    }
+}
+
+#[test]
+fn a_budget_of_zero_holds_only_what_costs_nothing() {
+    assert_eq!(build(&[], &options(0)).context, "");
+    assert!(smallest(&files(1), &options(0)) > Tokens::ZERO);
+    assert!(smallest(&[], &options(0).with_format(Format::Xml)) > Tokens::ZERO);
+}
+
+#[test]
+fn the_largest_budget_is_no_special_case() {
+    let built = build(&files(3), &options(u32::MAX));
+    assert_eq!(built.included.len(), 3);
+    let reserved = options(u32::MAX).with_reserve(Tokens::MAX);
+    assert!(smallest(&files(3), &reserved) >= Tokens::MAX);
+}
+
+/// A tokenizer for which the whole costs far more than its parts.
+struct Superadditive;
+
+impl TokenCounter for Superadditive {
+    fn count(&self, text: &str) -> Tokens {
+        let length = text.len() as u64;
+        Tokens::saturating_from_u64(length * length / 20_000)
+    }
+}
+
+/// A tokenizer that charges for what stands between the parts.
+struct Joints;
+
+impl TokenCounter for Joints {
+    fn count(&self, text: &str) -> Tokens {
+        let joints = text.matches("\n\n#").count() * 7;
+        Tokens::saturating_from_u64((text.len() / 4 + joints) as u64)
+    }
+}
+
+#[test]
+fn counters_that_do_not_add_up_are_kept_within_the_budget_all_the_same() {
+    let chunks = files(200);
+    let counters: [&dyn TokenCounter; 2] = [&Superadditive, &Joints];
+    for counter in counters {
+        for max_tokens in [20, 100, 1_000, 5_000] {
+            for format in Format::ALL {
+                let options = options(max_tokens).with_format(format);
+                let built = assemble(&chunks, &options, counter, &Control::default()).unwrap();
+                is_sound(&chunks, &options, counter, &built);
+            }
+        }
+    }
+}

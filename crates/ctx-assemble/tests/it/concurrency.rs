@@ -1,0 +1,119 @@
+//! The assembler behind a service: held by `Arc<dyn _>`, awaited, cancelled, dropped.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ctx_assemble::{AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, assemble};
+use ctx_model::{Chunk, CounterName, Format};
+
+use crate::support::{build, chunk, files, options};
+
+#[tokio::test]
+async fn a_service_gets_what_the_function_gives() {
+    let start = Instant::now();
+    let clock: Arc<dyn Clock> = Arc::new(move || start.elapsed());
+    let assembler: Arc<dyn Assembler> = Arc::new(ContextAssembler::new().with_clock(clock));
+    let awaited = assembler
+        .assemble(files(20), options(600), Cancel::new())
+        .await
+        .unwrap();
+    let called = build(&files(20), &options(600));
+    assert_eq!(awaited.context, called.context);
+    assert!(awaited.build_time > 0.0, "the clock was handed in");
+    assert_eq!(called.build_time, 0.0, "no clock was handed in");
+}
+
+#[tokio::test]
+async fn a_flag_can_be_used_again_after_an_answer() {
+    let assembler = ContextAssembler::new();
+    let cancel = Cancel::new();
+    for _ in 0..2 {
+        assert!(
+            assembler
+                .assemble(files(2), options(600), cancel.clone())
+                .await
+                .is_ok()
+        );
+    }
+    assert!(!cancel.is_cancelled());
+}
+
+#[tokio::test]
+async fn a_raised_flag_ends_the_work() {
+    let assembler = ContextAssembler::new();
+    let cancel = Cancel::new();
+    cancel.child().child().cancel();
+    assert!(!cancel.is_cancelled(), "a child does not raise its parent");
+    cancel.cancel();
+    assert!(cancel.child().child().is_cancelled());
+    let answer = assembler.assemble(files(20), options(600), cancel).await;
+    assert!(matches!(answer, Err(AssembleError::Cancelled)));
+}
+
+/// Large chunks and many chunks: neither keep a cancelled assembly busy.
+#[test]
+fn a_cancel_is_seen_while_pricing() {
+    let line = "let value = compute(input, 42);\n";
+    let some = |count: usize, lines: usize| -> Vec<Chunk> {
+        (0..count)
+            .map(|n| chunk(&n.to_string(), 1.0, &line.repeat(lines)))
+            .collect()
+    };
+    for chunks in [some(40, 50_000), some(40_000, 50)] {
+        let cancel = Cancel::new();
+        let control = Control::default().with_cancel(cancel.clone());
+        let options = options(u32::MAX);
+        let counter = ctx_tokens::counter(&options.counter).unwrap();
+        let raised = std::thread::scope(|scope| {
+            let work = scope.spawn(|| assemble(&chunks, &options, &*counter, &control));
+            std::thread::sleep(Duration::from_millis(20));
+            let raised = Instant::now();
+            cancel.cancel();
+            assert!(matches!(
+                work.join().unwrap(),
+                Err(AssembleError::Cancelled)
+            ));
+            raised.elapsed()
+        });
+        // The promise of 10 ms is for a release build on a quiet machine; here it is only shown that
+        // the work, many seconds of it, is not done to its end.
+        assert!(raised < Duration::from_millis(1_500), "{raised:?}");
+    }
+}
+
+#[test]
+fn a_fragment_is_formatted_and_counted_alone() {
+    let assembler = ContextAssembler::new();
+    let file = &files(1)[0];
+    let markdown = assembler.format_chunk(file, &options(0)).unwrap();
+    assert!(markdown.text.starts_with("### src/file0.rs\n"));
+    let counter = CounterName::default();
+    assert_eq!(
+        markdown.tokens,
+        assembler.estimate_tokens(&markdown.text, &counter).unwrap()
+    );
+    let xml = assembler
+        .format_chunk(file, &options(0).with_format(Format::Xml))
+        .unwrap();
+    assert!(xml.text.ends_with("</code-context>"));
+}
+
+#[test]
+fn a_fragment_shows_the_expanded_context() {
+    let mut file = files(1).remove(0);
+    file.expanded_context = Some("wider".to_owned());
+    let text = ContextAssembler::new()
+        .format_chunk(&file, &options(0))
+        .unwrap()
+        .text;
+    assert!(text.contains("wider") && !text.contains("fn f0"));
+}
+
+#[test]
+fn an_unknown_model_is_an_error_with_its_neighbours() {
+    let name: CounterName = "gpt-4p".to_owned().into();
+    let error = ContextAssembler::new()
+        .estimate_tokens("x", &name)
+        .expect_err("accepted");
+    assert!(error.to_string().contains("gpt-4"), "{error}");
+}

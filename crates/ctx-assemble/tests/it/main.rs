@@ -1,0 +1,9 @@
+//! The assembler's facts and laws.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod budget;
+mod concurrency;
+mod ordering;
+mod receipt;
+mod support;

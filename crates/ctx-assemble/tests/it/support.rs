@@ -1,0 +1,75 @@
+//! What the tests share: short ways to make chunks and build contexts.
+
+use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Relevance, Tokens};
+use ctx_tokens::TokenCounter;
+
+pub(crate) fn chunk(id: &str, relevance: f64, content: &str) -> Chunk {
+    Chunk::new(id, content, Relevance::new(relevance).unwrap())
+}
+
+/// `count` chunks of one file each, less and less relevant.
+pub(crate) fn files(count: u32) -> Vec<Chunk> {
+    (0..count)
+        .map(|number| {
+            let relevance = 1.0 - f64::from(number) / f64::from(count);
+            let content = format!("fn f{number}() {{\n    // {}\n}}\n", "word ".repeat(20));
+            chunk(&format!("id{number}"), relevance, &content)
+                .with_path(format!("src/file{number}.rs"))
+                .with_language("rust")
+        })
+        .collect()
+}
+
+pub(crate) fn options(max_tokens: u32) -> BuildOptions {
+    BuildOptions::default().with_max_tokens(Tokens::new(max_tokens))
+}
+
+/// Builds with the counter that the options name.
+pub(crate) fn try_build(
+    chunks: &[Chunk],
+    options: &BuildOptions,
+) -> Result<BuiltContext, AssembleError> {
+    let counter = ctx_tokens::counter(&options.counter).unwrap();
+    assemble(chunks, options, &*counter, &Control::default())
+}
+
+#[track_caller]
+pub(crate) fn build(chunks: &[Chunk], options: &BuildOptions) -> BuiltContext {
+    try_build(chunks, options).unwrap_or_else(|error| panic!("failed to assemble: {error}"))
+}
+
+/// Checks all that is true of every result.
+#[track_caller]
+pub(crate) fn is_sound(
+    chunks: &[Chunk],
+    options: &BuildOptions,
+    counter: &dyn TokenCounter,
+    built: &BuiltContext,
+) {
+    let limit = options.max_tokens.checked_sub(options.reserve).unwrap();
+    let split = built.tokens;
+    assert_eq!(
+        split.total,
+        counter.count(&built.context),
+        "the total is not the count"
+    );
+    assert!(split.total <= limit, "{} is over {limit}", split.total);
+    assert_eq!(
+        split.header + split.chunks + split.notices + split.footer,
+        split.total
+    );
+    assert_eq!(split.left, limit.saturating_sub(split.total));
+    if let Some(most) = options.max_chunks {
+        assert!(built.included.len() <= most);
+    }
+    let mut ids: Vec<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
+    ids.extend(built.omitted.iter().map(|it| it.id.as_str()));
+    ids.sort_unstable();
+    let mut given: Vec<&str> = chunks.iter().map(|it| it.id.as_str()).collect();
+    given.sort_unstable();
+    assert_eq!(ids, given, "included and omitted are not exactly the input");
+    let certificate = built.certificate;
+    assert!(certificate.value <= certificate.upper_bound);
+    assert_eq!(built.citations.len(), built.included.len());
+}
