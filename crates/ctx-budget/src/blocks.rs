@@ -124,7 +124,8 @@ impl<'a, 'p> Core<'a, 'p> {
         }
         for (group, members) in members.iter().enumerate() {
             if contested[group] {
-                blocks.push(self.group(group, net[group], members));
+                let block = self.group(group, net[group], members);
+                blocks.extend(Some(block).filter(|block| block.least() < self.limit));
             }
         }
         // The sort is stable: equals stay in the order of items.
@@ -220,8 +221,8 @@ impl<'a, 'p> Core<'a, 'p> {
         } else {
             open.weight += heading;
         }
-        let mut core = Vec::new();
-        let mut least = if is_open { close.loss } else { open.loss };
+        let mut core: Vec<Member> = Vec::new();
+        let mut pays = false;
         for &item in members {
             let now = self.answer.ways[item];
             let best = best_way(self.prepared, item, self.lambda, self.mu);
@@ -235,10 +236,8 @@ impl<'a, 'p> Core<'a, 'p> {
                 .saturating_add(self.weight(target) - self.weight(now));
             side.value += self.value(target) - self.value(now);
             side.count += i32::from(target != NONE) - i32::from(now != NONE);
+            pays |= paying != NONE;
             if let Some(member) = self.member(item, shown, open.loss) {
-                if is_open {
-                    least = least.min(open.loss + member.least);
-                }
                 core.push(member);
             } else {
                 let best = best.map_or(0.0, |(surplus, _)| surplus);
@@ -246,6 +245,13 @@ impl<'a, 'p> Core<'a, 'p> {
             }
         }
         core.sort_by(|a, b| a.least.total_cmp(&b.least));
+        let inside = open.loss + core.first().map_or(f64::INFINITY, |member| member.least);
+        let least = match (is_open, pays) {
+            (true, _) => close.loss.min(inside),
+            (false, true) => open.loss,
+            // A heading alone is worth nothing: some member must come with it.
+            (false, false) => inside,
+        };
         Block::Group {
             close,
             open,

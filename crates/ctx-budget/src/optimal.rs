@@ -12,7 +12,7 @@ use crate::{Problem, Settings};
 /// chooses worse.
 const SMALLER: u64 = 64;
 /// Ways that may be looked at for that.
-const SMALLER_WAYS: usize = 2_000_000;
+const SMALLER_WAYS: usize = 500_000;
 
 /// An answer, with what is known about it.
 #[derive(Clone, Debug)]

@@ -30,10 +30,10 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Enough for a proof on ordinary problems; a few milliseconds where that fails.
+    /// Enough for a proof on ordinary problems; some 50 ms and 30 MB where that fails.
     pub(crate) const ORDINARY: Effort = Effort {
-        width: 1 << 12,
-        work: 1 << 18,
+        width: 1 << 14,
+        work: 1 << 20,
     };
     /// About 200 MB and 10 seconds at most.
     pub(crate) const EXACT: Effort = Effort {
