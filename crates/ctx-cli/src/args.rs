@@ -174,3 +174,33 @@ fn size(text: &str) -> Result<u64, String> {
         .and_then(|n| n.checked_mul(1 << shift))
         .ok_or_else(|| "not a size such as 500K, 64M or 1G".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("500", Some(500)),
+            ("2K", Some(2048)),
+            ("64m", Some(64 << 20)),
+            ("1GiB", Some(1 << 30)),
+            ("", None),
+            ("K", None),
+            ("1.5M", None),
+            ("-1", None),
+            ("99999999999999G", None),
+        ] {
+            assert_eq!(size(text).ok(), expected, "{text:?}");
+        }
+    }
+}

@@ -68,7 +68,11 @@ pub(crate) fn build(
     let control = Control::default()
         .with_cancel(cancel.clone())
         .with_clock(Arc::new(move || start.elapsed()));
-    ctx::assemble::assemble(chunks, options, &counter, &control).map_err(|error| match error {
+    let built = ctx::assemble::assemble(chunks, options, &counter, &control);
+    if cancel.is_cancelled() {
+        return Err(Failure::cancelled());
+    }
+    built.map_err(|error| match error {
         AssembleError::DuplicateId { id } => duplicate(chunks, &id),
         other => other.into(),
     })

@@ -32,24 +32,29 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
+    /// A failure with the chain of causes that `error` brings.
+    fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Failure {
             exit,
-            error: anyhow::anyhow!("{message}"),
+            error: error.into(),
             hint: None,
         }
     }
 
+    fn message(exit: Exit, message: impl fmt::Display) -> Self {
+        Failure::new(exit, anyhow::anyhow!("{message}"))
+    }
+
     pub(crate) fn input(message: impl fmt::Display) -> Self {
-        Failure::new(Exit::Input, message)
+        Failure::message(Exit::Input, message)
     }
 
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
-        Failure::new(Exit::Usage, message)
+        Failure::message(Exit::Usage, message)
     }
 
     pub(crate) fn cancelled() -> Self {
-        Failure::new(Exit::Cancelled, "cancelled")
+        Failure::message(Exit::Cancelled, "cancelled")
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -59,11 +64,8 @@ impl Failure {
 
     /// Standard output did not take the answer.
     pub(crate) fn output(error: std::io::Error) -> Self {
-        Failure {
-            exit: Exit::Failure,
-            error: anyhow::Error::new(error).context("failed to write to standard output"),
-            hint: None,
-        }
+        let error = anyhow::Error::new(error).context("failed to write to standard output");
+        Failure::new(Exit::Failure, error).with_hint("is the disk full?")
     }
 
     /// Whether the reader of our output went away, as `head` does: no failure of ours.
@@ -82,7 +84,7 @@ impl From<AssembleError> for Failure {
             AssembleError::Format(error) => error.into(),
             AssembleError::Tokens(error) => error.into(),
             error @ (AssembleError::Model(_) | AssembleError::DuplicateId { .. }) => {
-                Failure::input(error).with_hint(
+                Failure::new(Exit::Input, error).with_hint(
                     "a chunk needs an id of its own, and a path that is given is not empty",
                 )
             }
@@ -111,7 +113,7 @@ impl From<BudgetError> for Failure {
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Self {
-        Failure::input(error)
+        Failure::new(Exit::Input, error)
             .with_hint("change --header, --footer or --separator, or choose another --format")
     }
 }
@@ -128,6 +130,6 @@ impl From<TokensError> for Failure {
             TokensError::FeatureOff { .. } => "build with --features tokenizer-json".to_owned(),
             _ => "check the path of the tokenizer".to_owned(),
         };
-        Failure::input(error).with_hint(hint)
+        Failure::new(Exit::Input, error).with_hint(hint)
     }
 }

@@ -18,6 +18,7 @@ use crate::locate::{self, Place};
 
 const FORMS: &str =
     "give {\"chunks\": [...], \"options\": {...}}, an array of chunks, or one chunk a line";
+const NUMBERS: &str = "relevance is a number from 0 to 1; JSON has no NaN and no infinity";
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What there is to assemble.
@@ -233,9 +234,7 @@ fn chunk_hint(fault: &Fault) -> &'static str {
     let message = fault.error.to_string();
     match fault.error.classify() {
         Category::Eof => "is the file cut short? on input by lines, each line is one whole chunk",
-        Category::Syntax if &*fault.field == "relevance" => {
-            "relevance is a number from 0 to 1; JSON has no NaN and no infinity"
-        }
+        Category::Syntax if &*fault.field == "relevance" => NUMBERS,
         Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
         Category::Data if message.contains("Line") => {
             "startLine and endLine count from 1, and the last line is shown too"
@@ -256,7 +255,7 @@ fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Fa
         (None, None) => String::new(),
         (id, _) => locate::who(trace.elements.len(), id),
     };
-    let what = match probed.field {
+    let what = match &probed.field {
         Some(field) if who.is_empty() => format!("field `{field}`: {message}"),
         Some(field) => format!("{who}, field `{field}`: {message}"),
         None if who.is_empty() => message.clone(),
@@ -265,9 +264,7 @@ fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Fa
     let failure = Failure::input(format_args!("{position}{what}"));
     failure.with_hint(match error.classify() {
         Category::Eof => "is the file cut short?",
-        Category::Syntax if message.contains("number") || message.contains("expected value") => {
-            "JSON numbers are finite: no NaN, no infinity, nothing beyond 1.8e308"
-        }
+        Category::Syntax if probed.field.as_deref() == Some("relevance") => NUMBERS,
         _ => FORMS,
     })
 }

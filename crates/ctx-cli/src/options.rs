@@ -24,8 +24,8 @@ pub(crate) struct OptionFlags {
     /// At most so many chunks; 0 is none at all
     #[arg(long, value_name = "N")]
     max_chunks: Option<usize>,
-    /// Who counts: an encoding, a model, character-based or word-based [default: `o200k_base`]
-    #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME", value_parser = counter)]
+    #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME",
+        help = "Who counts: an encoding, a model, character-based or word-based [default: o200k_base]", value_parser = counter)]
     counter: Option<CounterName>,
     /// The form of the context [default: markdown]
     #[arg(short, long, value_name = "FORM", value_parser = Words::<Format>::of(&["markdown", "xml", "json", "plain"]))]
@@ -310,4 +310,89 @@ fn tokens(text: &str) -> Result<Tokens, String> {
 fn relevance(text: &str) -> Result<Relevance, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     Relevance::new(value).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_tells_the_defaults() {
+        let defaults = BuildOptions::default();
+        let help = OptionFlags::augment_args(Command::new("ctx"))
+            .render_long_help()
+            .to_string();
+        for (flag, default) in [
+            ("--max-tokens", defaults.max_tokens.to_string()),
+            ("--reserve", defaults.reserve.to_string()),
+            ("--counter", defaults.counter.to_string()),
+            ("--format", defaults.format.to_string()),
+            ("--group-by", word(&defaults.group_by)),
+            ("--order", word(&defaults.order)),
+            ("--xml-content", word(&defaults.xml_content)),
+        ] {
+            let (_, about) = help.split_once(&format!("{flag} ")).unwrap();
+            let told = about
+                .split("[default: ")
+                .nth(1)
+                .unwrap()
+                .split(']')
+                .next()
+                .unwrap();
+            assert_eq!(told, default, "{flag}");
+        }
+    }
+
+    fn word(value: &impl serde::Serialize) -> String {
+        serde_json::to_value(value)
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    #[test]
+    fn every_switch_shows_or_hides_a_field_of_its_own() {
+        let defaults = BuildOptions::default();
+        for (at, switch) in SWITCHES.iter().enumerate() {
+            assert_eq!(switch.negation, format!("no-{}", switch.name));
+            let on_by_default = *(switch.field)(&mut defaults.clone());
+            assert_eq!(
+                switch.help.ends_with("[default]"),
+                on_by_default,
+                "{}",
+                switch.name
+            );
+            assert_eq!(
+                switch.negated_help.ends_with("[default]"),
+                !on_by_default,
+                "{}",
+                switch.name
+            );
+            let mut changed = defaults.clone();
+            let mut given = Switches::default();
+            given.0[at] = Some(!on_by_default);
+            given.apply(&mut changed);
+            assert_ne!(changed, defaults, "{}", switch.name);
+        }
+    }
+
+    #[test]
+    fn numbers_of_tokens_are_read() {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("32_000", Some(32_000)),
+            ("32,000", Some(32_000)),
+            ("4294967295", Some(u32::MAX)),
+            ("4294967296", None),
+            ("", None),
+            ("_", None),
+            ("1.5", None),
+            ("+1", None),
+            ("１", None),
+        ] {
+            assert_eq!(tokens(text).ok(), expected.map(Tokens::new), "{text:?}");
+        }
+        assert!(budget("0").is_err());
+    }
 }

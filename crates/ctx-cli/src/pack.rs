@@ -14,7 +14,7 @@ use crate::read::{Content, read_each};
 use crate::relevance;
 use crate::report::{self, Report};
 use crate::skipped;
-use crate::walk::{Found, Skipped, walk};
+use crate::walk::{self, Found, Skipped};
 
 /// Runs the verb.
 ///
@@ -24,7 +24,7 @@ use crate::walk::{Found, Skipped, walk};
 pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let mut options = BuildOptions::default();
     args.options.apply(&mut options);
-    let walked = walk(&args.files.paths)?;
+    let walked = walk::walk(&args.files.paths)?;
     let read = read_each(
         &walked.files,
         args.files.max_file_size,
@@ -36,8 +36,9 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     for file in read {
         packed.add(file);
     }
+    skipped::report_faults(&walked.faults);
     skipped::report(&packed.skipped, report);
-    report_converted(&packed.converted, report);
+    skipped::report_converted(&packed.converted, report);
     if packed.chunks.is_empty() {
         report::warning("there are no files with text here");
     }
@@ -114,7 +115,7 @@ impl Packed {
     /// Completes the receipt with what never became a chunk.
     fn tell(mut self, built: &mut BuiltContext) {
         self.skipped
-            .sort_by(|a, b| a.shown.as_bytes().cmp(b.shown.as_bytes()));
+            .sort_by(|a, b| walk::by_name(&a.shown, &b.shown));
         for skipped in self.skipped {
             if skipped.reason.is_loss() {
                 built.omitted.push(Omitted {
@@ -137,16 +138,5 @@ impl Packed {
                 detail,
             });
         }
-    }
-}
-
-fn report_converted(converted: &[(String, String)], report: Report) {
-    for (path, what) in converted {
-        report.detail(&format!("{path}: {what}"));
-    }
-    match converted.len() {
-        0 => {}
-        1 => report.note("decoded 1 file that is not UTF-8"),
-        n => report.note(&format!("decoded {n} files that are not UTF-8")),
     }
 }

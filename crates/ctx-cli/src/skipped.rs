@@ -1,4 +1,4 @@
-//! What is said about files that were passed over.
+//! What is said about files that were passed over, and about those that were changed.
 
 use crate::report::{self, Report};
 use crate::walk::{Reason, Skipped};
@@ -28,5 +28,26 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
             " (--verbose names them)"
         };
         report.note(&format!("passed over: {}{more}", counts.join(", ")));
+    }
+}
+
+/// Says which files were decoded, each a path and what was done.
+pub(crate) fn report_converted(converted: &[(String, String)], report: Report) {
+    for (path, what) in converted {
+        report.detail(&format!("{path}: {what}"));
+    }
+    match converted.len() {
+        0 => {}
+        1 => report.note("decoded 1 file that is not UTF-8"),
+        n => report.note(&format!("decoded {n} files that are not UTF-8")),
+    }
+}
+
+/// Says which lines of ignore files were not understood: files may be there because of it.
+pub(crate) fn report_faults(faults: &[String]) {
+    for fault in faults {
+        report::warning(&format!(
+            "an ignore file has a line that makes no sense: {fault}"
+        ));
     }
 }

@@ -49,21 +49,29 @@ pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<
         cancel,
         "counting",
         |_, content| match content {
-            Content::Text { text, .. } => Ok(u64::from(counter.count(&text).get())),
+            Content::Text { text, converted } => {
+                Ok((u64::from(counter.count(&text).get()), converted))
+            }
             Content::Skipped(skipped) => Err(skipped),
         },
     )?;
     let mut skipped = walked.skipped;
+    let mut converted = Vec::new();
     let mut counts = Vec::with_capacity(answers.len());
     for (file, count) in walked.files.into_iter().zip(answers) {
         match count {
-            Ok(tokens) => counts.push((file.shown, tokens)),
+            Ok((tokens, conversion)) => {
+                converted.extend(conversion.map(|what| (file.shown.clone(), what)));
+                counts.push((file.shown, tokens));
+            }
             Err(passed_over) => skipped.push(passed_over),
         }
     }
     let tree = Tree::new(counts);
     let depth = args.depth.unwrap_or(usize::MAX);
+    skipped::report_faults(&walked.faults);
     skipped::report(&skipped, report);
+    skipped::report_converted(&converted, report);
     if args.json {
         let top = tree.top();
         emit::json(&Wire {

@@ -1,5 +1,6 @@
 //! Which files there are under the paths that were given.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -79,11 +80,44 @@ impl Reason {
     }
 }
 
-/// What a walk found, each sorted by the bytes of its name.
+/// What a walk found, files and what was passed over sorted by the bytes of their names.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) files: Vec<Found>,
     pub(crate) skipped: Vec<Skipped>,
+    /// Lines of ignore files that make no sense, each in a sentence.
+    pub(crate) faults: Vec<String>,
+}
+
+impl Walked {
+    /// Of one file that was found twice, the one that was named stays. Two files whose names look
+    /// alike are told, not merged. Expects files in order.
+    fn keep_one_of_each_name(&mut self) {
+        let skipped = &mut self.skipped;
+        self.files.dedup_by(|later, first| {
+            let alike = later.shown == first.shown;
+            if alike && !is_same_path(&later.path, &first.path) {
+                skipped.push(Skipped {
+                    shown: later.shown.clone(),
+                    reason: Reason::Unreadable,
+                    detail: "another file is shown by the same path".to_owned(),
+                });
+            }
+            alike
+        });
+        let known: HashSet<&str> = self.files.iter().map(|file| &*file.shown).collect();
+        skipped.retain(|skipped| skipped.reason.is_loss() || !known.contains(&*skipped.shown));
+    }
+}
+
+/// The order of names, by their bytes.
+pub(crate) fn by_name(a: &str, b: &str) -> Ordering {
+    a.as_bytes().cmp(b.as_bytes())
+}
+
+fn is_same_path(a: &Path, b: &Path) -> bool {
+    let parts = |path| Path::components(path).filter(|part| *part != Component::CurDir);
+    parts(a).eq(parts(b))
 }
 
 /// Finds every file under `roots`. Ignore files apply below a folder, never to a path that was
@@ -96,7 +130,7 @@ pub(crate) struct Walked {
 /// A root that does not exist.
 pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
     let mut walked = Walked::default();
-    let alone = roots.len() == 1;
+    let is_alone = roots.len() == 1;
     for root in roots {
         if root == Path::new("-") {
             walked.files.push(standard_input());
@@ -104,7 +138,7 @@ pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
         }
         let metadata = std::fs::metadata(root).map_err(|error| missing(root, &error))?;
         if metadata.is_dir() {
-            walk_folder(root, alone, &mut walked);
+            walk_folder(root, is_alone, &mut walked);
         } else {
             walked.files.push(Found {
                 path: root.clone(),
@@ -113,20 +147,11 @@ pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
             });
         }
     }
-    // The file that was named comes first of those with one name.
-    walked.files.sort_by(|a, b| {
-        a.shown
-            .as_bytes()
-            .cmp(b.shown.as_bytes())
-            .then(b.named.cmp(&a.named))
-    });
     walked
         .files
-        .dedup_by(|later, first| later.shown == first.shown);
-    let known: HashSet<&str> = walked.files.iter().map(|file| &*file.shown).collect();
-    walked
-        .skipped
-        .retain(|skipped| !known.contains(&*skipped.shown));
+        .sort_by(|a, b| by_name(&a.shown, &b.shown).then(b.named.cmp(&a.named)));
+    walked.keep_one_of_each_name();
+    walked.skipped.sort_by(|a, b| by_name(&a.shown, &b.shown));
     Ok(walked)
 }
 
@@ -143,8 +168,8 @@ fn missing(root: &Path, error: &std::io::Error) -> Failure {
         .with_hint("check the path; every PATH must exist")
 }
 
-fn walk_folder(root: &Path, alone: bool, walked: &mut Walked) {
-    let prefix = if alone { String::new() } else { shown(root) };
+fn walk_folder(root: &Path, is_alone: bool, walked: &mut Walked) {
+    let prefix = if is_alone { String::new() } else { shown(root) };
     let call = |path: &Path| {
         let below = shown(path.strip_prefix(root).unwrap_or(path));
         match (&*prefix, &*below) {
@@ -164,19 +189,22 @@ fn walk_folder(root: &Path, alone: bool, walked: &mut Walked) {
         .build()
     {
         match entry {
-            Ok(entry) => match kind_of(&entry) {
-                Kind::Folder => {}
-                Kind::File => walked.files.push(Found {
-                    shown: call(entry.path()),
-                    path: entry.into_path(),
-                    named: false,
-                }),
-                Kind::Passed(reason, detail) => walked.skipped.push(Skipped {
-                    shown: call(entry.path()),
-                    reason,
-                    detail: detail.to_owned(),
-                }),
-            },
+            Ok(entry) => {
+                walked.faults.extend(entry.error().map(ToString::to_string));
+                match kind_of(&entry) {
+                    Kind::Folder => {}
+                    Kind::File => walked.files.push(Found {
+                        shown: call(entry.path()),
+                        path: entry.into_path(),
+                        named: false,
+                    }),
+                    Kind::Passed(reason, detail) => walked.skipped.push(Skipped {
+                        shown: call(entry.path()),
+                        reason,
+                        detail: detail.to_owned(),
+                    }),
+                }
+            }
             Err(error) => walked.skipped.push(Skipped {
                 shown: error_path(&error).map_or_else(|| shown(root), call),
                 reason: Reason::Unreadable,
@@ -275,6 +303,22 @@ mod tests {
         check("../x", "../x");
         check(".", ".");
         check("/", "/");
+    }
+
+    #[test]
+    fn files_that_only_look_alike_are_told() {
+        let found = |path: &str, named| Found {
+            path: path.into(),
+            shown: "a".to_owned(),
+            named,
+        };
+        let mut walked = Walked {
+            files: vec![found("./a", true), found("a", false), found("b", false)],
+            ..Walked::default()
+        };
+        walked.keep_one_of_each_name();
+        assert_eq!(walked.files, [found("./a", true)]);
+        assert_eq!(walked.skipped.len(), 1);
     }
 
     #[cfg(unix)]

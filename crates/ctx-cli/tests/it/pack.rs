@@ -344,3 +344,15 @@ fn the_same_tree_gives_the_same_bytes() {
     };
     assert_eq!(files().run(["pack"]).ok(), files().run(["pack"]).ok());
 }
+
+#[test]
+fn an_ignore_file_that_makes_no_sense_is_told() {
+    let folder = Folder::of([
+        (".gitignore", b"[z-a]\nb\n"),
+        ("a.rs", b"1\n"),
+        ("b", b"2\n"),
+    ]);
+    let run = folder.run(["pack", "--json"]);
+    assert!(run.stderr.contains("warning: an ignore file"), "{run:?}");
+    assert_eq!(included(&run.json()), ["a.rs"]);
+}
