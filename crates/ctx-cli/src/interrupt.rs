@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ctx::assemble::Cancel;
 
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
+use crate::report;
 
 /// How long work may take to notice the flag before the program ends without it, as it must when
 /// it waits for input that never comes.
@@ -20,13 +21,18 @@ pub(crate) fn install() -> Cancel {
     // Without a handler the system's own applies: the program ends, only with another exit code.
     let _ = ctrlc::set_handler(move || {
         if raised.is_cancelled() {
-            std::process::exit(i32::from(Exit::Cancelled as u8));
+            end();
         }
         raised.cancel();
         std::thread::spawn(|| {
             std::thread::sleep(GRACE);
-            std::process::exit(i32::from(Exit::Cancelled as u8));
+            end();
         });
     });
     cancel
+}
+
+fn end() -> ! {
+    report::failure(&Failure::cancelled());
+    std::process::exit(i32::from(Exit::Cancelled as u8));
 }

@@ -24,7 +24,7 @@ use crate::walk::{self, Found, Skipped};
 pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let mut options = BuildOptions::default();
     args.options.apply(&mut options);
-    let walked = walk::walk(&args.files.paths)?;
+    let walked = walk::walk(&args.files.paths, cancel)?;
     let read = read_each(
         &walked.files,
         args.files.max_file_size,

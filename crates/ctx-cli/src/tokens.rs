@@ -41,7 +41,7 @@ struct SkippedWire<'a> {
 /// Any of those in the list of exit codes but the budget's.
 pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let counter = ctx::tokens::counter(&args.counter)?;
-    let walked = walk(&args.files.paths)?;
+    let walked = walk(&args.files.paths, cancel)?;
     let limit = args.files.max_file_size;
     let answers = read_each(
         &walked.files,

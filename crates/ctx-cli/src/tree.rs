@@ -27,7 +27,11 @@ pub(crate) struct Node {
 impl Node {
     /// The last part of the path, with a `/` after a folder's.
     pub(crate) fn label(&self) -> String {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let name = match self.path.rfind('/') {
+            // At the root of the file system, not at that of the tree.
+            None | Some(0) => &*self.path,
+            Some(slash) => &self.path[slash + 1..],
+        };
         match (&*self.path, self.is_folder) {
             ("", _) => "total".to_owned(),
             (_, true) => format!("{name}/"),
@@ -207,7 +211,7 @@ mod tests {
             (2, "x", 3, 1),
             (1, "c", 5, 1),
             (1, "z", 5, 1),
-            (1, "etc/", 1, 1),
+            (1, "/etc/", 1, 1),
             (2, "hosts", 1, 1),
         ];
         assert_eq!(

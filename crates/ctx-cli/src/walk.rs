@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use ctx::assemble::Cancel;
 use ignore::{DirEntry, WalkBuilder};
 
 use crate::failure::Failure;
@@ -127,8 +128,8 @@ fn is_same_path(a: &Path, b: &Path) -> bool {
 /// as it was given and the path below that.
 ///
 /// # Errors
-/// A root that does not exist.
-pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
+/// A root that does not exist; the user cancelled.
+pub(crate) fn walk(roots: &[PathBuf], cancel: &Cancel) -> Result<Walked, Failure> {
     let mut walked = Walked::default();
     let is_alone = roots.len() == 1;
     for root in roots {
@@ -138,7 +139,7 @@ pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
         }
         let metadata = std::fs::metadata(root).map_err(|error| missing(root, &error))?;
         if metadata.is_dir() {
-            walk_folder(root, is_alone, &mut walked);
+            walk_folder(root, is_alone, cancel, &mut walked);
         } else {
             walked.files.push(Found {
                 path: root.clone(),
@@ -146,6 +147,9 @@ pub(crate) fn walk(roots: &[PathBuf]) -> Result<Walked, Failure> {
                 named: true,
             });
         }
+    }
+    if cancel.is_cancelled() {
+        return Err(Failure::cancelled());
     }
     walked
         .files
@@ -168,7 +172,7 @@ fn missing(root: &Path, error: &std::io::Error) -> Failure {
         .with_hint("check the path; every PATH must exist")
 }
 
-fn walk_folder(root: &Path, is_alone: bool, walked: &mut Walked) {
+fn walk_folder(root: &Path, is_alone: bool, cancel: &Cancel, walked: &mut Walked) {
     let prefix = if is_alone { String::new() } else { shown(root) };
     let call = |path: &Path| {
         let below = shown(path.strip_prefix(root).unwrap_or(path));
@@ -187,6 +191,7 @@ fn walk_folder(root: &Path, is_alone: bool, walked: &mut Walked) {
         // The file that the context is being written to is no part of it.
         .skip_stdout(true)
         .build()
+        .take_while(|_| !cancel.is_cancelled())
     {
         match entry {
             Ok(entry) => {

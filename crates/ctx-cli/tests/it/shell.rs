@@ -124,5 +124,42 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
     drop(stdin);
     assert_eq!(output.status.code(), Some(5), "{output:?}");
     assert!(output.stdout.is_empty());
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: cancelled\n"
+    );
     assert!(sent.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn the_front_page_and_the_help_agree() {
+    let page = include_str!("../../README.md");
+    let help = ["assemble", "pack", "tokens"]
+        .map(|verb| ctx([verb, "--help"], "").stdout)
+        .concat();
+    for flag in page
+        .split(|c: char| !(c.is_ascii_lowercase() || c == '-'))
+        .filter(|word| word.starts_with("--"))
+    {
+        assert!(
+            help.contains(flag),
+            "{flag} is on the front page and not in the help"
+        );
+    }
+    let codes = |text: &str, cell: fn(&str) -> Option<char>| -> Vec<char> {
+        text.lines().filter_map(cell).collect()
+    };
+    let on_page = codes(page, |line| {
+        line.strip_prefix("| ")?
+            .chars()
+            .next()
+            .filter(|c| c.is_ascii_digit() && line[3..].starts_with(" |"))
+    });
+    let in_help = codes(&ctx(["--help"], "").stdout, |line| {
+        line.strip_prefix("  ")?
+            .chars()
+            .next()
+            .filter(char::is_ascii_digit)
+    });
+    assert_eq!(on_page, in_help);
 }
