@@ -27,13 +27,26 @@ pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Re
     Ok(())
 }
 
-/// Tells what the assembler has to say besides.
+/// Tells what the assembler has to say besides, and when not even one chunk fits.
 pub(crate) fn warnings(built: &BuiltContext, report: Report) {
     for warning in &built.warnings {
         match &warning.id {
             Some(id) => report.detail(&format!("{id}: {}", warning.detail)),
             None => report.detail(&warning.detail),
         }
+    }
+    if !built.included.is_empty() {
+        return;
+    }
+    let entries = built
+        .omitted
+        .iter()
+        .filter_map(|chunk| Some((chunk.enters_at?, &chunk.id)));
+    if let Some((tokens, id)) = entries.min() {
+        let tokens = grouped(tokens.get().into());
+        report::warning(&format!(
+            "no chunk fits; the first to enter is {id} at {tokens} tokens"
+        ));
     }
 }
 

@@ -277,3 +277,16 @@ fn a_text_of_many_megabytes_passes() {
     assert_eq!(result["included"].as_array().unwrap().len(), 3);
     assert_eq!(result["omitted"][0]["id"], "big");
 }
+
+#[test]
+fn a_budget_that_no_chunk_fits_is_told() {
+    let run = ctx(["assemble", "--quiet", "--max-tokens", "12"], lines());
+    run.ok();
+    let (_, at) = run
+        .stderr
+        .split_once("no chunk fits; the first to enter is ")
+        .unwrap();
+    let enough = at.split(' ').nth(2).unwrap();
+    let enough = ctx(["assemble", "--json", "--max-tokens", enough], lines()).json();
+    assert_eq!(enough["included"].as_array().unwrap().len(), 1);
+}
