@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ctx_budget::{BudgetError, Capacity, Outcome, Poll, Problem, Settings};
 use ctx_format::{FormatOptions, Formatter};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, GroupBy, Order, Tokens};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, GroupBy, Order, Selection, Tokens};
 use ctx_tokens::TokenCounter;
 use tracing::{debug, debug_span};
 
@@ -46,12 +46,12 @@ pub fn assemble(
         counter,
         control,
     };
-    let mut built = Run {
+    let run = Run {
         chunks,
         options,
         pricer,
-    }
-    .build()?;
+    };
+    let mut built = run.build().map_err(|error| run.confirm(error))?;
     built.build_time = control.now().saturating_sub(started).as_secs_f64() * 1_000.0;
     debug!(
         included = built.included.len(),
@@ -90,6 +90,7 @@ fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
 }
 
 /// One assembly.
+#[derive(Clone, Copy)]
 struct Run<'a> {
     chunks: &'a [Chunk],
     options: &'a BuildOptions,
@@ -98,6 +99,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn build(&self) -> Result<BuiltContext, AssembleError> {
+        self.check_pins()?;
         let candidates = {
             let _stage = debug_span!("price").entered();
             Candidates::price(self.chunks, self.options, &self.pricer)?
@@ -105,9 +107,22 @@ impl<'a> Run<'a> {
         let fixed = Fixed::price(&self.pricer, self.options, self.chunks.len())?;
         let nothing = emit(&self.pricer, self.options, &[], self.chunks.len(), 0);
         let least = self.pricer.recount(&nothing)?;
-        let limit = fixed.check(&self.pricer, self.options, least)?;
-
         let mut problem = candidates.problem(&fixed, self.options.max_chunks);
+        let limit = match self.options.max_tokens.checked_sub(self.options.reserve) {
+            Some(limit) if least <= limit => limit,
+            _ => {
+                return Err(self.too_small(
+                    &problem,
+                    &fixed,
+                    &Budget {
+                        limit: Tokens::ZERO,
+                        least,
+                        slack: 0,
+                    },
+                ));
+            }
+        };
+
         // What does not add up, and what rounds, is found by the final count. Each round then has
         // less to spend, until the count agrees; the empty context is known to fit.
         let mut slack = 0_u64;
@@ -151,6 +166,54 @@ impl<'a> Run<'a> {
             }
             slack = slack.saturating_add(over.max(slack));
         }
+    }
+
+    fn check_pins(&self) -> Result<(), BudgetError> {
+        let pinned = self.chunks.iter().filter(|chunk| chunk.pinned).count();
+        match self.options.max_chunks {
+            Some(max_items) if max_items < pinned => {
+                Err(BudgetError::TooManyPins { pinned, max_items })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A refusal on account of pinned chunks, with the smallest budget tried out: where weights do
+    /// not quite add up, only that tells.
+    fn confirm(&self, error: AssembleError) -> AssembleError {
+        let AssembleError::Budget(mut refusal) = error else {
+            return error;
+        };
+        while let BudgetError::TooSmall {
+            needed,
+            pinned,
+            smallest,
+            ..
+        } = &mut refusal
+        {
+            if *pinned == Tokens::ZERO {
+                break;
+            }
+            let enough = self.options.clone().with_max_tokens(*smallest);
+            let attempt = Run {
+                options: &enough,
+                ..*self
+            }
+            .build();
+            match attempt {
+                Err(AssembleError::Budget(BudgetError::TooSmall { smallest: more, .. }))
+                    if more > *smallest =>
+                {
+                    let difference = more.saturating_sub(*smallest);
+                    *needed = *needed + difference;
+                    *pinned = *pinned + difference;
+                    *smallest = more;
+                }
+                Err(AssembleError::Cancelled) => return AssembleError::Cancelled,
+                _ => break,
+            }
+        }
+        refusal.into()
     }
 
     /// Chooses what to show, and leaves in `problem` what could be spent.
@@ -200,24 +263,41 @@ impl<'a> Run<'a> {
             }
         };
         let settings = Settings::default();
-        ctx_budget::select(problem, self.options.selection, &settings, &mut poll)
-            .map_err(|error| self.explain(error, fixed, budget))
-    }
-
-    /// The solver's refusal in tokens, so that it names the smallest budget that works.
-    fn explain(&self, error: BudgetError, fixed: &Fixed, budget: &Budget) -> AssembleError {
-        match error {
+        let outcome = ctx_budget::select(problem, self.options.selection, &settings, &mut poll);
+        outcome.map_err(|error| match error {
             BudgetError::Cancelled => AssembleError::Cancelled,
-            BudgetError::PinsTooLarge { needed, .. } => {
-                let around = fixed.around(self.options.include_notice).weight;
-                let whole = smallest_limit(self.pricer.counter, around.saturating_add(needed));
-                let pinned = whole.saturating_sub(budget.least);
-                fixed
-                    .too_small(&self.pricer, self.options, budget.least, pinned)
-                    .into()
+            // More pins than `max_chunks` are refused at once; here it is the room that is short.
+            BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
+                self.too_small(problem, fixed, budget)
             }
             other => other.into(),
-        }
+        })
+    }
+
+    /// The refusal that names the smallest budget that works: room for the context with nothing in
+    /// it, and for what the pinned chunks need besides.
+    fn too_small(&self, problem: &Problem, fixed: &Fixed, budget: &Budget) -> AssembleError {
+        let pins = Problem {
+            capacity: Capacity::default(),
+            max_items: None,
+            ..problem.clone()
+        };
+        let nothing =
+            ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut || {
+                Poll::Continue
+            });
+        let pinned = match nothing {
+            Err(BudgetError::PinsTooLarge { needed, .. }) => {
+                let weight = fixed.weight_with(needed, self.options.include_notice);
+                let weight = weight.saturating_add(budget.slack);
+                smallest_limit(self.pricer.counter, weight).saturating_sub(budget.least)
+            }
+            Err(other) => return other.into(),
+            Ok(_) => Tokens::ZERO,
+        };
+        fixed
+            .too_small(&self.pricer, self.options, budget.least, pinned)
+            .into()
     }
 
     /// What was chosen, in the order it is shown.

@@ -67,9 +67,7 @@ impl Fixed {
     /// at most `limit` tokens.
     pub(crate) fn capacity(&self, pricer: &Pricer<'_>, limit: Tokens, notice: bool) -> Capacity {
         let around = self.around(notice).weight;
-        // Every chunk is priced with a separator, but none follows the last one.
-        let spare = self.separator.weight + self.source_separator.weight;
-        let left = |weight: u64| weight.saturating_add(spare).saturating_sub(around);
+        let left = |weight: u64| weight.saturating_add(self.spare()).saturating_sub(around);
         let capacity = pricer.counter.capacity(limit);
         Capacity {
             safe: left(capacity.safe),
@@ -77,21 +75,15 @@ impl Fixed {
         }
     }
 
-    /// Checks that the context fits with nothing in it: `least` tokens.
-    ///
-    /// # Errors
-    /// [`BudgetError::TooSmall`] when it does not.
-    pub(crate) fn check(
-        &self,
-        pricer: &Pricer<'_>,
-        options: &BuildOptions,
-        least: Tokens,
-    ) -> Result<Tokens, BudgetError> {
-        let limit = options.max_tokens.checked_sub(options.reserve);
-        match limit {
-            Some(limit) if least <= limit => Ok(limit),
-            _ => Err(self.too_small(pricer, options, least, Tokens::ZERO)),
-        }
+    /// The weight of a context with chunks of this weight, each with a separator after it.
+    pub(crate) fn weight_with(&self, chunks: u64, notice: bool) -> u64 {
+        let whole = self.around(notice).weight.saturating_add(chunks);
+        whole.saturating_sub(self.spare())
+    }
+
+    /// Every chunk is priced with a separator, but none follows the last one.
+    fn spare(&self) -> u64 {
+        self.separator.weight + self.source_separator.weight
     }
 
     /// The error that says what is needed: `least` tokens, and `pinned` more.

@@ -208,21 +208,19 @@ impl<'a, 'c> Receipt<'_, 'a, 'c> {
 struct EntryBudgets<'e> {
     problem: &'e Problem,
     pricer: &'e Pricer<'e>,
-    around: u64,
-    reserve: Tokens,
+    fixed: &'e Fixed,
+    options: &'e BuildOptions,
     weight: u64,
     groups: Vec<bool>,
 }
 
 impl<'e> EntryBudgets<'e> {
     fn new(receipt: &'e Receipt<'_, '_, '_>) -> Self {
-        let spare = receipt.fixed.separator.weight + receipt.fixed.source_separator.weight;
-        let around = receipt.fixed.around(receipt.options.include_notice).weight;
         EntryBudgets {
             problem: receipt.problem,
             pricer: receipt.pricer,
-            around: around.saturating_sub(spare),
-            reserve: receipt.options.reserve,
+            fixed: receipt.fixed,
+            options: receipt.options,
             weight: 0,
             groups: vec![false; receipt.problem.groups.len()],
         }
@@ -239,7 +237,10 @@ impl<'e> EntryBudgets<'e> {
         if self.problem.max_items.is_some_and(|most| position >= most) {
             return None;
         }
-        let limit = smallest_limit(self.pricer.counter, self.around.saturating_add(self.weight));
-        Some(limit + self.reserve).filter(|&tokens| tokens < Tokens::MAX)
+        let weight = self
+            .fixed
+            .weight_with(self.weight, self.options.include_notice);
+        let limit = smallest_limit(self.pricer.counter, weight);
+        Some(limit + self.options.reserve).filter(|&tokens| tokens < Tokens::MAX)
     }
 }

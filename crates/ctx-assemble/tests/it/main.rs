@@ -5,5 +5,6 @@ mod bad_input;
 mod budget;
 mod concurrency;
 mod ordering;
+mod properties;
 mod receipt;
 mod support;
