@@ -44,13 +44,8 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Benches> {
     for (package, bench) in targets(workspace, options, TargetKind::Bench) {
         println!("\n{}: bench {}", package.name, bench.name);
         let mut call = Call::cargo(["bench", "--quiet", "--package", package.name.as_str()])
-            .args([
-                "--all-features",
-                "--bench",
-                bench.name.as_str(),
-                "--",
-                "--noplot",
-            ])
+            .args(["--features", &bench.required_features.join(",")])
+            .args(["--bench", bench.name.as_str(), "--", "--noplot"])
             .env("CRITERION_HOME", &home)
             .within(&workspace.root);
         if options.quick {
