@@ -17,9 +17,8 @@ pub struct DocumentWriter<'f, 'o> {
     stage: Stage,
     first_block: bool,
     open_group: Option<OwnedGroup>,
-    // Opened with its first block, so that no group is ever empty. The outer `None` leaves the
-    // choice to the formatter.
-    next_group: Option<Option<OwnedGroup>>,
+    // Opened with its first block, so that no group is ever empty.
+    next_group: NextGroup,
     late: Option<&'static str>,
 }
 
@@ -30,6 +29,15 @@ enum Stage {
     Chunks,
     Sources,
     Notice,
+}
+
+/// The group of the next block.
+#[derive(Debug)]
+enum NextGroup {
+    /// The one that the formatter puts it in.
+    Natural,
+    /// The one that the caller chose.
+    Chosen(Option<OwnedGroup>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +71,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
             stage: Stage::Start,
             first_block: true,
             open_group: None,
-            next_group: None,
+            next_group: NextGroup::Natural,
             late: None,
         }
     }
@@ -84,7 +92,7 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         if self.stage > Stage::Chunks {
             return self.is_late("group");
         }
-        self.next_group = Some(group.map(OwnedGroup::new));
+        self.next_group = NextGroup::Chosen(group.map(OwnedGroup::new));
     }
 
     /// Writes one block, and before it what must come between it and the one before.
@@ -98,8 +106,8 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
         self.first_block = false;
         let group = match &self.next_group {
-            Some(chosen) => chosen.as_ref().map(OwnedGroup::view),
-            None => self.formatter.group_of(block),
+            NextGroup::Chosen(group) => group.as_ref().map(OwnedGroup::view),
+            NextGroup::Natural => self.formatter.group_of(block),
         };
         if self.open_group.as_ref().map(OwnedGroup::view) != group {
             let next = group.map(OwnedGroup::new);

@@ -2,6 +2,7 @@
 
 mod block;
 mod check;
+mod commonmark;
 mod document;
 mod error;
 mod fields;

@@ -5,23 +5,21 @@ use ctx_model::{Format, GroupBy};
 use ctx_testkit::{generate, laws};
 use proptest::prelude::*;
 
-fn every_kind_of_options() -> impl Iterator<Item = FormatOptions> {
-    [GroupBy::None, GroupBy::File, GroupBy::Kind]
-        .into_iter()
-        .flat_map(|group_by| {
-            let plain = FormatOptions::default().with_group_by(group_by);
-            let rich = plain
-                .clone()
-                .with_scores(true)
-                .with_imports(true)
-                .with_relations(true)
-                .with_metadata(true);
-            let bare = plain
-                .clone()
-                .with_file_headers(false)
-                .with_line_numbers(false);
-            [plain, rich, bare]
-        })
+fn every_kind_of_options() -> [FormatOptions; 3] {
+    let plain = FormatOptions::default();
+    let rich = plain
+        .clone()
+        .with_group_by(GroupBy::None)
+        .with_scores(true)
+        .with_imports(true)
+        .with_relations(true)
+        .with_metadata(true);
+    let bare = plain
+        .clone()
+        .with_group_by(GroupBy::Kind)
+        .with_file_headers(false)
+        .with_line_numbers(false);
+    [plain, rich, bare]
 }
 
 #[test]
