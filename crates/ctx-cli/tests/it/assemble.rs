@@ -290,3 +290,15 @@ fn a_budget_that_no_chunk_fits_is_told() {
     let enough = ctx(["assemble", "--json", "--max-tokens", enough], lines()).json();
     assert_eq!(enough["included"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn many_tiny_chunks_pass() {
+    let line =
+        |n| format!("{{\"id\": \"c{n}\", \"content\": \"fn f{n}() {{}}\", \"relevance\": 0.5}}\n");
+    let input: String = (0..30_000).map(line).collect();
+    let result = ctx(["assemble", "--json", "--max-tokens", "500"], input).json();
+    let shown = result["included"].as_array().unwrap().len();
+    assert!(shown > 0);
+    assert_eq!(shown + result["omitted"].as_array().unwrap().len(), 30_000);
+    assert!(result["tokens"]["total"].as_u64().unwrap() <= 500);
+}
