@@ -7,11 +7,7 @@ use bpe_openai::Tokenizer;
 use crate::write;
 
 #[path = "../src/bpe/layout.rs"]
-#[allow(
-    dead_code,
-    clippy::cast_possible_truncation,
-    reason = "the library uses all of it"
-)]
+#[allow(dead_code, reason = "the library uses all of it")]
 mod layout;
 
 /// Writes both vocabularies into `folder`.
@@ -42,7 +38,7 @@ fn short_table(tokens: &[(u32, &[u8])]) -> Vec<u8> {
         padded[..bytes.len()].copy_from_slice(bytes);
         let key = layout::key(u128::from_le_bytes(padded), bytes.len());
         let at = free_slot(&slots, layout::hash_key(key));
-        slots[at] = layout::short_slot(key, rank);
+        slots[at] = key | (u128::from(rank) << layout::RANK_SHIFT);
     }
     slots.into_iter().flat_map(u128::to_le_bytes).collect()
 }
@@ -52,7 +48,7 @@ fn long_table(tokens: &[(u32, &[u8])]) -> (Vec<u8>, Vec<u8>) {
     let mut all = Vec::new();
     for &(rank, bytes) in tokens {
         let at = free_slot(&slots, layout::hash_bytes(bytes));
-        slots[at] = layout::long_slot(all.len(), bytes.len(), rank);
+        slots[at] = ((all.len() as u64) << 32) | (u64::from(rank) << 8) | bytes.len() as u64;
         all.extend_from_slice(bytes);
     }
     (slots.into_iter().flat_map(u64::to_le_bytes).collect(), all)

@@ -117,7 +117,7 @@ impl<C: TokenCounter> fmt::Debug for CachedCounter<C> {
         f.debug_struct("CachedCounter")
             .field("inner", &self.inner.name())
             .field("remembered", &self.remembered())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

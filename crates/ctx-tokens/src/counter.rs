@@ -51,6 +51,10 @@ pub trait TokenCounter: Send + Sync {
     }
 
     /// What it is called in a receipt, such as `o200k_base`.
+    #[expect(
+        clippy::unnecessary_literal_bound,
+        reason = "the default is a literal, an implementor's name need not be"
+    )]
     fn name(&self) -> &str {
         "custom"
     }

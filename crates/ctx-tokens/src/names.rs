@@ -56,6 +56,7 @@ fn is_tokenizer_path(name: &str) -> bool {
 }
 
 #[cfg(feature = "openai")]
+#[expect(clippy::unnecessary_wraps, reason = "without the feature it fails")]
 fn encoding(name: &str, row: &Row) -> Result<Arc<dyn TokenCounter>, TokensError> {
     use crate::{Calibrated, cl100k_base, o200k_base};
 

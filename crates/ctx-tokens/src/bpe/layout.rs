@@ -6,25 +6,26 @@
 //! another. Both tables are half full. The ranks of all pairs of bytes lie in a table of their
 //! own, for every merge begins with them.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "numbers are taken apart by casts"
+)]
+
 /// The longest token that lies in its slot.
 pub(crate) const SHORT: usize = 13;
 /// What is no token has this rank: higher than any.
 pub(crate) const NO_RANK: u32 = u32::MAX;
 
 const LENGTH_SHIFT: u32 = 104;
-const RANK_SHIFT: u32 = 108;
+/// Above the key of a short token lies its rank.
+pub(crate) const RANK_SHIFT: u32 = 108;
 /// Everything but the rank.
 const KEY_MASK: u128 = (1 << RANK_SHIFT) - 1;
 
 /// The number that the `length` first bytes of `bytes`, at most 15, are compared as.
 #[inline]
 pub(crate) fn key(bytes: u128, length: usize) -> u128 {
-    (bytes & ((1 << (8 * length)) - 1)) | (length as u128) << LENGTH_SHIFT
-}
-
-/// The slot of a short token, never 0.
-pub(crate) fn short_slot(key: u128, rank: u32) -> u128 {
-    key | u128::from(rank) << RANK_SHIFT
+    (bytes & ((1 << (8 * length)) - 1)) | ((length as u128) << LENGTH_SHIFT)
 }
 
 /// The rank in `slot`, if it is that of `key`.
@@ -34,12 +35,8 @@ pub(crate) fn short_rank(slot: u128, key: u128) -> Option<u32> {
     (slot & KEY_MASK == key).then_some((slot >> RANK_SHIFT) as u32)
 }
 
-/// The slot of a long token whose bytes begin at `offset`, never 0.
-pub(crate) fn long_slot(offset: usize, length: usize, rank: u32) -> u64 {
-    (offset as u64) << 32 | u64::from(rank) << 8 | length as u64
-}
-
-/// Where the bytes of a long token begin, how many they are, and its rank.
+/// Where the bytes of a long token begin, how many they are, and its rank: 32, 8 and 24 bits, with
+/// the rank in the middle.
 #[inline]
 pub(crate) fn long_parts(slot: u64) -> (usize, usize, u32) {
     let offset = (slot >> 32) as usize;
@@ -50,7 +47,7 @@ pub(crate) fn long_parts(slot: u64) -> (usize, usize, u32) {
 /// Which of `slots` a hash begins to look at.
 #[inline]
 pub(crate) fn home(hash: u64, slots: usize) -> usize {
-    ((hash >> 32) * slots as u64 >> 32) as usize
+    (((hash >> 32) * slots as u64) >> 32) as usize
 }
 
 /// The hash of a short key.
@@ -76,5 +73,5 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+    (product as u64) ^ ((product >> 64) as u64)
 }

@@ -9,7 +9,7 @@ use super::vocabulary::Vocabulary;
 /// Up to this many bytes a piece is merged by looking through all pairs each time.
 const SMALL: usize = 48;
 /// Longer pieces are merged a window at a time.
-const WINDOW: usize = 2048;
+const WINDOW: usize = 1024;
 /// How many places in a window are tried as its end before it is made larger.
 const TRIES: usize = 16;
 
@@ -88,17 +88,14 @@ fn count_in_windows(
         if counted > limit {
             return None;
         }
-        match next_window(vocabulary, scratch, &piece[start..], &ends, window) {
-            Some((kept, next_ends)) => {
-                counted += kept as u64;
-                start += ends[kept - 1];
-                ends = next_ends;
-            }
-            None => {
-                window *= 2;
-                let stop = piece.len().min(start + window);
-                ends = merge(vocabulary, scratch, &piece[start..stop]);
-            }
+        let rest = &piece[start..];
+        if let Some((kept, next_ends)) = next_window(vocabulary, scratch, rest, &ends, window) {
+            counted += kept as u64;
+            start += ends[kept - 1];
+            ends = next_ends;
+        } else {
+            window *= 2;
+            ends = merge(vocabulary, scratch, &rest[..window.min(rest.len())]);
         }
     }
     Some(counted + ends.len() as u64)
@@ -135,84 +132,90 @@ fn next_window(
 /// Memory to merge in, used again for every window.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
+    /// Pairs by rank and place, some of them no longer there.
     heap: BinaryHeap<Reverse<u64>>,
     /// For each byte that begins a part: the rank of it and the next together.
     ranks: Vec<u32>,
     /// For each byte that begins a part: where the next part begins.
     next: Vec<usize>,
-    /// For each byte that begins a part: where the one before begins.
+    /// For each byte that begins a part: where the one before begins; `usize::MAX` for the first.
     previous: Vec<usize>,
 }
 
 /// The ends of the tokens of `piece`. O(length × log length).
 fn merge(vocabulary: &Vocabulary, scratch: &mut Scratch, piece: &[u8]) -> Vec<usize> {
-    let length = piece.len();
-    let Scratch {
-        heap,
-        ranks,
-        next,
-        previous,
-    } = scratch;
-    ranks.clear();
-    ranks.extend(
-        piece
-            .windows(2)
-            .map(|pair| vocabulary.pair_rank(pair[0], pair[1])),
-    );
-    ranks.push(NO_RANK);
-    next.clear();
-    next.extend(1..=length);
-    previous.clear();
-    previous.extend((0..length).map(|i| i.wrapping_sub(1)));
-    let mut queue = std::mem::take(heap).into_vec();
-    queue.clear();
-    let pairs = ranks.iter().enumerate();
-    queue.extend(
-        pairs
-            .filter(|&(_, &rank)| rank != NO_RANK)
-            .map(|(at, &rank)| entry(rank, at)),
-    );
-    *heap = BinaryHeap::from(queue);
+    scratch.begin(vocabulary, piece);
+    while let Some(Reverse(lowest)) = scratch.heap.pop() {
+        let (rank, at) = (lowest >> 32, (lowest & 0xffff_ffff) as usize);
+        // What was queued before a merge took part of it is passed over.
+        if u64::from(scratch.ranks[at]) == rank {
+            scratch.join(vocabulary, piece, at);
+        }
+    }
+    scratch.ends()
+}
 
-    while let Some(Reverse(lowest)) = heap.pop() {
-        let (rank, at) = (lowest >> 32, lowest as u32 as usize);
-        // What was queued before a merge took part of it.
-        if u64::from(ranks[at]) != rank {
-            continue;
+impl Scratch {
+    /// Every byte a part, every pair that is a token queued.
+    fn begin(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+        let pairs = piece.windows(2);
+        self.ranks.clear();
+        self.ranks
+            .extend(pairs.map(|pair| vocabulary.pair_rank(pair[0], pair[1])));
+        self.ranks.push(NO_RANK);
+        self.next.clear();
+        self.next.extend(1..=piece.len());
+        self.previous.clear();
+        self.previous
+            .extend((0..piece.len()).map(|at| at.wrapping_sub(1)));
+        let mut queue = std::mem::take(&mut self.heap).into_vec();
+        queue.clear();
+        let ranked = self.ranks.iter().enumerate();
+        queue.extend(
+            ranked
+                .filter(|&(_, &rank)| rank != NO_RANK)
+                .map(|(at, &rank)| entry(rank, at)),
+        );
+        self.heap = BinaryHeap::from(queue);
+    }
+
+    /// Makes the part at `at` and the next one part.
+    fn join(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: usize) {
+        let gone = self.next[at];
+        let after = self.next[gone];
+        self.next[at] = after;
+        self.ranks[gone] = NO_RANK;
+        if let Some(previous) = self.previous.get_mut(after) {
+            *previous = at;
         }
-        let second = next[at];
-        let after = next[second];
-        next[at] = after;
-        ranks[second] = NO_RANK;
-        if after < length {
-            previous[after] = at;
-        }
-        let before = previous[at];
-        for first in [Some(at), (before < length).then_some(before)]
-            .into_iter()
-            .flatten()
-        {
-            let middle = next[first];
-            let rank = if middle < length {
-                vocabulary.rank(piece, first, next[middle])
-            } else {
-                NO_RANK
-            };
-            ranks[first] = rank;
-            if rank != NO_RANK {
-                heap.push(entry(rank, first));
-            }
+        self.rank_again(vocabulary, piece, at);
+        if self.previous[at] < at {
+            self.rank_again(vocabulary, piece, self.previous[at]);
         }
     }
-    let mut ends = Vec::new();
-    let mut at = 0;
-    while at < length {
-        at = next[at];
-        ends.push(at);
+
+    /// Looks up the rank of the part at `at` together with the next, and queues it.
+    fn rank_again(&mut self, vocabulary: &Vocabulary, piece: &[u8], at: usize) {
+        let rank = match self.next.get(self.next[at]) {
+            Some(&end) => vocabulary.rank(piece, at, end),
+            None => NO_RANK,
+        };
+        self.ranks[at] = rank;
+        if rank != NO_RANK {
+            self.heap.push(entry(rank, at));
+        }
     }
-    ends
+
+    /// The ends of the parts.
+    fn ends(&self) -> Vec<usize> {
+        let first = self.next.first().copied();
+        std::iter::successors(first, |&at| self.next.get(at).copied()).collect()
+    }
 }
 
 fn entry(rank: u32, at: usize) -> Reverse<u64> {
-    Reverse(u64::from(rank) << 32 | at as u64)
+    Reverse((u64::from(rank) << 32) | at as u64)
 }
+
+#[cfg(test)]
+mod tests;

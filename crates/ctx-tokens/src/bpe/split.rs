@@ -225,8 +225,9 @@ fn contraction(text: &[u8], at: usize) -> usize {
 fn contraction_length(after_apostrophe: &[u8]) -> usize {
     match *after_apostrophe {
         [b's' | b'S' | b't' | b'T' | b'm' | b'M' | b'd' | b'D', ..] => 2,
-        [b'r' | b'R' | b'v' | b'V', b'e' | b'E', ..] | [b'l' | b'L', b'l' | b'L', ..] => 3,
-        [0xc5, 0xbf, ..] => 3,
+        [b'r' | b'R' | b'v' | b'V', b'e' | b'E', ..]
+        | [b'l' | b'L', b'l' | b'L', ..]
+        | [0xc5, 0xbf, ..] => 3,
         _ => 0,
     }
 }

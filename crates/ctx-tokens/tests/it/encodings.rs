@@ -180,10 +180,10 @@ fn equals_reference(text: &str) {
 #[track_caller]
 fn check(counter: &Bpe, text: &str, expected: u64) {
     let name = counter.name();
-    let counted = counter.weigh(text);
+    let found = counter.weigh(text);
     assert!(
-        counted == expected,
-        "{name} is {counted}, not {expected}, of {:?}",
+        found == expected,
+        "{name} is {found}, not {expected}, of {:?}",
         text.chars().take(2_000).collect::<String>()
     );
 }

@@ -7,7 +7,7 @@ use ctx_testkit::laws::token_counter;
 use ctx_tokens::{CounterName, Exactness, TokenCounter, TokensError, counter};
 
 /// Two merges, a special token, and a truncation that no count may obey.
-const TINY: &str = r##"{
+const TINY: &str = r#"{
   "version": "1.0",
   "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
   "padding": null,
@@ -21,7 +21,7 @@ const TINY: &str = r##"{
     "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "?": 5},
     "merges": [["a", "b"], ["ab", "c"]]
   }
-}"##;
+}"#;
 
 #[test]
 fn a_file_counts_as_it_says() {
