@@ -238,7 +238,8 @@ impl<'a, 'p> Greedy<'a, 'p> {
         let told = self.told(tally);
         let (objective, chosen) = (self.objective, &tally.chosen);
         let gain = |item: usize, choice| objective.gain(&told, item, chosen[item], choice);
-        let mut found = bound::of_values(self.problem, self.loose, self.pins, gain, ticker)?;
+        let guess = self.value(tally) / real(self.loose.max(1));
+        let mut found = bound::of_values(self.problem, self.loose, self.pins, gain, guess, ticker)?;
         // Adding up loses a few units in the last place.
         found.upper += self.value(tally) * (1.0 + 1e-12);
         if self.bound.is_none_or(|bound| found.upper < bound.upper) {

@@ -5,10 +5,10 @@ use crate::ticker::{Stop, Ticker};
 
 /// Takes each item by the first of its choices that fits; skips it when none does, and goes on.
 /// Pinned items have their cheapest choice from the start, and improve on it in their turn.
-/// Needs O(choices). Stopped early, `tally` holds what was taken so far.
+/// Needs O(choices), and is not cut short by a deadline: every answer needs at least this.
 pub(crate) fn first_fit(tally: &mut Tally<'_>, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
     for item in 0..tally.chosen.len() {
-        ticker.tick(1)?;
+        ticker.tick_on(1)?;
         tally.take_first(item);
     }
     Ok(())

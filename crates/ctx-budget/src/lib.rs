@@ -2,8 +2,10 @@
 
 mod blocks;
 mod bound;
+mod caps;
 mod coverage;
 mod density;
+mod entry;
 mod error;
 mod in_order;
 mod number;
@@ -20,6 +22,8 @@ mod settings;
 mod tally;
 mod ticker;
 
+pub use caps::{CapRule, CapUnit, Claim, kind_budget, proportional_caps};
+pub use entry::entry_capacity;
 pub use error::BudgetError;
 pub use problem::{Capacity, Choice, Feature, Item, Problem};
 pub use reservation::{Reservation, reserve};

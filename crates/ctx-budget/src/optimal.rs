@@ -87,7 +87,9 @@ fn solve_once(
     let mut relaxation = Relaxation::new(&prepared);
     let dual = match (relaxation.minimise(ticker), relaxation.lowest) {
         (Ok(dual), _) => dual,
-        (Err(Stop::Finish), Some(point)) => return early(&prepared, &point, ticker),
+        (Err(Stop::Finish), Some(point)) if point.lambda > 0.0 => {
+            return early(&prepared, &point, ticker);
+        }
         (Err(stop), _) => return Err(stop),
     };
     let answer = round(&prepared, &dual.feasible, ticker)?;
@@ -117,6 +119,12 @@ fn complete(
     ticker: &mut Ticker<'_>,
 ) -> Result<Solved, Stop> {
     let point = &dual.best;
+    if ticker.in_time().is_err() {
+        return Ok(Solved {
+            finished: false,
+            ..Solved::new(prepared, &answer, point)
+        });
+    }
     let blocks = Core::new(prepared, &answer, point, point.bound() - answer.value).blocks();
     if !is_exact(prepared, &blocks) {
         return Ok(Solved::new(prepared, &answer, point));

@@ -91,7 +91,8 @@ pub(crate) fn pins(problem: &Problem, capacity: u64) -> Result<Pins, BudgetError
 
 impl<'p> Prepared<'p> {
     /// Flattens `problem` for `capacity`, with `value(item, choice)` for the worth of a choice.
-    /// Needs O(choices), and the pins must fit.
+    /// Needs O(choices), the pins
+    /// must fit, and a deadline does not cut it short.
     pub(crate) fn new(
         problem: &'p Problem,
         capacity: u64,
@@ -118,7 +119,7 @@ impl<'p> Prepared<'p> {
         prepared.starts.push(0);
         let mut sorted = Vec::new();
         for (index, item) in problem.items.iter().enumerate() {
-            ticker.tick(1)?;
+            ticker.tick_on(1)?;
             prepared.push(item, &mut sorted, |choice| value(index, choice));
         }
         prepared.total_value = sum((0..items).map(|item| prepared.best_value(item)));

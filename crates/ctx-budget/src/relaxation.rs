@@ -20,8 +20,11 @@ use crate::ticker::{Stop, Ticker};
 /// Evaluations after which a search along one price stops where it is. Every point is a valid
 /// bound; ordinary problems need 10 to 20.
 const MAX_EVALUATIONS: usize = 64;
-/// A tangent's promise met as closely as this is met.
-const CLOSE: f64 = 1e-13;
+/// How near a tangent's promise a point must come, as a share, for the search to end there. It
+/// costs the bound as much, and nothing else.
+const CLOSE: f64 = 1e-11;
+/// The same along μ, where a step costs a search along λ.
+const CLOSE_ENOUGH: f64 = 1e-7;
 /// Units in the last place that one item's arithmetic may lose, generously.
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
@@ -83,7 +86,8 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         }
     }
 
-    /// The lowest bound there is, up to rounding and a fixed number of evaluations.
+    /// The lowest bound there is, up to rounding and a fixed number of evaluations. Out of time,
+    /// `lowest` is what there is.
     pub(crate) fn minimise(&mut self, ticker: &mut Ticker<'_>) -> Result<Dual, Stop> {
         let free = self.along_lambda(0.0, None, ticker)?;
         let Some(max_items) = self.prepared.max_items else {
@@ -105,7 +109,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
                 break;
             }
             let point = self.along_lambda(at, Some(low.best().lambda), ticker)?;
-            let met = point.best().value - promise <= CLOSE * 1e3 * promise.abs();
+            let met = point.best().value - promise <= CLOSE_ENOUGH * promise.abs();
             if point.places() < 0.0 {
                 low = point;
             } else {
@@ -151,6 +155,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
                 break;
             }
             let point = self.evaluate(at, mu, ticker)?;
+            ticker.in_time()?;
             let met = point.value - promise <= CLOSE * promise.abs();
             if point.slack < 0.0 {
                 low = point;
@@ -175,6 +180,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         let most = 2.0 * self.largest_value;
         let Some(hint) = hint.filter(|&hint| hint > 0.0 && hint < most) else {
             let low = self.evaluate(0.0, mu, ticker)?;
+            ticker.in_time()?;
             if low.slack >= 0.0 {
                 return Ok(Err(low));
             }
@@ -196,7 +202,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         Ok(Err(high))
     }
 
-    /// `L` and its slopes, in one pass.
+    /// `L` and its slopes, in one pass that a deadline does not cut short.
     pub(crate) fn evaluate(
         &mut self,
         lambda: f64,
@@ -207,7 +213,7 @@ impl<'a, 'p> Relaxation<'a, 'p> {
         self.members.fill(Members::default());
         let (mut surplus, mut weight, mut chosen) = (Sum::default(), 0.0, 0.0);
         for item in 0..prepared.len() {
-            ticker.tick(1)?;
+            ticker.tick_on(1)?;
             let Some((gain, way)) = best_way(prepared, item, lambda, mu) else {
                 continue;
             };

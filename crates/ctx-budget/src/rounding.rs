@@ -209,13 +209,22 @@ fn fill(
     answer: &mut Answer,
     ticker: &mut Ticker<'_>,
 ) -> Result<(), Stop> {
-    let left = i128::from(prepared.capacity - answer.weight);
+    let left = prepared.capacity - answer.weight;
     let mut changes = Vec::new();
     for item in 0..prepared.len() {
         ticker.tick_on(1)?;
+        let now = answer.ways[item];
+        let given_up = if now == NONE {
+            0
+        } else {
+            prepared.weights[now as usize]
+        };
         for way in prepared.ways(item) {
+            if prepared.weights[way] > left.saturating_add(given_up) {
+                break;
+            }
             let (weight, value, count) = answer.change(prepared, item, way);
-            if value > 0.0 && weight <= left {
+            if value > 0.0 && weight <= i128::from(left) {
                 let paid = u64::try_from(weight).map_or(0.0, |weight| point.lambda * real(weight));
                 let place = if count > 0 { point.mu } else { 0.0 };
                 changes.push((paid + place - value, index(item), index(way)));

@@ -35,7 +35,7 @@ impl Effort {
         width: 1 << 14,
         work: 1 << 20,
     };
-    /// About 200 MB and 10 seconds at most.
+    /// Sixteen times that.
     pub(crate) const EXACT: Effort = Effort {
         width: 1 << 18,
         work: 1 << 24,

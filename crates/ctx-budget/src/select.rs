@@ -47,31 +47,36 @@ pub fn select(
     settings: &Settings,
     poll: &mut dyn FnMut() -> Poll,
 ) -> Result<Outcome, BudgetError> {
-    let diversity = settings.diversity()?;
-    problem.check()?;
-    let run = Run {
-        problem,
-        settings,
-        objective: Objective::new(problem, diversity),
-        pins: pins(problem, problem.capacity.safe)?,
-        loose: problem.capacity.loose.max(problem.capacity.safe),
-    };
     let mut ticker = Ticker::new(poll);
-    let answer = match policy {
-        Selection::InOrder => run.in_order(&mut ticker),
-        _ if run.objective.is_coverage() => run.coverage(policy, &mut ticker),
-        Selection::Density => run.density(&mut ticker),
-        Selection::Optimal => run.optimal(&mut ticker),
-    };
+    let run = Run::new(problem, settings)?;
+    let outcome = run.answer(policy, &mut ticker).and_then(|answer| {
+        let bound = match answer.bound {
+            Some(bound) => bound,
+            None => run.bound(&answer.tally, &mut ticker)?,
+        };
+        Ok(run.outcome(answer, &bound, policy))
+    });
+    outcome.map_err(|_| BudgetError::Cancelled)
+}
+
+/// What is chosen, without a certificate; and whether the policy ran to its end.
+pub(crate) fn choose(
+    problem: &Problem,
+    policy: Selection,
+    settings: &Settings,
+    poll: &mut dyn FnMut() -> Poll,
+) -> Result<(Vec<Option<usize>>, bool), BudgetError> {
+    let answer = Run::new(problem, settings)?.answer(policy, &mut Ticker::new(poll));
     answer
-        .map(|answer| run.outcome(answer, policy))
+        .map(|answer| (answer.tally.chosen, answer.finished))
         .map_err(|_| BudgetError::Cancelled)
 }
 
 /// What a policy hands back.
 struct Answer<'p> {
     tally: Tally<'p>,
-    bound: Bound,
+    /// The bound, where the policy worked it out on its way.
+    bound: Option<Bound>,
     finished: bool,
 }
 
@@ -86,17 +91,38 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
+    fn new(problem: &'p Problem, settings: &'p Settings) -> Result<Self, BudgetError> {
+        let diversity = settings.diversity()?;
+        problem.check()?;
+        Ok(Run {
+            problem,
+            settings,
+            objective: Objective::new(problem, diversity),
+            pins: pins(problem, problem.capacity.safe)?,
+            loose: problem.capacity.loose.max(problem.capacity.safe),
+        })
+    }
+
+    fn answer(&self, policy: Selection, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
+        match policy {
+            Selection::InOrder => self.in_order(ticker),
+            _ if self.objective.is_coverage() => self.coverage(policy, ticker),
+            Selection::Density => self.density(ticker),
+            Selection::Optimal => self.optimal(ticker),
+        }
+    }
+
     fn tally(&self) -> Tally<'p> {
         Tally::new(self.problem, self.problem.capacity.safe, self.pins)
     }
 
     fn in_order(&self, ticker: &mut Ticker<'_>) -> Result<Answer<'p>, Stop> {
         let mut tally = self.tally();
-        let finished = in_time(first_fit(&mut tally, ticker))?;
+        first_fit(&mut tally, ticker)?;
         Ok(Answer {
-            bound: self.bound(ticker)?,
+            bound: None,
             tally,
-            finished,
+            finished: true,
         })
     }
 
@@ -113,13 +139,11 @@ impl<'p> Run<'p> {
             }
             Err(cancel) => return Err(cancel),
         };
-        let mut bound = Bound {
+        // A proof for `safe` says nothing of what lies between that and `loose`.
+        let bound = (self.loose == safe).then_some(Bound {
             upper: solved.upper,
             lambda: solved.lambda,
-        };
-        if self.loose > safe {
-            bound = self.bound(ticker)?;
-        }
+        });
         let mut tally = Tally::of(self.problem, safe, solved.chosen);
         tally.fill();
         Ok(Answer {
@@ -136,7 +160,7 @@ impl<'p> Run<'p> {
             tally.fill();
         }
         Ok(Answer {
-            bound: self.bound(ticker)?,
+            bound: None,
             tally,
             finished,
         })
@@ -157,13 +181,9 @@ impl<'p> Run<'p> {
             finished = in_time(self.try_relevance(&mut greedy, &mut tally, ticker))?;
         }
         tally.fill();
-        let bound = match greedy.bound {
-            Some(bound) => bound,
-            None => self.bound(ticker)?,
-        };
         Ok(Answer {
             tally,
-            bound,
+            bound: greedy.bound,
             finished,
         })
     }
@@ -181,26 +201,26 @@ impl<'p> Run<'p> {
         greedy.improve_on(other, tally, ticker)
     }
 
-    /// The bound for a policy that does not bring its own.
-    fn bound(&self, ticker: &mut Ticker<'_>) -> Result<Bound, Stop> {
-        if self.objective.is_coverage() {
-            bound::marginal(self.problem, &self.objective, self.loose, self.pins, ticker)
-        } else {
-            bound::modular(self.problem, self.loose, self.pins, ticker)
-        }
+    /// The bound for a policy that does not bring its own. Values that depend on each other are
+    /// taken as they are when nothing else is chosen.
+    fn bound(&self, tally: &Tally<'_>, ticker: &mut Ticker<'_>) -> Result<Bound, Stop> {
+        let told = self.objective.untold();
+        let value = |item, choice| self.objective.gain(&told, item, None, choice);
+        let guess = self.objective.value(&tally.chosen) / real(self.loose.max(1));
+        bound::of_values(self.problem, self.loose, self.pins, value, guess, ticker)
     }
 
-    fn outcome(&self, answer: Answer<'p>, policy: Selection) -> Outcome {
+    fn outcome(&self, answer: Answer<'p>, bound: &Bound, policy: Selection) -> Outcome {
         let tally = answer.tally;
         debug_assert_eq!(weigh(self.problem, &tally.chosen), u128::from(tally.weight));
         let reasons = if policy == Selection::InOrder {
             in_order_reasons(self.problem, self.pins, &tally.chosen)
         } else {
-            priced_reasons(self.problem, &tally, &answer.bound)
+            priced_reasons(self.problem, &tally, bound)
         };
         Outcome {
             weight: tally.weight,
-            certificate: certificate(self.objective.value(&tally.chosen), &answer.bound),
+            certificate: certificate(self.objective.value(&tally.chosen), bound),
             reasons,
             finished: answer.finished,
             chosen: tally.chosen,

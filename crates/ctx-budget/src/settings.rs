@@ -6,8 +6,8 @@ use crate::BudgetError;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Whether `Optimal` goes on until it has proved its answer the best, within a bound on memory
-    /// that is sixty-four times the ordinary one.
+    /// Whether `Optimal` may take sixteen times as long, and as much memory, to prove its answer the
+    /// best.
     pub exact: bool,
     /// How much new information counts against relevance: 0 counts relevance alone, 1 only what no
     /// other chosen item shows. `None` is 0. Without [features](crate::Item::features) it changes
@@ -16,7 +16,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Sets whether `Optimal` goes on until it has a proof.
+    /// Sets whether `Optimal` may take longer for a proof.
     #[must_use]
     pub fn with_exact(mut self, exact: bool) -> Self {
         self.exact = exact;

@@ -19,38 +19,44 @@ pub(crate) enum Stop {
 pub(crate) struct Ticker<'a> {
     poll: &'a mut dyn FnMut() -> Poll,
     steps: usize,
+    late: bool,
 }
 
 impl<'a> Ticker<'a> {
     pub(crate) fn new(poll: &'a mut dyn FnMut() -> Poll) -> Self {
-        Ticker { poll, steps: 0 }
+        Ticker {
+            poll,
+            steps: 0,
+            late: false,
+        }
     }
 
-    /// Takes `steps` steps.
+    /// Takes `steps` steps of work that may be left undone.
     #[inline]
     pub(crate) fn tick(&mut self, steps: usize) -> Result<(), Stop> {
+        self.tick_on(steps)?;
+        self.in_time()
+    }
+
+    /// Takes `steps` steps of work that every answer needs: only a cancel stops it.
+    #[inline]
+    pub(crate) fn tick_on(&mut self, steps: usize) -> Result<(), Stop> {
         self.steps += steps;
         if self.steps < EVERY {
             return Ok(());
         }
-        self.ask()
-    }
-
-    /// Takes `steps` steps of work that an early answer needs too: only a cancel stops it.
-    pub(crate) fn tick_on(&mut self, steps: usize) -> Result<(), Stop> {
-        match self.tick(steps) {
-            Err(Stop::Finish) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Asks now.
-    fn ask(&mut self) -> Result<(), Stop> {
         self.steps = 0;
         match (self.poll)() {
-            Poll::Continue => Ok(()),
-            Poll::Finish => Err(Stop::Finish),
-            Poll::Cancel => Err(Stop::Cancel),
+            Poll::Continue => {}
+            Poll::Finish => self.late = true,
+            Poll::Cancel => return Err(Stop::Cancel),
         }
+        Ok(())
+    }
+
+    /// Whether there is time for more than what every answer needs. Once late is late for good.
+    #[inline]
+    pub(crate) fn in_time(&self) -> Result<(), Stop> {
+        if self.late { Err(Stop::Finish) } else { Ok(()) }
     }
 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use ctx_budget::{
-    BudgetError, Capacity, Choice, Feature, Item, Outcome, Poll, Problem, Settings, select,
+    BudgetError, Capacity, Choice, Feature, Item, Outcome, Poll, Problem, Settings, entry_capacity,
+    select,
 };
 use ctx_model::Selection;
 use proptest::collection::vec;
@@ -115,12 +116,81 @@ fn certifies(problem: &Problem, settings: &Settings, outcome: &Outcome) {
     );
     assert!(certificate.upper_bound >= certificate.value);
     assert!(certificate.lambda >= 0.0 && certificate.lambda.is_finite());
-    let gap = (certificate.upper_bound - certificate.value) / certificate.upper_bound.max(1e-300);
+    let room = certificate.upper_bound - certificate.value;
+    let gap = if room > 0.0 {
+        room / certificate.upper_bound
+    } else {
+        0.0
+    };
     assert!(
         (certificate.gap - gap).abs() <= ROUNDING,
         "{} is not {gap}",
         certificate.gap
     );
+}
+
+/// Checks that `Optimal` never chooses worse for a larger capacity.
+///
+/// # Panics
+/// With the two capacities, when it does.
+pub fn never_worse(
+    problem: &Problem,
+    settings: &Settings,
+    capacities: impl IntoIterator<Item = u64>,
+) {
+    let mut before: Option<(u64, f64)> = None;
+    for capacity in capacities {
+        let problem = Problem {
+            capacity: Capacity::exact(capacity),
+            ..problem.clone()
+        };
+        let Ok(outcome) = select(&problem, Selection::Optimal, settings, &mut || {
+            Poll::Continue
+        }) else {
+            assert_eq!(before, None, "no answer at {capacity}");
+            continue;
+        };
+        let value = outcome.certificate.value;
+        if let Some((smaller, more)) = before {
+            assert!(
+                value >= more * (1.0 - 1e-11),
+                "{value} at {capacity}, but {more} at {smaller}"
+            );
+        }
+        before = Some((capacity, value));
+    }
+}
+
+/// Checks that an item that was left out is let in at the capacity told for it, and that one is told
+/// for each item that nothing but the capacity keeps out.
+///
+/// # Panics
+/// With the item, when that is not so.
+pub fn entry(problem: &Problem, policy: Selection, settings: &Settings) {
+    let run = |problem: &Problem| select(problem, policy, settings, &mut || Poll::Continue);
+    let Ok(outcome) = run(problem) else { return };
+    for (item, _) in (outcome.chosen.iter().enumerate()).filter(|(_, choice)| choice.is_none()) {
+        let told = entry_capacity(problem, policy, settings, item, &mut || Poll::Continue);
+        if let Some(capacity) = told.expect("it was solved before") {
+            assert!(
+                capacity > problem.capacity.safe,
+                "item {item} is told a smaller capacity"
+            );
+            let larger = Problem {
+                capacity: Capacity::exact(capacity),
+                ..problem.clone()
+            };
+            let there = run(&larger)
+                .expect("a larger capacity is no trouble")
+                .chosen[item];
+            assert!(there.is_some(), "item {item} is not let in at {capacity}");
+        } else {
+            let kept_out = problem.max_items.is_some()
+                || problem.items[item].cap.is_some()
+                || problem.items[item].choices.is_empty();
+            assert!(kept_out, "item {item} is told no capacity");
+        }
+    }
 }
 
 /// What a selection is worth, added up the plain way.

@@ -1,0 +1,51 @@
+//! The budget at which something enters is one at which it was seen to enter.
+
+use ctx_budget::{Poll, Settings, entry_capacity};
+use ctx_model::Selection;
+use ctx_testkit::laws::budget::{self, Headings, POLICIES, problems, synthetic};
+use proptest::prelude::*;
+
+use crate::singles;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn every_item_enters_where_it_is_said_to(problem in problems(8)) {
+        for policy in POLICIES {
+            budget::entry(&problem, policy, &Settings::default());
+        }
+    }
+}
+
+#[test]
+fn so_it_does_among_many() {
+    let problem = synthetic(60, 3_000, Headings::PerFile, 5);
+    for policy in POLICIES {
+        budget::entry(&problem, policy, &Settings::default());
+    }
+}
+
+#[test]
+fn the_capacity_told_is_near_the_smallest() {
+    let problem = singles(10, &[(10, 0.9), (7, 0.5)]);
+    for policy in POLICIES {
+        let settings = Settings::default();
+        let at = entry_capacity(&problem, policy, &settings, 1, &mut || Poll::Continue);
+        assert_eq!(at, Ok(Some(17)), "{policy:?}");
+    }
+}
+
+#[test]
+fn what_no_budget_lets_in_has_none() {
+    let mut problem = singles(10, &[(10, 0.9), (7, 0.5)]);
+    problem.max_items = Some(1);
+    let settings = Settings::default();
+    let at = |item| {
+        entry_capacity(&problem, Selection::InOrder, &settings, item, &mut || {
+            Poll::Continue
+        })
+    };
+    assert_eq!(at(1), Ok(None));
+    assert_eq!(at(99), Ok(None));
+}
