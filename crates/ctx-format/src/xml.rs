@@ -165,8 +165,8 @@ enum Escapes {
     /// What text between tags needs: `&`, `<`, and `>` because of `]]>`. Fewer tokens than
     /// [`Escapes::All`].
     Text,
-    /// What an attribute in double quotes needs: those, `"`, and white space that a parser would
-    /// turn into spaces.
+    /// What an attribute in double quotes needs: those and `"`. The tabs and line ends that a parser
+    /// would turn into spaces are gone already: an attribute is a [`Slot::Line`].
     Attribute,
     /// The five that .NET's `SecurityElement.Escape` writes: those, `"` and `'`.
     All,
@@ -183,8 +183,6 @@ impl Escapes {
             b'\r' => Some("&#13;"),
             b'"' if self != Escapes::Text => Some("&quot;"),
             b'\'' if self == Escapes::All => Some("&apos;"),
-            b'\t' if self == Escapes::Attribute => Some("&#9;"),
-            b'\n' if self == Escapes::Attribute => Some("&#10;"),
             _ => None,
         }
     }
@@ -212,15 +210,34 @@ fn push_text(out: &mut String, text: &str, escapes: Escapes) {
 }
 
 fn push_escaped(out: &mut String, text: &str, escapes: Escapes) {
+    const WINDOW: usize = 32;
     let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if let Some(reference) = escapes.reference(byte) {
-            out.push_str(&text[from..at]);
-            out.push_str(reference);
-            from = at + 1;
+    for (index, window) in text.as_bytes().chunks(WINDOW).enumerate() {
+        if !may_need_reference(window, escapes) {
+            continue;
+        }
+        for (offset, &byte) in window.iter().enumerate() {
+            if let Some(reference) = escapes.reference(byte) {
+                let at = index * WINDOW + offset;
+                out.push_str(&text[from..at]);
+                out.push_str(reference);
+                from = at + 1;
+            }
         }
     }
     out.push_str(&text[from..]);
+}
+
+/// Whether a byte of `window` needs a reference; without a branch per byte, so that it is compiled
+/// to vector instructions.
+fn may_need_reference(window: &[u8], escapes: Escapes) -> bool {
+    let quotes = u8::from(escapes != Escapes::Text);
+    let special = window.iter().fold(0_u8, |special, byte| {
+        let is_markup = u8::from(matches!(byte, b'&' | b'<' | b'>' | b'\r'));
+        let is_quote = u8::from(matches!(byte, b'"' | b'\'')) & quotes;
+        special | is_markup | is_quote
+    });
+    special != 0
 }
 
 /// A CDATA section, closed and opened again where the text closes one, and round what a section

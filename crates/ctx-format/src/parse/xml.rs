@@ -123,7 +123,7 @@ impl<'t> Document<'t> {
             match self.next()? {
                 Event::Text(piece) => text.push_str(&piece.xml10_content()),
                 Event::CData(piece) => text.push_str(&piece.xml10_content()),
-                Event::GeneralRef(reference) => text.push_str(&resolved(&reference)?),
+                Event::GeneralRef(reference) => push_resolved(&mut text, &reference)?,
                 Event::End(_) => return Ok(text),
                 other => return Err(self.unexpected(&other, "text")),
             }
@@ -187,14 +187,13 @@ fn value_of(attribute: &Attribute<'_>) -> Result<String, ParseError> {
     Ok(value.map_err(malformed)?.into_owned())
 }
 
-fn resolved(reference: &BytesRef<'_>) -> Result<String, ParseError> {
+fn push_resolved(text: &mut String, reference: &BytesRef<'_>) -> Result<(), ParseError> {
     if let Some(c) = reference.resolve_char_ref().map_err(malformed)? {
-        return Ok(c.to_string());
+        text.push(c);
+    } else {
+        text.push_str(resolve_predefined_entity(reference).ok_or_else(|| bad(reference))?);
     }
-    match resolve_predefined_entity(reference) {
-        Some(text) => Ok(text.to_owned()),
-        None => Err(bad(reference)),
-    }
+    Ok(())
 }
 
 /// Text without the newline after its start tag and the one before its end tag.
