@@ -210,34 +210,15 @@ fn push_text(out: &mut String, text: &str, escapes: Escapes) {
 }
 
 fn push_escaped(out: &mut String, text: &str, escapes: Escapes) {
-    const WINDOW: usize = 32;
     let mut from = 0;
-    for (index, window) in text.as_bytes().chunks(WINDOW).enumerate() {
-        if !may_need_reference(window, escapes) {
-            continue;
-        }
-        for (offset, &byte) in window.iter().enumerate() {
-            if let Some(reference) = escapes.reference(byte) {
-                let at = index * WINDOW + offset;
-                out.push_str(&text[from..at]);
-                out.push_str(reference);
-                from = at + 1;
-            }
+    for (at, byte) in text.bytes().enumerate() {
+        if let Some(reference) = escapes.reference(byte) {
+            out.push_str(&text[from..at]);
+            out.push_str(reference);
+            from = at + 1;
         }
     }
     out.push_str(&text[from..]);
-}
-
-/// Whether a byte of `window` needs a reference; without a branch per byte, so that it is compiled
-/// to vector instructions.
-fn may_need_reference(window: &[u8], escapes: Escapes) -> bool {
-    let quotes = u8::from(escapes != Escapes::Text);
-    let special = window.iter().fold(0_u8, |special, byte| {
-        let is_markup = u8::from(matches!(byte, b'&' | b'<' | b'>' | b'\r'));
-        let is_quote = u8::from(matches!(byte, b'"' | b'\'')) & quotes;
-        special | is_markup | is_quote
-    });
-    special != 0
 }
 
 /// A CDATA section, closed and opened again where the text closes one, and round what a section
