@@ -205,9 +205,9 @@ fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Re
         stdout
     };
     let size = fs::metadata(written)?.len();
-    // Who packs less has less to do.
+    // Who packs less has less to do; the peers drop a little of the white space, and add headings.
     ensure!(
-        size >= corpus.bytes,
+        size >= corpus.bytes / 100 * 98,
         "{} wrote {size} of {} bytes",
         packer.name,
         corpus.bytes
