@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 #[path = "src/class_bits.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the library uses all of it")]
 mod class_bits;
 #[cfg(feature = "openai")]
 #[path = "build/vocabulary.rs"]

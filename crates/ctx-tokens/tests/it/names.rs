@@ -1,6 +1,8 @@
 //! Which counter a name stands for.
 
-use ctx_tokens::{CounterName, Exactness, TokenCounter, TokensError, counter};
+#[cfg(feature = "openai")]
+use ctx_tokens::Exactness;
+use ctx_tokens::{CounterName, TokensError, counter};
 
 #[test]
 fn estimators_have_names() {
