@@ -82,11 +82,18 @@ pub(crate) static ROWS: &[Row] = &[
 ];
 
 /// The row that decides `name`. A provider's prefix (`openai/`) and the case of letters are
-/// overlooked, and so is the `ft:` of a tuned model.
+/// overlooked, and so are the `ft:` of a tuned model and the point in a Claude model's version,
+/// which resellers write for the vendor's hyphen.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     let name = name.to_ascii_lowercase();
     let model = name.rsplit('/').next().unwrap_or(&name);
     let model = model.strip_prefix("ft:").unwrap_or(model);
+    let hyphenated = model.replace('.', "-");
+    let model = if model.starts_with("claude") {
+        &hyphenated
+    } else {
+        model
+    };
     ROWS.iter()
         .filter(|row| {
             model

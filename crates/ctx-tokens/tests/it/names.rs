@@ -58,6 +58,7 @@ fn closed_models_are_estimates_on_the_high_side() {
     for (model, percent) in [
         ("claude", 180),
         ("claude-opus-4-7", 180),
+        ("anthropic/claude-opus-4.7", 180),
         ("claude-sonnet-5", 180),
         ("claude-opus-4-1-20250805", 140),
         ("claude-3-5-sonnet-latest", 140),
