@@ -11,6 +11,7 @@ use crate::number::real;
 use crate::prepared::{NONE, Prepared};
 use crate::relaxation::{Point, best_way};
 use crate::rounding::{Answer, group_surplus};
+use crate::ticker::{Stop, Ticker};
 
 /// One thing that an item or a group can be instead of what it is in the answer at hand.
 #[derive(Clone, Copy, Debug)]
@@ -106,14 +107,15 @@ impl<'a, 'p> Core<'a, 'p> {
 
     /// The blocks that are not settled, those that lose least first. Needs O(choices), and
     /// O(b log b) for b blocks.
-    pub(crate) fn blocks(&self) -> Vec<Block> {
-        let net = group_surplus(self.prepared, self.lambda, self.mu);
+    pub(crate) fn blocks(&self, ticker: &mut Ticker<'_>) -> Result<Vec<Block>, Stop> {
+        let net = group_surplus(self.prepared, self.lambda, self.mu, ticker)?;
         let contested: Vec<bool> = (0..net.len())
             .map(|group| self.contested(group, net[group]))
             .collect();
         let mut members = vec![Vec::new(); net.len()];
         let mut blocks = Vec::new();
         for item in 0..self.prepared.len() {
+            ticker.tick_on(1)?;
             let group = self.prepared.group[item];
             if group != NONE && contested[group as usize] {
                 members[group as usize].push(item);
@@ -124,13 +126,16 @@ impl<'a, 'p> Core<'a, 'p> {
         }
         for (group, members) in members.iter().enumerate() {
             if contested[group] {
+                ticker.tick_on(members.len())?;
                 let block = self.group(group, net[group], members);
                 blocks.extend(Some(block).filter(|block| block.least() < self.limit));
             }
         }
+        ticker.tick_on(blocks.len())?;
         // The sort is stable: equals stay in the order of items.
         blocks.sort_by(|a, b| a.least().total_cmp(&b.least()));
-        blocks
+        ticker.tick_on(blocks.len())?;
+        Ok(blocks)
     }
 
     /// Whether a group that nobody contests is open.

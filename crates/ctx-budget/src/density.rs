@@ -1,5 +1,6 @@
 //! Greedy on value per weight.
 
+use crate::order::sort_by;
 use crate::prepared::Prepared;
 use crate::tally::Tally;
 use crate::ticker::{Stop, Ticker};
@@ -30,6 +31,7 @@ pub(crate) fn greedy(
 ) -> Result<(), Stop> {
     let steps = steps(prepared, ticker)?;
     let single = best_single(prepared, tally);
+    ticker.tick_on(prepared.len())?;
     let empty = tally.clone();
     climb(prepared, &steps, tally, ticker)?;
     if let Some((item, choice)) = single {
@@ -41,8 +43,7 @@ pub(crate) fn greedy(
             climb(prepared, &steps, tally, ticker)?;
         }
     }
-    tally.fill();
-    Ok(())
+    tally.fill(ticker)
 }
 
 /// One pass by density with the rule, one over what had to wait.
@@ -153,7 +154,7 @@ fn steps(prepared: &Prepared<'_>, ticker: &mut Ticker<'_>) -> Result<Vec<Step>, 
         }));
     }
     // The sort is stable: equals stay in the order of items.
-    steps.sort_by(|a, b| b.density.total_cmp(&a.density));
+    sort_by(&mut steps, ticker, |a, b| b.density.total_cmp(&a.density))?;
     Ok(steps)
 }
 

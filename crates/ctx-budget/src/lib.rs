@@ -11,6 +11,7 @@ mod in_order;
 mod number;
 mod objective;
 mod optimal;
+mod order;
 mod prepared;
 mod problem;
 mod relaxation;

@@ -125,12 +125,14 @@ fn complete(
             ..Solved::new(prepared, &answer, point)
         });
     }
-    let blocks = Core::new(prepared, &answer, point, point.bound() - answer.value).blocks();
+    let blocks =
+        Core::new(prepared, &answer, point, point.bound() - answer.value).blocks(ticker)?;
     if !is_exact(prepared, &blocks) {
         return Ok(Solved::new(prepared, &answer, point));
     }
     let found = search(prepared, &answer, point, &blocks, effort, ticker)?;
     let mut ways = answer.ways.clone();
+    ticker.tick_on(ways.len())?;
     apply(prepared, point, &mut ways, found.decisions.into_iter());
     let better = Answer::new(prepared, ways).filter(|better| better.value > answer.value);
     let answer = better.unwrap_or(answer);

@@ -2,7 +2,8 @@
 //! then filled with what still fits.
 
 use crate::number::{Sum, real};
-use crate::prepared::{NONE, Prepared};
+use crate::order::sort_by;
+use crate::prepared::{Group, NONE, Prepared};
 use crate::relaxation::{Point, best_way};
 use crate::ticker::{Stop, Ticker};
 
@@ -113,18 +114,23 @@ impl Totals {
 
 /// The surplus of each group when it is open, heading paid; and, for what the groups are worth,
 /// which of them are better open.
-pub(crate) fn group_surplus(prepared: &Prepared<'_>, lambda: f64, mu: f64) -> Vec<f64> {
+pub(crate) fn group_surplus(
+    prepared: &Prepared<'_>,
+    lambda: f64,
+    mu: f64,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<f64>, Stop> {
     let mut surplus = vec![Sum::default(); prepared.groups.len()];
     for (item, &group) in prepared.group.iter().enumerate() {
+        ticker.tick_on(1)?;
         if group != NONE
             && let Some((gain, _)) = best_way(prepared, item, lambda, mu)
         {
             surplus[group as usize].add(gain);
         }
     }
-    let net =
-        |(sum, group): (&Sum, &crate::prepared::Group)| sum.get() - lambda * real(group.heading);
-    surplus.iter().zip(&prepared.groups).map(net).collect()
+    let net = |(sum, group): (&Sum, &Group)| sum.get() - lambda * real(group.heading);
+    Ok(surplus.iter().zip(&prepared.groups).map(net).collect())
 }
 
 /// A good answer near the prices of `point`. Needs O(choices · log choices) at worst,
@@ -134,29 +140,36 @@ pub(crate) fn round(
     point: &Point,
     ticker: &mut Ticker<'_>,
 ) -> Result<Answer, Stop> {
-    let mut ways = paying(prepared, point);
+    let mut ways = paying(prepared, point, ticker)?;
     mend(prepared, point, &mut ways);
+    ticker.tick_on(prepared.len())?;
     let mut answer = Answer::new(prepared, ways).expect("mended until it fits");
     fill(prepared, point, &mut answer, ticker)?;
     // Steps lose digits; the value told is the sum of what is chosen.
     answer.value = Totals::of(prepared, &answer.ways).value;
+    ticker.tick_on(prepared.len())?;
     Ok(answer)
 }
 
 /// The ways that pay at these prices.
-fn paying(prepared: &Prepared<'_>, point: &Point) -> Vec<u32> {
-    let net = group_surplus(prepared, point.lambda, point.mu);
+fn paying(
+    prepared: &Prepared<'_>,
+    point: &Point,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<u32>, Stop> {
+    let net = group_surplus(prepared, point.lambda, point.mu, ticker)?;
     let open = |group: u32| {
         group == NONE || prepared.groups[group as usize].forced || net[group as usize] > 0.0
     };
-    (0..prepared.len())
-        .map(
-            |item| match best_way(prepared, item, point.lambda, point.mu) {
-                Some((_, way)) if open(prepared.group[item]) => index(way),
-                _ => NONE,
-            },
-        )
-        .collect()
+    let mut ways = vec![NONE; prepared.len()];
+    for (item, shown) in ways.iter_mut().enumerate() {
+        ticker.tick_on(1)?;
+        let best = best_way(prepared, item, point.lambda, point.mu);
+        *shown = best
+            .filter(|_| open(prepared.group[item]))
+            .map_or(NONE, |(_, way)| index(way));
+    }
+    Ok(ways)
 }
 
 /// Makes `ways` fit: pinned items at their cheapest first where weight is the trouble, then the
@@ -231,8 +244,7 @@ fn fill(
             }
         }
     }
-    ticker.tick_on(changes.len())?;
-    changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    sort_by(&mut changes, ticker, |a, b| a.0.total_cmp(&b.0))?;
     for (_, item, way) in changes {
         answer.improve(prepared, item as usize, way as usize);
     }

@@ -48,12 +48,13 @@ pub fn select(
     poll: &mut dyn FnMut() -> Poll,
 ) -> Result<Outcome, BudgetError> {
     let mut ticker = Ticker::new(poll);
-    let run = Run::new(problem, settings)?;
+    let run = Run::new(problem, settings, &mut ticker)?;
     let outcome = run.answer(policy, &mut ticker).and_then(|answer| {
         let bound = match answer.bound {
             Some(bound) => bound,
             None => run.bound(&answer.tally, &mut ticker)?,
         };
+        ticker.tick_on(problem.items.len())?;
         Ok(run.outcome(answer, &bound, policy))
     });
     outcome.map_err(|_| BudgetError::Cancelled)
@@ -66,8 +67,9 @@ pub(crate) fn choose(
     settings: &Settings,
     poll: &mut dyn FnMut() -> Poll,
 ) -> Result<(Vec<Option<usize>>, bool), BudgetError> {
-    let answer = Run::new(problem, settings)?.answer(policy, &mut Ticker::new(poll));
-    answer
+    let mut ticker = Ticker::new(poll);
+    Run::new(problem, settings, &mut ticker)?
+        .answer(policy, &mut ticker)
         .map(|answer| (answer.tally.chosen, answer.finished))
         .map_err(|_| BudgetError::Cancelled)
 }
@@ -91,14 +93,25 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn new(problem: &'p Problem, settings: &'p Settings) -> Result<Self, BudgetError> {
+    fn new(
+        problem: &'p Problem,
+        settings: &'p Settings,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self, BudgetError> {
+        let mut pass = || {
+            let passed = ticker.tick_on(problem.items.len());
+            passed.map_err(|_| BudgetError::Cancelled)
+        };
         let diversity = settings.diversity()?;
         problem.check()?;
+        pass()?;
+        let pins = pins(problem, problem.capacity.safe)?;
+        pass()?;
         Ok(Run {
             problem,
             settings,
             objective: Objective::new(problem, diversity),
-            pins: pins(problem, problem.capacity.safe)?,
+            pins,
             loose: problem.capacity.loose.max(problem.capacity.safe),
         })
     }
@@ -145,7 +158,7 @@ impl<'p> Run<'p> {
             lambda: solved.lambda,
         });
         let mut tally = Tally::of(self.problem, safe, solved.chosen);
-        tally.fill();
+        tally.fill(ticker)?;
         Ok(Answer {
             tally,
             bound,
@@ -157,7 +170,7 @@ impl<'p> Run<'p> {
         let mut tally = self.tally();
         let finished = in_time(self.greedy(&mut tally, ticker))?;
         if !finished {
-            tally.fill();
+            tally.fill(ticker)?;
         }
         Ok(Answer {
             bound: None,
@@ -180,7 +193,7 @@ impl<'p> Run<'p> {
         if finished && policy == Selection::Optimal {
             finished = in_time(self.try_relevance(&mut greedy, &mut tally, ticker))?;
         }
-        tally.fill();
+        tally.fill(ticker)?;
         Ok(Answer {
             tally,
             bound: greedy.bound,

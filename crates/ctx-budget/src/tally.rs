@@ -2,6 +2,7 @@
 
 use crate::Problem;
 use crate::prepared::{Pins, cheapest, within_cap};
+use crate::ticker::{Stop, Ticker};
 
 /// A selection of choices and what it weighs. It starts with every pinned item at its cheapest, and
 /// never holds more than the capacity and the number of items allow.
@@ -119,15 +120,17 @@ impl<'p> Tally<'p> {
     }
 
     /// Lets in, in the order given, whatever still fits beside the rest and is not there yet.
-    pub(crate) fn fill(&mut self) {
+    pub(crate) fn fill(&mut self, ticker: &mut Ticker<'_>) -> Result<(), Stop> {
         for item in 0..self.chosen.len() {
             if !self.has_place() {
                 break;
             }
+            ticker.tick_on(1)?;
             if self.chosen[item].is_none() {
                 self.take_first(item);
             }
         }
+        Ok(())
     }
 }
 

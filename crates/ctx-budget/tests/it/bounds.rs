@@ -4,22 +4,30 @@
 use ctx_budget::Settings;
 use ctx_testkit::laws::budget::{self, POLICIES, problems};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
-
     #[test]
-    fn every_policy_keeps_its_promises(problem in problems(8)) {
-        for policy in POLICIES {
-            budget::policy(&problem, policy, &Settings::default());
-        }
+    fn every_policy_keeps_its_promises(problem in problems(7)) {
+        budget::policies(&problem, POLICIES, &Settings::default());
     }
 
     #[test]
     fn with_diversity_too(problem in problems(6), diversity in 0.0..=1.0_f64) {
         let settings = Settings::default().with_diversity(Some(diversity));
-        for policy in POLICIES {
-            budget::policy(&problem, policy, &settings);
-        }
+        budget::policies(&problem, POLICIES, &settings);
     }
+}
+
+#[test]
+fn among_a_dozen_items_too() {
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(6));
+    let problems = (problems(12), 0.0..=1.0_f64);
+    let checked = runner.run(&problems, |(problem, diversity)| {
+        budget::policies(&problem, POLICIES, &Settings::default());
+        let settings = Settings::default().with_diversity(Some(diversity));
+        budget::policies(&problem, POLICIES, &settings);
+        Ok(())
+    });
+    checked.unwrap();
 }

@@ -8,8 +8,6 @@ use proptest::prelude::*;
 use crate::singles;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
-
     #[test]
     fn every_item_enters_where_it_is_said_to(problem in problems(8)) {
         for policy in POLICIES {

@@ -8,10 +8,8 @@ use proptest::prelude::*;
 use crate::{shown, singles, solve};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
-
     #[test]
-    fn small_problems_are_solved_exactly(problem in problems(8)) {
+    fn small_problems_are_solved_exactly(problem in problems(7)) {
         let settings = Settings::default();
         let safe = problem.capacity.safe;
         if let Some(outcome) = budget::policy(&problem, Selection::Optimal, &settings) {

@@ -20,17 +20,51 @@ const BRUTE_FORCE: usize = 12;
 /// Every policy.
 pub const POLICIES: [Selection; 3] = [Selection::InOrder, Selection::Density, Selection::Optimal];
 
-/// Solves `problem` and checks that the answer keeps the promises of [`select`]; with few items,
-/// also that nothing that might have been chosen is worth more than the upper bound.
+/// Solves `problem` by each of `policies` and checks that the answers keep the promises of
+/// [`select`]; with few items, also that nothing that might have been chosen is worth more than the
+/// upper bounds. The answers are `None` where the pins do not fit.
+///
+/// # Panics
+/// With what is wrong, when a promise is broken.
+pub fn policies<const N: usize>(
+    problem: &Problem,
+    policies: [Selection; N],
+    settings: &Settings,
+) -> Option<[Outcome; N]> {
+    let few = problem.items.len() <= BRUTE_FORCE;
+    let loose = problem.capacity.loose.max(problem.capacity.safe);
+    let best = few.then(|| best_value(problem, settings, loose)).flatten();
+    let outcomes = policies.map(|policy| {
+        let outcome = policy_alone(problem, policy, settings)?;
+        let upper = outcome.certificate.upper_bound;
+        assert!(
+            best.is_none_or(|best| upper >= best * (1.0 - 1e-14)),
+            "{policy:?}: the bound is {upper}, and {best:?} can be had"
+        );
+        Some(outcome)
+    });
+    if outcomes.iter().all(Option::is_none) {
+        return None;
+    }
+    Some(outcomes.map(|outcome| outcome.expect("pins fit for one policy as for another")))
+}
+
+/// The same for one policy.
 ///
 /// # Panics
 /// With what is wrong, when a promise is broken.
 pub fn policy(problem: &Problem, policy: Selection, settings: &Settings) -> Option<Outcome> {
+    policies(problem, [policy], settings).map(|[outcome]| outcome)
+}
+
+fn policy_alone(problem: &Problem, policy: Selection, settings: &Settings) -> Option<Outcome> {
     let outcome = match select(problem, policy, settings, &mut || Poll::Continue) {
         Ok(outcome) => outcome,
         Err(BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. }) => {
-            let none = best_value(problem, settings, problem.capacity.safe);
-            assert_eq!(none, None, "pins were refused that fit");
+            if problem.items.len() <= BRUTE_FORCE {
+                let any = best_value(problem, settings, problem.capacity.safe);
+                assert_eq!(any, None, "pins were refused that fit");
+            }
             return None;
         }
         Err(error) => panic!("{error}"),
@@ -38,19 +72,6 @@ pub fn policy(problem: &Problem, policy: Selection, settings: &Settings) -> Opti
     keeps_within(problem, &outcome);
     gives_reasons(problem, &outcome);
     certifies(problem, settings, &outcome);
-    if problem.items.len() <= BRUTE_FORCE {
-        let best = best_value(
-            problem,
-            settings,
-            problem.capacity.loose.max(problem.capacity.safe),
-        );
-        let best = best.expect("an answer was found, so there is one");
-        let upper = outcome.certificate.upper_bound;
-        assert!(
-            upper >= best * (1.0 - 1e-14),
-            "the bound is {upper}, and {best} can be had"
-        );
-    }
     Some(outcome)
 }
 
