@@ -15,9 +15,13 @@ pub use chunk::{Chunk, Origin, Relation};
 pub use error::ModelError;
 pub use kind::{Category, ChunkKind};
 pub use omission::{Omitted, OmittedReason};
-pub use options::{BuildOptions, CounterName, Format, GroupBy, Order, Selection, XmlContent};
+pub use options::{
+    BuildOptions, CounterName, Format, GroupBy, Order, Previous, Selection, XmlContent,
+};
 pub use relevance::Relevance;
 pub use rendition::{Rendition, RenditionKind};
-pub use result::{BuiltContext, Certificate, Citation, Exactness, Included, TokenSplit, Warning};
+pub use result::{
+    BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit, Warning,
+};
 pub use span::LineSpan;
 pub use tokens::Tokens;

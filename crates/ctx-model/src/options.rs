@@ -212,6 +212,32 @@ pub struct BuildOptions {
     pub counter: CounterName,
     /// Chunks below it are left out.
     pub min_relevance: Option<Relevance>,
+    /// Whether chunks of one file whose lines meet become one, and texts that say the same are
+    /// shown once.
+    pub merge: bool,
+    /// How much new information counts against relevance, 0 to 1; `None` is 0.
+    pub diversity: Option<f64>,
+    /// Whether [`Selection::Optimal`] goes on until it has proved its answer the best.
+    pub exact: bool,
+    /// Whether a kind may take no more of the budget than its share of the relevance allows.
+    pub caps: bool,
+    /// The context that went before, whose beginning is to be kept.
+    pub previous: Option<Previous>,
+}
+
+/// A context that was sent before, as its receipt tells of it. Chunks that are in both keep their
+/// place, so that a prompt cache keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Previous {
+    /// The digest of that context.
+    pub digest: String,
+    /// The ids of the chunks it showed, in their order.
+    pub ids: Vec<String>,
+    /// That context itself, where the caller still has it: then the receipt tells how much of it
+    /// is shared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
 impl Default for BuildOptions {
@@ -239,6 +265,11 @@ impl Default for BuildOptions {
             footer: None,
             counter: CounterName::default(),
             min_relevance: None,
+            merge: true,
+            diversity: None,
+            exact: false,
+            caps: false,
+            previous: None,
         }
     }
 }
@@ -301,6 +332,16 @@ setters! {
     with_counter: counter: CounterName;
     /// Sets the least relevance.
     with_min_relevance: min_relevance: Option<Relevance>;
+    /// Merges what meets and drops what says the same, or leaves all as it is.
+    with_merge: merge: bool;
+    /// Sets how much new information counts.
+    with_diversity: diversity: Option<f64>;
+    /// Sets whether the optimum must be proved.
+    with_exact: exact: bool;
+    /// Sets whether kinds are kept to their shares.
+    with_caps: caps: bool;
+    /// Sets the context that went before.
+    with_previous: previous: Option<Previous>;
 }
 
 /// The options as they are written on the wire; every field is optional there.
@@ -341,6 +382,13 @@ struct OptionsWire {
     token_estimation: CounterName,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_relevance: Option<f64>,
+    merge: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diversity: Option<f64>,
+    exact: bool,
+    caps: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<Previous>,
 }
 
 impl Default for OptionsWire {
@@ -356,17 +404,16 @@ impl TryFrom<OptionsWire> for BuildOptions {
     type Error = ModelError;
 
     fn try_from(wire: OptionsWire) -> Result<Self, ModelError> {
-        let min_relevance = match wire.min_relevance {
-            None => None,
-            Some(value) => {
-                Some(
-                    Relevance::new(value).map_err(|_| ModelError::ShareOutOfRange {
-                        field: "minRelevance",
-                        value,
-                    })?,
-                )
-            }
+        let share = |field, value: f64| {
+            Relevance::new(value).map_err(|_| ModelError::ShareOutOfRange { field, value })
         };
+        let min_relevance = wire
+            .min_relevance
+            .map(|value| share("minRelevance", value))
+            .transpose()?;
+        if let Some(value) = wire.diversity {
+            share("diversity", value)?;
+        }
         Ok(BuildOptions {
             max_tokens: wire.max_tokens,
             max_chunks: wire.max_chunks,
@@ -390,6 +437,11 @@ impl TryFrom<OptionsWire> for BuildOptions {
             footer: wire.context_footer,
             counter: wire.token_estimation,
             min_relevance,
+            merge: wire.merge,
+            diversity: wire.diversity,
+            exact: wire.exact,
+            caps: wire.caps,
+            previous: wire.previous,
         })
     }
 }
@@ -420,6 +472,11 @@ impl From<BuildOptions> for OptionsWire {
             context_footer: options.footer,
             token_estimation: options.counter,
             min_relevance: options.min_relevance.map(Relevance::get),
+            merge: options.merge,
+            diversity: options.diversity,
+            exact: options.exact,
+            caps: options.caps,
+            previous: options.previous,
         }
     }
 }

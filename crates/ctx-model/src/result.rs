@@ -35,7 +35,7 @@ pub struct TokenSplit {
 }
 
 /// A chunk that was let in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Included {
     /// The chunk's id.
@@ -44,6 +44,10 @@ pub struct Included {
     pub rendition: RenditionKind,
     /// What its block costs.
     pub tokens: Tokens,
+    /// What it adds to the value of the selection.
+    pub value: f64,
+    /// Why it was let in, for people.
+    pub why: String,
     /// The file it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_path: Option<String>,
@@ -94,6 +98,19 @@ pub struct Certificate {
     pub lambda: f64,
 }
 
+/// How much of the previous context is repeated at the beginning of this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SharedPrefix {
+    /// Leading tokens that a prompt cache can keep: those of the equal bytes at the beginning.
+    pub tokens: Tokens,
+    /// How many bytes are equal at the beginning.
+    pub bytes: usize,
+    /// The chunk in which the first difference lies; none where it lies in no chunk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_difference: Option<String>,
+}
+
 /// Something the caller should know that is no reason to refuse.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -139,6 +156,9 @@ pub struct BuiltContext {
     pub build_time: f64,
     /// BLAKE3 of the context's bytes: 64 hexadecimal digits.
     pub digest: String,
+    /// What is shared with the previous context, where that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_prefix: Option<SharedPrefix>,
     /// What the caller should know besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

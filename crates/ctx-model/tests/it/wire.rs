@@ -2,8 +2,9 @@
 
 use ctx_model::{
     BuildOptions, BuiltContext, Certificate, Chunk, ChunkKind, Citation, CounterName, Exactness,
-    Format, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order, Origin, Relation,
-    Relevance, Rendition, RenditionKind, Selection, TokenSplit, Tokens, Warning, XmlContent,
+    Format, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order, Origin, Previous, Relation,
+    Relevance, Rendition, RenditionKind, Selection, SharedPrefix, TokenSplit, Tokens, Warning,
+    XmlContent,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -110,6 +111,7 @@ fn bad_options_are_refused_by_name() {
     refused::<BuildOptions>(&json!({"maxTokens": 5_000_000_000_u64}), "5000000000");
     refused::<BuildOptions>(&json!({"format": "yaml"}), "yaml");
     refused::<BuildOptions>(&json!({"minRelevance": 2}), "minRelevance");
+    refused::<BuildOptions>(&json!({"diversity": -1}), "diversity");
     refused::<BuildOptions>(&json!({"selection": "best"}), "best");
 }
 
@@ -177,7 +179,9 @@ prop_compose! {
         group_by in select(vec![GroupBy::None, GroupBy::File, GroupBy::Kind]),
         order in select(vec![Order::Relevance, Order::Stable, Order::Edges]),
         selection in select(vec![Selection::InOrder, Selection::Density, Selection::Optimal]),
-        flags in any::<[bool; 10]>(),
+        flags in any::<[bool; 13]>(),
+        diversity in of(share()),
+        previous in of(any::<(String, Vec<String>, Option<String>)>()),
         texts in any::<(Option<String>, Option<String>, Option<String>)>(),
         counter in prop_oneof!["characterBased", "wordBased", any::<String>()],
         min_relevance in of(relevance()),
@@ -205,20 +209,28 @@ prop_compose! {
             .with_footer(texts.2)
             .with_counter(CounterName::from(counter))
             .with_min_relevance(min_relevance)
+            .with_merge(flags[10])
+            .with_exact(flags[11])
+            .with_caps(flags[12])
+            .with_diversity(diversity)
+            .with_previous(previous.map(|(digest, ids, context)| Previous { digest, ids, context }))
     }
 }
 
 prop_compose! {
     fn included()(
-        names in any::<(String, Option<String>, String)>(),
+        names in any::<(String, Option<String>, String, String)>(),
         rendition in select(RenditionKind::ALL.to_vec()),
         tokens in any::<u32>(),
+        value in share(),
         lines in any::<(Option<u32>, Option<u32>)>(),
     ) -> Included {
         Included {
             id: names.0,
             rendition,
             tokens: Tokens::new(tokens),
+            value,
+            why: names.3,
             file_path: names.1,
             start_line: lines.0,
             end_line: lines.1,
@@ -273,6 +285,7 @@ prop_compose! {
         was_truncated in any::<bool>(),
         format in select(Format::ALL.to_vec()),
         warnings in vec(any::<(Option<String>, String, String)>(), 0..3),
+        shared in of(any::<(u32, usize, Option<String>)>()),
     ) -> BuiltContext {
         let [total, header, chunks, notices, footer, left] = split.map(Tokens::new);
         BuiltContext {
@@ -295,6 +308,11 @@ prop_compose! {
             format,
             build_time: shares.5,
             digest: texts.2,
+            shared_prefix: shared.map(|(tokens, bytes, first_difference)| SharedPrefix {
+                tokens: Tokens::new(tokens),
+                bytes,
+                first_difference,
+            }),
             warnings: warnings
                 .into_iter()
                 .map(|(id, code, detail)| Warning { id, code, detail })
