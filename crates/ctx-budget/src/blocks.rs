@@ -77,6 +77,20 @@ impl Block {
             Block::Group { least, .. } => *least,
         }
     }
+
+    /// Whether the change that loses least adds weight.
+    fn adds(&self) -> bool {
+        match self {
+            Block::Item(member) => {
+                let changes = member.alternatives.iter();
+                changes
+                    .filter(|change| change.decision != Decision::Stay)
+                    .min_by(|a, b| a.loss.total_cmp(&b.loss))
+                    .is_some_and(|change| change.weight > 0)
+            }
+            Block::Group { close, .. } => close.decision == Decision::Stay,
+        }
+    }
 }
 
 /// Works out losses at one pair of prices, against one answer.
@@ -132,8 +146,7 @@ impl<'a, 'p> Core<'a, 'p> {
             }
         }
         ticker.tick_on(blocks.len())?;
-        // The sort is stable: equals stay in the order of items.
-        blocks.sort_by(|a, b| a.least().total_cmp(&b.least()));
+        let blocks = in_order(blocks);
         ticker.tick_on(blocks.len())?;
         Ok(blocks)
     }
@@ -288,6 +301,23 @@ impl<'a, 'p> Core<'a, 'p> {
             self.prepared.values[way as usize]
         }
     }
+}
+
+/// Those that lose least first. Of equals, one that adds weight and one that gives some back by
+/// turns, each kind in the order of items: then states soon surround the capacity from both sides.
+fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
+    blocks.sort_by(|a, b| a.least().total_cmp(&b.least()));
+    let mut turns = [0_usize; 2];
+    let mut ranked: Vec<(usize, Block)> = blocks
+        .into_iter()
+        .map(|block| {
+            let turn = &mut turns[usize::from(block.adds())];
+            *turn += 1;
+            (*turn, block)
+        })
+        .collect();
+    ranked.sort_by(|a, b| (a.1.least().total_cmp(&b.1.least())).then(a.0.cmp(&b.0)));
+    ranked.into_iter().map(|(_, block)| block).collect()
 }
 
 /// The ways of an answer after some decisions, in the order they were taken.

@@ -1,6 +1,7 @@
 //! Near the best selection there is: relaxation, rounding, and an exact search of the core.
 
 use crate::blocks::{Core, apply};
+use crate::number::real;
 use crate::prepared::{Prepared, pins};
 use crate::relaxation::{Dual, Point, Relaxation};
 use crate::rounding::{Answer, round};
@@ -8,11 +9,9 @@ use crate::search::{Effort, is_exact, search};
 use crate::ticker::{Stop, Ticker};
 use crate::{Problem, Settings};
 
-/// Smaller capacities that are looked at where there is no proof, so that a larger capacity never
-/// chooses worse.
-const SMALLER: u64 = 64;
-/// Ways that may be looked at for that.
-const SMALLER_WAYS: usize = 500_000;
+/// What may be spent on smaller capacities where there is no proof, in states made and ways looked
+/// at, so that a larger capacity seldom chooses worse: some 200 ms.
+const SMALLER: usize = 1 << 22;
 
 /// An answer, with what is known about it.
 #[derive(Clone, Debug)]
@@ -26,14 +25,15 @@ pub(crate) struct Solved {
     proved: bool,
     /// Whether there was time for all of it.
     pub(crate) finished: bool,
+    /// States made and ways looked at.
+    work: usize,
 }
 
 /// Chooses within `capacity`. The pins must fit.
 ///
 /// A larger capacity never gives a smaller value where the answer for it is proved best, which is
 /// the ordinary case. Where it is not, the answers for the next smaller capacities are looked at as
-/// well, as long as the bound leaves room for a better one there: so it holds too where that is for
-/// at most [`SMALLER`] of them.
+/// well, as long as the bound leaves room for a better one there and [`SMALLER`] lasts.
 ///
 /// `Err(Stop::Finish)` means that there was no time for any answer.
 pub(crate) fn solve(
@@ -47,11 +47,10 @@ pub(crate) fn solve(
         return Ok(best);
     }
     let upper = best.upper;
-    let ways: usize = problem.items.iter().map(|item| item.choices.len()).sum();
-    let affordable = u64::try_from(SMALLER_WAYS / ways.max(1)).unwrap_or(SMALLER);
-    for less in 1..=affordable.min(SMALLER).min(capacity) {
+    let affordable = u64::try_from(SMALLER / best.work.max(1)).unwrap_or(0);
+    for less in 1..=affordable.min(capacity) {
         // The bound falls by at least λ for each unit that is taken away.
-        if upper - best.lambda * crate::number::real(less) <= best.value {
+        if upper - best.lambda * real(less) <= best.value {
             break;
         }
         let other = match solve_once(problem, capacity - less, settings, ticker) {
@@ -140,6 +139,7 @@ fn complete(
         upper: found.upper.max(answer.value),
         proved: found.proved,
         finished: found.finished,
+        work: found.made + 20 * prepared.weights.len(),
         ..Solved::new(prepared, &answer, point)
     })
 }
@@ -154,6 +154,7 @@ impl Solved {
             lambda: point.lambda,
             proved: false,
             finished: true,
+            work: 20 * prepared.weights.len(),
         }
     }
 }

@@ -62,7 +62,7 @@ pub struct Item {
     pub class: u32,
     /// Choices above this weight are not taken. A pinned item's cheapest choice always may be.
     pub cap: Option<u64>,
-    /// What it tells, for [`Settings::diversity`](crate::Settings::diversity).
+    /// What it tells, for [`Settings::diversity`](field@crate::Settings::diversity).
     pub features: Vec<Feature>,
 }
 

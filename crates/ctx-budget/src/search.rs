@@ -17,6 +17,8 @@ use crate::ticker::{Stop, Ticker};
 /// Losses this close to the limit, as a share of the bound, are taken to reach it. "Best" means
 /// best up to this share.
 const TOLERANCE: f64 = 1e-12;
+/// Into how many steps losses are divided where states must go.
+const LOSS_STEPS: f64 = 64.0;
 /// No history.
 const ROOT: u32 = u32::MAX;
 
@@ -53,6 +55,8 @@ pub(crate) struct Found {
     pub(crate) proved: bool,
     /// Whether there was time for all of the effort.
     pub(crate) finished: bool,
+    /// How many states were made.
+    pub(crate) made: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +194,7 @@ pub(crate) fn search(
         upper: (point.bound() - lost).max(answer.value + search.gain) + search.tolerance,
         proved,
         finished,
+        made: search.made,
     })
 }
 
@@ -316,11 +321,18 @@ impl Search<'_, '_> {
         list
     }
 
-    /// Keeps the states that lost least.
+    /// Keeps the states that lost least and, among those that lost about the same, the ones that
+    /// leave least room.
     fn narrow(&mut self, list: &mut Vec<State>, ahead: Ahead) {
         let width = self.effort.width;
+        let step = self.limit / LOSS_STEPS;
+        let key = |state: &State| {
+            let about = (state.loss / step).floor();
+            (about, state.weight.abs_diff(self.left), state.weight)
+        };
         list.select_nth_unstable_by(width, |a, b| {
-            (a.loss.total_cmp(&b.loss)).then(a.weight.cmp(&b.weight))
+            let (a, b) = (key(a), key(b));
+            (a.0.total_cmp(&b.0)).then((a.1, a.2).cmp(&(b.1, b.2)))
         });
         let dropped = list.split_off(width);
         self.drop_all(&dropped, ahead.least_loss);
