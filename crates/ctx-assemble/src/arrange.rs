@@ -16,31 +16,27 @@ pub(crate) struct Section<'a> {
     pub(crate) members: Vec<usize>,
 }
 
-/// Orders `candidates` (indices into `chunks`) as the options say; for [`Order::Edges`], by
+/// Orders `chunks` as the options say; for [`Order::Edges`], by
 /// relevance, because which chunk comes last is known only when the last one is chosen. O(n log n).
-pub(crate) fn arrange<'a>(
-    chunks: &'a [Chunk],
-    candidates: &[usize],
-    options: &BuildOptions,
-) -> Vec<Section<'a>> {
+pub(crate) fn arrange<'a>(chunks: &[&'a Chunk], options: &BuildOptions) -> Vec<Section<'a>> {
     let order = options.order;
     match options.group_by {
         GroupBy::None => {
-            let mut members = candidates.to_vec();
-            members.sort_unstable_by(|&a, &b| by_order(order, &chunks[a], &chunks[b]));
+            let mut members: Vec<usize> = (0..chunks.len()).collect();
+            members.sort_unstable_by(|&a, &b| by_order(order, chunks[a], chunks[b]));
             vec![Section {
                 group: None,
                 members,
             }]
         }
-        GroupBy::Kind => by_kind(chunks, candidates, order),
-        GroupBy::File => by_file(chunks, candidates, order),
+        GroupBy::Kind => by_kind(chunks, order),
+        GroupBy::File => by_file(chunks, order),
     }
 }
 
-fn by_kind<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<Section<'a>> {
+fn by_kind<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
     let mut groups: BTreeMap<Category, Vec<usize>> = BTreeMap::new();
-    for &index in candidates {
+    for index in 0..chunks.len() {
         groups
             .entry(chunks[index].kind.category())
             .or_default()
@@ -49,7 +45,7 @@ fn by_kind<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<S
     groups
         .into_iter()
         .map(|(category, mut members)| {
-            members.sort_unstable_by(|&a, &b| by_order(order, &chunks[a], &chunks[b]));
+            members.sort_unstable_by(|&a, &b| by_order(order, chunks[a], chunks[b]));
             Section {
                 group: Some(Group::Category(category)),
                 members,
@@ -58,10 +54,10 @@ fn by_kind<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<S
         .collect()
 }
 
-fn by_file<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<Section<'a>> {
+fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut lone: Vec<Vec<usize>> = Vec::new();
-    for &index in candidates {
+    for index in 0..chunks.len() {
         match chunks[index].path.as_deref() {
             Some(path) => groups.entry(path).or_default().push(index),
             // A chunk without a path shares its file with nobody.
@@ -70,21 +66,21 @@ fn by_file<'a>(chunks: &'a [Chunk], candidates: &[usize], order: Order) -> Vec<S
     }
     let mut files: Vec<Vec<usize>> = groups.into_values().chain(lone).collect();
     for members in &mut files {
-        members.sort_unstable_by(|&a, &b| by_line(&chunks[a], &chunks[b]));
+        members.sort_unstable_by(|&a, &b| by_line(chunks[a], chunks[b]));
     }
     // The chunk that speaks for a file is the one that would come first of all its chunks.
     let leader = |members: &[usize]| {
         let first = members
             .iter()
             .copied()
-            .min_by(|&a, &b| by_order(order, &chunks[a], &chunks[b]));
+            .min_by(|&a, &b| by_order(order, chunks[a], chunks[b]));
         first.expect("a group has a member")
     };
     let mut led: Vec<(usize, Vec<usize>)> = files
         .into_iter()
         .map(|members| (leader(&members), members))
         .collect();
-    led.sort_unstable_by(|(a, _), (b, _)| by_order(order, &chunks[*a], &chunks[*b]));
+    led.sort_unstable_by(|(a, _), (b, _)| by_order(order, chunks[*a], chunks[*b]));
     led.into_iter()
         .map(|(leader, members)| Section {
             group: chunks[leader].path.as_deref().map(Group::File),
@@ -105,7 +101,8 @@ fn by_order(order: Order, a: &Chunk, b: &Chunk) -> Ordering {
     }
 }
 
-fn by_source(a: &Chunk, b: &Chunk) -> Ordering {
+/// By path, name or id, and then by line.
+pub(crate) fn by_source(a: &Chunk, b: &Chunk) -> Ordering {
     a.title().cmp(b.title()).then_with(|| by_line(a, b))
 }
 

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use ctx_budget::{BudgetError, Capacity, Outcome, Poll, Problem, Settings};
-use ctx_format::{FormatOptions, Formatter};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, GroupBy, Order, Selection, Tokens};
+use ctx_budget::{BudgetError, Outcome};
+use ctx_format::{FormatOptions, Formatter, Notice};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Tokens};
 use ctx_tokens::TokenCounter;
 use tracing::{debug, debug_span};
 
-use crate::arrange::best_at_both_ends;
-use crate::candidates::Candidates;
-use crate::emit::{Shown, emit};
+use crate::candidates::{Candidate, Candidates};
+use crate::emit::{emit, shown};
 use crate::fixed::Fixed;
-use crate::price::{Pricer, smallest_limit};
+use crate::plan::{Budget, Plan};
+use crate::price::Pricer;
 use crate::receipt::Receipt;
+use crate::sorted::Sorted;
 use crate::{AssembleError, Control};
 
 /// Builds one context from `chunks` that needs at most `options.max_tokens - options.reserve`
@@ -40,6 +41,7 @@ pub fn assemble(
     let _entered = span.enter();
     let started = control.now();
     check_chunks(chunks)?;
+    check_previous(options)?;
     let formatter = formatter_of(options)?;
     let pricer = Pricer {
         formatter: &*formatter,
@@ -89,6 +91,21 @@ fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
     Ok(())
 }
 
+/// The digest tells whether the text is that of the receipt.
+fn check_previous(options: &BuildOptions) -> Result<(), AssembleError> {
+    let Some(previous) = &options.previous else {
+        return Ok(());
+    };
+    match &previous.context {
+        Some(text) if *blake3::hash(text.as_bytes()).to_hex() != *previous.digest => {
+            Err(AssembleError::PreviousDigest {
+                digest: previous.digest.clone(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// One assembly.
 #[derive(Clone, Copy)]
 struct Run<'a> {
@@ -97,74 +114,89 @@ struct Run<'a> {
     pricer: Pricer<'a>,
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     fn build(&self) -> Result<BuiltContext, AssembleError> {
         self.check_pins()?;
+        let sorted = {
+            let _stage = debug_span!("merge").entered();
+            Sorted::new(self.chunks, self.options)
+        };
         let candidates = {
             let _stage = debug_span!("price").entered();
-            Candidates::price(self.chunks, self.options, &self.pricer)?
+            Candidates::price(&sorted.units, self.options, &self.pricer)?
         };
-        let fixed = Fixed::price(&self.pricer, self.options, self.chunks.len())?;
-        let nothing = emit(&self.pricer, self.options, &[], self.chunks.len(), 0);
-        let least = self.pricer.recount(&nothing)?;
-        let mut problem = candidates.problem(&fixed, self.options.max_chunks);
-        let limit = match self.options.max_tokens.checked_sub(self.options.reserve) {
-            Some(limit) if least <= limit => limit,
-            _ => {
-                return Err(self.too_small(
-                    &problem,
-                    &fixed,
-                    &Budget {
-                        limit: Tokens::ZERO,
-                        least,
-                        slack: 0,
-                    },
-                ));
-            }
+        let total = self.chunks.len();
+        let fixed = Fixed::price(&self.pricer, self.options, total)?;
+        let all_out = Notice {
+            omitted: total,
+            total,
         };
+        let empty = emit(&self.pricer, self.options, &[], &all_out, 0);
+        let plan = Plan {
+            options: self.options,
+            pricer: &self.pricer,
+            candidates: &candidates,
+            fixed: &fixed,
+            problem: candidates.problem(&fixed, self.options),
+            least: self.pricer.recount(&empty.text)?,
+            leaves_out: sorted.leaves_out(),
+        };
+        self.fill(&sorted, &plan)
+    }
 
-        // What does not add up, and what rounds, is found by the final count. Each round then has
-        // less to spend, until the count agrees; the empty context is known to fit.
-        let mut slack = 0_u64;
+    /// Selects and emits, until the final count agrees.
+    ///
+    /// What does not add up, and what rounds, is found by that count. Each round then has less to
+    /// spend; the empty context is known to fit.
+    fn fill(
+        &self,
+        sorted: &Sorted<'_>,
+        plan: &Plan<'_, '_>,
+    ) -> Result<BuiltContext, AssembleError> {
+        let limit = plan.limit()?;
+        let mut budget = Budget {
+            limit,
+            slack: 0,
+            max_items: None,
+        };
         loop {
-            let budget = Budget {
-                limit,
-                least,
-                slack,
-            };
-            let outcome = self.select(&candidates, &fixed, &mut problem, &budget)?;
+            let outcome = plan.select(&budget)?;
             let _stage = debug_span!("emit").entered();
-            let shown = self.shown(&candidates, &outcome);
-            let included = shown
-                .iter()
-                .map(|section| section.showings.len())
-                .sum::<usize>();
-            let bytes = candidates.bytes(&fixed, &outcome.chosen);
-            let omitted = self.chunks.len() - included;
-            let context = emit(&self.pricer, self.options, &shown, omitted, bytes);
-            let total = self.pricer.recount(&context)?;
+            let shown = shown(plan.candidates, &outcome, self.options);
+            let left_out = sorted.count_out() + count_left_out(plan.candidates, &outcome);
+            let notice = Notice {
+                omitted: left_out,
+                total: self.chunks.len(),
+            };
+            let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
+            let document = emit(&self.pricer, self.options, &shown, &notice, bytes);
+            let total = self.pricer.recount(&document.text)?;
             if total <= limit {
                 let receipt = Receipt {
-                    pricer: &self.pricer,
-                    options: self.options,
-                    chunks: self.chunks,
-                    candidates: &candidates,
-                    fixed: &fixed,
-                    problem: &problem,
+                    plan,
+                    sorted,
                     outcome: &outcome,
                     shown: &shown,
                     limit,
                     total,
+                    given: self.chunks.len(),
+                    left_out,
                 };
-                return receipt.write(context);
+                return receipt.write(document);
             }
             let over = u64::from(total.saturating_sub(limit));
             debug!(over, "the count of the whole is above the sum of its parts");
-            if problem.capacity.safe == 0 {
+            if plan
+                .within(&budget, self.options.include_notice)
+                .capacity
+                .safe
+                == 0
+            {
                 // What is left weighs nothing by itself, and something together.
-                problem.max_items = Some(included / 2);
+                let items = outcome.chosen.iter().flatten().count();
+                budget.max_items = Some(items / 2);
             }
-            slack = slack.saturating_add(over.max(slack));
+            budget.slack = budget.slack.saturating_add(over.max(budget.slack));
         }
     }
 
@@ -215,132 +247,25 @@ impl<'a> Run<'a> {
         }
         refusal.into()
     }
-
-    /// Chooses what to show, and leaves in `problem` what could be spent.
-    fn select(
-        &self,
-        candidates: &Candidates<'a>,
-        fixed: &Fixed,
-        problem: &mut Problem,
-        budget: &Budget,
-    ) -> Result<Outcome, AssembleError> {
-        let _stage = debug_span!("select", limit = budget.limit.get()).entered();
-        let capacity = |notice| {
-            let capacity = fixed.capacity(&self.pricer, budget.limit, notice);
-            Capacity {
-                safe: capacity.safe.saturating_sub(budget.slack),
-                ..capacity
-            }
-        };
-        if candidates.below_min_relevance.is_empty() {
-            problem.capacity = capacity(false);
-            if Candidates::all_fit(problem) {
-                let outcome = self.solve(problem, fixed, budget)?;
-                // A policy may leave out what is worth nothing; then the notice needs its room.
-                if outcome.chosen.iter().all(Option::is_some) {
-                    return Ok(outcome);
-                }
-            }
-        }
-        problem.capacity = capacity(self.options.include_notice);
-        self.solve(problem, fixed, budget)
-    }
-
-    fn solve(
-        &self,
-        problem: &Problem,
-        fixed: &Fixed,
-        budget: &Budget,
-    ) -> Result<Outcome, AssembleError> {
-        let control = self.pricer.control;
-        let mut poll = || {
-            if control.cancel.is_cancelled() {
-                Poll::Cancel
-            } else if control.is_late() {
-                Poll::Finish
-            } else {
-                Poll::Continue
-            }
-        };
-        let settings = Settings::default();
-        let outcome = ctx_budget::select(problem, self.options.selection, &settings, &mut poll);
-        outcome.map_err(|error| match error {
-            BudgetError::Cancelled => AssembleError::Cancelled,
-            // More pins than `max_chunks` are refused at once; here it is the room that is short.
-            BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
-                self.too_small(problem, fixed, budget)
-            }
-            other => other.into(),
-        })
-    }
-
-    /// The refusal that names the smallest budget that works: room for the context with nothing in
-    /// it, and for what the pinned chunks need besides.
-    fn too_small(&self, problem: &Problem, fixed: &Fixed, budget: &Budget) -> AssembleError {
-        let pins = Problem {
-            capacity: Capacity::default(),
-            max_items: None,
-            ..problem.clone()
-        };
-        let nothing =
-            ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut || {
-                Poll::Continue
-            });
-        let pinned = match nothing {
-            Err(BudgetError::PinsTooLarge { needed, .. }) => {
-                let weight = fixed.weight_with(needed, self.options.include_notice);
-                let weight = weight.saturating_add(budget.slack);
-                smallest_limit(self.pricer.counter, weight).saturating_sub(budget.least)
-            }
-            Err(other) => return other.into(),
-            Ok(_) => Tokens::ZERO,
-        };
-        fixed
-            .too_small(&self.pricer, self.options, budget.least, pinned)
-            .into()
-    }
-
-    /// What was chosen, in the order it is shown.
-    fn shown<'c>(&self, candidates: &'c Candidates<'a>, outcome: &Outcome) -> Vec<Shown<'a, 'c>> {
-        let mut shown: Vec<Shown<'a, 'c>> = Vec::new();
-        let mut section = None;
-        for (candidate, choice) in candidates.all.iter().zip(&outcome.chosen) {
-            let Some(choice) = *choice else { continue };
-            if section != Some(candidate.section) {
-                section = Some(candidate.section);
-                let group = candidates.groups[candidate.section];
-                shown.push(Shown {
-                    group,
-                    showings: Vec::new(),
-                });
-            }
-            let last = shown.last_mut().expect("a section was just opened");
-            last.showings.push((candidate, choice));
-        }
-        if self.options.order == Order::Edges {
-            arrange_edges(&mut shown, self.options.group_by);
-        }
-        shown
-    }
 }
 
-/// What one round of selection may spend.
-struct Budget {
-    limit: Tokens,
-    /// What the context needs with nothing in it.
-    least: Tokens,
-    /// Weight that is not to be spent, whatever the capacity says.
-    slack: u64,
-}
-
-/// Puts the best at both ends: of the groups where the groups are ranked, else of each group's
-/// chunks.
-fn arrange_edges(shown: &mut Vec<Shown<'_, '_>>, group_by: GroupBy) {
-    if group_by == GroupBy::File {
-        *shown = best_at_both_ends(std::mem::take(shown));
-    } else {
-        for section in shown {
-            section.showings = best_at_both_ends(std::mem::take(&mut section.showings));
-        }
-    }
+/// How many chunks are neither shown nor part of what is shown.
+fn count_left_out(candidates: &Candidates<'_>, outcome: &Outcome) -> usize {
+    let left_out = |(candidate, choice): (&Candidate<'_>, &Option<usize>)| {
+        let parts = candidate.unit.parts().len();
+        let shown = choice.map_or(0, |choice| {
+            candidate.showings[choice]
+                .pieces
+                .iter()
+                .map(|piece| piece.parts.len())
+                .sum()
+        });
+        parts - shown
+    };
+    candidates
+        .all
+        .iter()
+        .zip(&outcome.chosen)
+        .map(left_out)
+        .sum()
 }

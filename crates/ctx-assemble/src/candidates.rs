@@ -1,5 +1,6 @@
-//! The chunks that may be shown, in the order they are considered, each priced in every way it may
-//! be shown.
+//! What may be shown, in the order it is considered, each priced in every way it may be shown.
+
+use std::collections::BTreeMap;
 
 use ctx_budget::{Capacity, Choice, Item, Problem};
 use ctx_format::Group;
@@ -7,128 +8,181 @@ use ctx_model::{BuildOptions, Chunk};
 
 use crate::AssembleError;
 use crate::arrange::{Section, arrange};
+use crate::features::features;
 use crate::fixed::Fixed;
-use crate::price::{Price, Pricer, Showing};
+use crate::price::{Price, Pricer};
+use crate::showing::{Piece, Showing};
+use crate::unit::Unit;
 
-/// One chunk that may be shown.
+/// One unit that may be shown.
 #[derive(Debug)]
-pub(crate) struct Candidate<'a> {
-    pub(crate) chunk: &'a Chunk,
+pub(crate) struct Candidate<'u> {
+    pub(crate) unit: &'u Unit<'u>,
     /// The section it stands in.
     pub(crate) section: usize,
+    /// Its place in the previous context, where it was in it.
+    pub(crate) previous: Option<usize>,
     /// From the most to the least information; never empty.
-    pub(crate) showings: Vec<Showing<'a>>,
+    pub(crate) showings: Vec<Showing<'u>>,
 }
 
-/// Every chunk, as a candidate or as one that matters too little to be one.
+/// All of them.
 #[derive(Debug)]
-pub(crate) struct Candidates<'a> {
+pub(crate) struct Candidates<'u> {
     /// In the order they are considered, section by section.
-    pub(crate) all: Vec<Candidate<'a>>,
+    pub(crate) all: Vec<Candidate<'u>>,
     /// The heading of each section.
-    pub(crate) groups: Vec<Option<Group<'a>>>,
+    pub(crate) groups: Vec<Option<Group<'u>>>,
     group_prices: Vec<Price>,
-    /// Indices of the chunks below the least relevance, in the order they would be shown.
-    pub(crate) below_min_relevance: Vec<usize>,
 }
 
-impl<'a> Candidates<'a> {
-    /// Sorts out, orders and prices `chunks`.
+impl<'u> Candidates<'u> {
+    /// Orders and prices `units`.
     pub(crate) fn price(
-        chunks: &'a [Chunk],
+        units: &'u [Unit<'u>],
         options: &BuildOptions,
         pricer: &Pricer<'_>,
     ) -> Result<Self, AssembleError> {
-        let least = options.min_relevance.unwrap_or_default();
-        let (kept, below): (Vec<usize>, Vec<usize>) = (0..chunks.len())
-            .partition(|&index| chunks[index].pinned || chunks[index].relevance >= least);
-        let sections = arrange(chunks, &kept, options);
-        let indices: Vec<usize> = sections
+        let chunks: Vec<&'u Chunk> = units.iter().map(Unit::chunk).collect();
+        let places = places(options);
+        let place = |index: usize| places.get(chunks[index].id.as_str()).copied();
+        let sections = keep_places(arrange(&chunks, options), place);
+        let ordered: Vec<&'u Unit<'u>> = sections
             .iter()
-            .flat_map(|section| section.members.iter().copied())
+            .flat_map(|section| section.members.iter().map(|&index| &units[index]))
             .collect();
-        let mut showings = pricer.showings(chunks, &indices, options)?.into_iter();
-        let mut all = Vec::with_capacity(indices.len());
-        let mut groups = Vec::with_capacity(sections.len());
-        let mut group_prices = Vec::with_capacity(sections.len());
-        for (number, Section { group, members }) in sections.into_iter().enumerate() {
-            group_prices.push(
-                group
-                    .as_ref()
-                    .map_or(Ok(Price::default()), |it| pricer.group(it))?,
-            );
-            groups.push(group);
-            all.extend(
-                members
-                    .into_iter()
-                    .zip(&mut showings)
-                    .map(|(index, showings)| Candidate {
-                        chunk: &chunks[index],
-                        section: number,
-                        showings,
-                    }),
-            );
+        let mut priced = pricer.showings(&ordered, options)?.into_iter();
+        let mut candidates = Candidates {
+            all: Vec::with_capacity(units.len()),
+            groups: Vec::with_capacity(sections.len()),
+            group_prices: Vec::with_capacity(sections.len()),
+        };
+        for (number, section) in sections.into_iter().enumerate() {
+            let price = section.group.as_ref().map(|group| pricer.group(group));
+            candidates
+                .group_prices
+                .push(price.transpose()?.unwrap_or_default());
+            candidates.groups.push(section.group);
+            candidates
+                .all
+                .extend(
+                    section
+                        .members
+                        .iter()
+                        .zip(&mut priced)
+                        .map(|(&index, showings)| Candidate {
+                            unit: &units[index],
+                            section: number,
+                            previous: place(index),
+                            showings,
+                        }),
+                );
         }
-        let below_min_relevance = arrange(chunks, &below, options)
-            .into_iter()
-            .flat_map(|section| section.members)
-            .collect();
-        Ok(Candidates {
-            all,
-            groups,
-            group_prices,
-            below_min_relevance,
-        })
+        Ok(candidates)
     }
 
     /// The same in numbers; what may be spent is left open.
-    pub(crate) fn problem(&self, fixed: &Fixed, max_items: Option<usize>) -> Problem {
-        let beside = fixed.separator.weight + fixed.source_separator.weight;
+    pub(crate) fn problem(&self, fixed: &Fixed, options: &BuildOptions) -> Problem {
         let item = |candidate: &Candidate<'_>| {
-            let relevance = candidate.chunk.relevance.get();
             let choice = |showing: &Showing<'_>| Choice {
-                weight: (showing.price + showing.source)
-                    .weight
-                    .saturating_add(beside),
-                value: relevance * showing.information,
+                weight: weight(showing, fixed),
+                value: showing.value(),
             };
+            let chunk = candidate.unit.chunk();
             let mut item = Item::new(candidate.showings.iter().map(choice).collect());
             item.group = u32::try_from(candidate.section).ok();
-            item.pinned = candidate.chunk.pinned;
-            item.class = candidate.chunk.kind.category() as u32;
+            item.pinned = chunk.pinned;
+            item.class = chunk.kind.category() as u32;
             item
         };
+        let mut items: Vec<Item> = self.all.iter().map(item).collect();
+        if options.diversity.is_some_and(|diversity| diversity > 0.0) {
+            for (item, features) in items.iter_mut().zip(features(&self.all)) {
+                item.features = features;
+            }
+        }
         Problem {
-            items: self.all.iter().map(item).collect(),
+            items,
             groups: self.group_prices.iter().map(|price| price.weight).collect(),
             capacity: Capacity::default(),
-            max_items,
+            max_items: options.max_chunks,
         }
-    }
-
-    /// Whether there is room for everything in full.
-    pub(crate) fn all_fit(problem: &Problem) -> bool {
-        let items = &problem.items;
-        let weights = items.iter().map(|item| item.choices[0].weight);
-        let weight = weights
-            .chain(problem.groups.iter().copied())
-            .try_fold(0, u64::checked_add);
-        problem.max_items.is_none_or(|most| items.len() <= most)
-            && weight.is_some_and(|weight| weight <= problem.capacity.safe)
     }
 
     /// How many bytes the context will have, or somewhat more.
     pub(crate) fn bytes(&self, fixed: &Fixed, chosen: &[Option<usize>]) -> usize {
         let beside = fixed.separator.bytes + fixed.source_separator.bytes;
-        let blocks = self
+        let piece = |piece: &Piece<'_>| (piece.price + piece.source).bytes + beside;
+        let shown = self
             .all
             .iter()
             .zip(chosen)
             .filter_map(|(candidate, choice)| {
-                let showing = &candidate.showings[(*choice)?];
-                Some((showing.price + showing.source).bytes + beside)
+                Some(
+                    candidate.showings[(*choice)?]
+                        .pieces
+                        .iter()
+                        .map(piece)
+                        .sum::<usize>(),
+                )
             });
         let groups = self.group_prices.iter().map(|price| price.bytes);
-        fixed.around(true).bytes + blocks.sum::<usize>() + groups.sum::<usize>()
+        fixed.around(true).bytes + shown.sum::<usize>() + groups.sum::<usize>()
     }
+}
+
+/// What showing it costs, each block with a separator after it.
+fn weight(showing: &Showing<'_>, fixed: &Fixed) -> u64 {
+    let beside = fixed.separator.weight + fixed.source_separator.weight;
+    let piece = |piece: &Piece<'_>| (piece.price + piece.source).weight.saturating_add(beside);
+    showing
+        .pieces
+        .iter()
+        .map(piece)
+        .fold(0, u64::saturating_add)
+}
+
+/// The place of each chunk in the previous context.
+fn places(options: &BuildOptions) -> BTreeMap<&str, usize> {
+    let ids = options.previous.iter().flat_map(|previous| &previous.ids);
+    ids.enumerate()
+        .map(|(place, id)| (id.as_str(), place))
+        .collect()
+}
+
+/// Puts what was in the previous context first, in its places there, and the rest behind it.
+fn keep_places<'u>(
+    sections: Vec<Section<'u>>,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Vec<Section<'u>> {
+    let mut kept: Vec<(usize, Option<Group<'u>>, usize)> = Vec::new();
+    let mut rest = Vec::new();
+    for Section { group, members } in sections {
+        let (old, new): (Vec<usize>, Vec<usize>) = members
+            .into_iter()
+            .partition(|&index| place(index).is_some());
+        kept.extend(
+            old.into_iter()
+                .filter_map(|index| Some((place(index)?, group, index))),
+        );
+        if !new.is_empty() {
+            rest.push(Section {
+                group,
+                members: new,
+            });
+        }
+    }
+    kept.sort_unstable_by_key(|&(place, _, index)| (place, index));
+    let mut all: Vec<Section<'u>> = Vec::new();
+    for (_, group, index) in kept {
+        match all.last_mut() {
+            Some(last) if last.group == group => last.members.push(index),
+            _ => all.push(Section {
+                group,
+                members: vec![index],
+            }),
+        }
+    }
+    all.extend(rest);
+    all
 }

@@ -1,58 +1,108 @@
 //! The document, from what was chosen.
 
+use ctx_budget::Outcome;
 use ctx_format::{DocumentWriter, Group, Notice};
-use ctx_model::BuildOptions;
+use ctx_model::{BuildOptions, GroupBy, Order};
 
-use crate::candidates::Candidate;
-use crate::price::{Pricer, Showing};
+use crate::arrange::best_at_both_ends;
+use crate::candidates::{Candidate, Candidates};
+use crate::price::Pricer;
+use crate::showing::{Piece, Showing};
 
 /// What is shown under one heading, in order.
 #[derive(Debug)]
-pub(crate) struct Shown<'a, 'c> {
-    pub(crate) group: Option<Group<'a>>,
-    /// A candidate and which of its showings.
-    pub(crate) showings: Vec<(&'c Candidate<'a>, usize)>,
+pub(crate) struct Shown<'u, 'c> {
+    group: Option<Group<'u>>,
+    /// Candidates, and how they are shown.
+    showings: Vec<(&'c Candidate<'u>, &'c Showing<'u>)>,
 }
 
-impl<'a, 'c> Shown<'a, 'c> {
-    /// The showings themselves.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'c Candidate<'a>, &'c Showing<'a>)> {
-        self.showings
-            .iter()
-            .map(|&(candidate, choice)| (candidate, &candidate.showings[choice]))
+impl<'u, 'c> Shown<'u, 'c> {
+    /// The blocks, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (&'c Candidate<'u>, &'c Piece<'u>)> {
+        let pieces = |&(candidate, showing): &(&'c Candidate<'u>, &'c Showing<'u>)| {
+            showing.pieces.iter().map(move |piece| (candidate, piece))
+        };
+        self.showings.iter().flat_map(pieces)
     }
 }
 
-/// Writes the document into a buffer of `bytes` bytes. O(bytes).
+/// What was chosen, in the order it is shown.
+pub(crate) fn shown<'u, 'c>(
+    candidates: &'c Candidates<'u>,
+    outcome: &Outcome,
+    options: &BuildOptions,
+) -> Vec<Shown<'u, 'c>> {
+    let mut shown: Vec<Shown<'u, 'c>> = Vec::new();
+    let mut section = None;
+    for (candidate, choice) in candidates.all.iter().zip(&outcome.chosen) {
+        let Some(choice) = *choice else { continue };
+        if section != Some(candidate.section) {
+            section = Some(candidate.section);
+            let group = candidates.groups[candidate.section];
+            shown.push(Shown {
+                group,
+                showings: Vec::new(),
+            });
+        }
+        let last = shown.last_mut().expect("a section was just opened");
+        last.showings.push((candidate, &candidate.showings[choice]));
+    }
+    if options.order == Order::Edges && options.previous.is_none() {
+        arrange_edges(&mut shown, options.group_by);
+    }
+    shown
+}
+
+/// Puts the best at both ends: of the groups where the groups are ranked, else of each group's
+/// chunks.
+fn arrange_edges(shown: &mut Vec<Shown<'_, '_>>, group_by: GroupBy) {
+    if group_by == GroupBy::File {
+        *shown = best_at_both_ends(std::mem::take(shown));
+    } else {
+        for section in shown {
+            section.showings = best_at_both_ends(std::mem::take(&mut section.showings));
+        }
+    }
+}
+
+/// The finished text, and where its blocks lie.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) text: String,
+    /// Where each block ends, in bytes.
+    pub(crate) block_ends: Vec<usize>,
+}
+
+/// Writes the document into a buffer of `bytes` bytes. `omitted` of `total` chunks are not in it.
+/// O(bytes).
 pub(crate) fn emit(
     pricer: &Pricer<'_>,
     options: &BuildOptions,
     shown: &[Shown<'_, '_>],
-    omitted: usize,
+    notice: &Notice,
     bytes: usize,
-) -> String {
+) -> Document {
     let mut text = String::with_capacity(bytes);
+    let mut block_ends = Vec::new();
     let mut writer = DocumentWriter::new(pricer.formatter, &mut text);
     writer.header(options.header.as_deref());
     for section in shown {
         writer.group(section.group);
-        for (_, showing) in section.iter() {
-            writer.block(&showing.block);
+        for (_, piece) in section.pieces() {
+            writer.block(&piece.block);
+            block_ends.push(writer.position());
         }
     }
     if options.include_sources {
-        writer.sources(&mut shown.iter().flat_map(Shown::iter).map(|(_, it)| it.block));
+        let pieces = shown.iter().flat_map(Shown::pieces);
+        writer.sources(&mut pieces.map(|(_, piece)| piece.block));
     }
-    if options.include_notice && omitted > 0 {
-        let total = omitted
-            + shown
-                .iter()
-                .map(|section| section.showings.len())
-                .sum::<usize>();
-        writer.notice(&Notice { omitted, total });
+    if options.include_notice && notice.omitted > 0 {
+        writer.notice(notice);
     }
     writer
         .finish(options.footer.as_deref())
         .expect("the pieces were written in their order");
-    text
+    Document { text, block_ends }
 }

@@ -27,6 +27,12 @@ pub enum AssembleError {
     /// The counter that the options name cannot be had.
     #[error(transparent)]
     Tokens(#[from] TokensError),
+    /// The previous context is not the one whose digest was given with it.
+    #[error("the previous context is not the text of digest {digest}")]
+    PreviousDigest {
+        /// The digest given.
+        digest: String,
+    },
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,

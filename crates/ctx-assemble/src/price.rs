@@ -2,10 +2,12 @@
 //!
 //! A piece is rendered, weighed and forgotten: prices need no more memory than the largest block.
 
-use ctx_format::{Block, Formatter, Group};
+use ctx_format::{Formatter, Group};
 use ctx_model::{BuildOptions, Chunk, Tokens};
-use ctx_tokens::{Additivity, Capacity, TokenCounter};
+use ctx_tokens::{Additivity, TokenCounter};
 
+use crate::showing::{Showing, showings};
+use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
 
 /// Text is weighed in windows of about this many bytes, and a cancel is seen between two of them:
@@ -28,17 +30,6 @@ impl std::ops::Add for Price {
             bytes: self.bytes.saturating_add(other.bytes),
         }
     }
-}
-
-/// One way to show a chunk.
-#[derive(Clone, Debug)]
-pub(crate) struct Showing<'a> {
-    pub(crate) block: Block<'a>,
-    pub(crate) information: f64,
-    /// The block's own price.
-    pub(crate) price: Price,
-    /// The price of its line among the sources, where they are shown.
-    pub(crate) source: Price,
 }
 
 /// Prices pieces with one formatter and one counter.
@@ -64,27 +55,22 @@ impl Pricer<'_> {
         Ok(opening + closing)
     }
 
-    /// Every way to show each of `candidates`, priced, from the most to the least information.
+    /// Every way to show each of `units`, priced, from the most to the least information.
     /// O(bytes rendered), on several threads when there is enough to do.
-    pub(crate) fn showings<'c>(
+    pub(crate) fn showings<'u>(
         &self,
-        chunks: &'c [Chunk],
-        candidates: &[usize],
+        units: &[&'u Unit<'u>],
         options: &BuildOptions,
-    ) -> Result<Vec<Vec<Showing<'c>>>, AssembleError> {
-        let bytes = candidates
-            .iter()
-            .map(|&index| bytes_to_render(&chunks[index]))
-            .sum();
-        parallel::map(candidates, bytes, self.control, |&index, scratch| {
-            let mut showings = showings_of(&chunks[index], options);
-            for showing in &mut showings {
+    ) -> Result<Vec<Vec<Showing<'u>>>, AssembleError> {
+        let bytes = units.iter().map(|unit| bytes_to_render(unit.chunk())).sum();
+        parallel::map(units, bytes, self.control, |unit, scratch| {
+            let mut showings = showings(unit, options);
+            for piece in showings.iter_mut().flat_map(|it| &mut it.pieces) {
                 scratch.clear();
-                self.formatter.block(&showing.block, scratch);
-                showing.price = self.price_of(scratch)?;
+                self.formatter.block(&piece.block, scratch);
+                piece.price = self.price_of(scratch)?;
                 if options.include_sources {
-                    showing.source =
-                        self.piece(|out| self.formatter.source(&showing.block, out))?;
+                    piece.source = self.piece(|out| self.formatter.source(&piece.block, out))?;
                 }
             }
             // One very large block must not keep its buffer for all the small ones that follow.
@@ -110,22 +96,20 @@ impl Pricer<'_> {
     /// Counts `text`, the whole of it, once: on several threads where its parts may be added up.
     pub(crate) fn recount(&self, text: &str) -> Result<Tokens, AssembleError> {
         self.control.check()?;
-        let Capacity { safe, loose } = self.counter.capacity(Tokens::MAX);
-        let sums = self.counter.additivity() == Additivity::AtSafeJoints && safe == loose;
-        if !sums || text.len() <= WINDOW {
+        if self.counter.additivity() == Additivity::Never || text.len() <= WINDOW {
             return Ok(self.counter.count(text));
         }
         let windows: Vec<&str> = windows(text, self.counter).collect();
         let weights = parallel::map(&windows, text.len(), self.control, |window, _| {
             Ok(self.counter.weigh(window))
         })?;
-        let weight = weights.into_iter().fold(0, u64::saturating_add);
-        Ok(smallest_limit(self.counter, weight))
+        Ok(self
+            .counter
+            .count_of(weights.into_iter().fold(0, u64::saturating_add)))
     }
 }
 
-/// The smallest number of tokens in which text of this weight is sure to fit; where the counter's
-/// capacity is exact, the number of its tokens. O(32) capacities.
+/// The smallest number of tokens in which text of this weight is sure to fit. 32 capacities.
 pub(crate) fn smallest_limit(counter: &dyn TokenCounter, weight: u64) -> Tokens {
     let (mut low, mut high) = (0, u32::MAX);
     while low < high {
@@ -147,28 +131,6 @@ fn bytes_to_render(chunk: &Chunk) -> usize {
         .sum();
     // A block's title and fence are worth some hundred bytes of work.
     chunk.full_text().len() + renditions + 100
-}
-
-fn showings_of<'a>(chunk: &'a Chunk, options: &BuildOptions) -> Vec<Showing<'a>> {
-    let showing = |block, information| Showing {
-        block,
-        information,
-        price: Price::default(),
-        source: Price::default(),
-    };
-    if !options.include_content {
-        return vec![showing(Block::summary_only(chunk), 1.0)];
-    }
-    let mut showings = vec![showing(Block::full(chunk), 1.0)];
-    showings.extend(
-        chunk
-            .renditions
-            .iter()
-            .map(|rendition| showing(Block::of(chunk, rendition), rendition.information())),
-    );
-    // Stable: renditions that keep the same amount stay in the order they were given.
-    showings.sort_by(|a, b| b.information.total_cmp(&a.information));
-    showings
 }
 
 /// Cuts `text` where the counter's weights may be added up, into windows of about [`WINDOW`] bytes;

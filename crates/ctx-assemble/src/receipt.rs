@@ -1,147 +1,188 @@
 //! What was let in, what was left out and why, and where the tokens went.
 
-use ctx_budget::{Outcome, Problem};
+use std::collections::BTreeSet;
+
+use ctx_budget::Outcome;
 use ctx_format::Slot;
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, Included, LineSpan, Omitted, OmittedReason, TokenSplit,
-    Tokens, Warning,
+    BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, TokenSplit, Tokens,
+    Warning,
 };
 
 use crate::AssembleError;
-use crate::candidates::{Candidate, Candidates};
+use crate::candidates::Candidate;
 use crate::cite::Citations;
-use crate::emit::Shown;
-use crate::fixed::{Fixed, notice};
-use crate::price::{Price, Pricer, Showing, smallest_limit};
+use crate::emit::{Document, Shown};
+use crate::entry::entry_budgets;
+use crate::fixed::notice;
+use crate::plan::Plan;
+use crate::price::Price;
+use crate::shared_prefix::shared_prefix;
+use crate::showing::Piece;
+use crate::sorted::{Sorted, omitted};
 
 /// All that a receipt is written from.
-pub(crate) struct Receipt<'r, 'a, 'c> {
-    pub(crate) pricer: &'r Pricer<'a>,
-    pub(crate) options: &'r BuildOptions,
-    pub(crate) chunks: &'a [Chunk],
-    pub(crate) candidates: &'c Candidates<'a>,
-    pub(crate) fixed: &'r Fixed,
-    pub(crate) problem: &'r Problem,
+pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
+    pub(crate) plan: &'r Plan<'p, 'u>,
+    pub(crate) sorted: &'r Sorted<'u>,
     pub(crate) outcome: &'r Outcome,
-    pub(crate) shown: &'r [Shown<'a, 'c>],
+    pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
     pub(crate) total: Tokens,
+    /// How many chunks were given.
+    pub(crate) given: usize,
+    /// How many the notice speaks of.
+    pub(crate) left_out: usize,
 }
 
-impl<'a, 'c> Receipt<'_, 'a, 'c> {
-    /// The result: `context`, and what is to be known of it.
-    pub(crate) fn write(&self, context: String) -> Result<BuiltContext, AssembleError> {
-        let mut citations = Citations::default();
-        let citations: Vec<_> = self
-            .showings()
-            .map(|(candidate, showing)| citations.cite(candidate.chunk, &showing.block))
-            .collect();
-        let included: Vec<Included> = self
-            .showings()
-            .zip(&citations)
-            .map(|((candidate, showing), citation)| self.included(candidate, showing, &citation.id))
-            .collect();
-        let omitted = self.omitted();
+impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
+    /// The result: the document, and what is to be known of it.
+    pub(crate) fn write(&self, document: Document) -> Result<BuiltContext, AssembleError> {
+        let (included, citations) = self.included();
+        let omitted = self.omitted()?;
         let lessened = self
-            .shown
+            .outcome
+            .chosen
             .iter()
-            .flat_map(|it| &it.showings)
-            .any(|&(_, choice)| choice > 0);
+            .any(|choice| choice.is_some_and(|it| it > 0));
         let no_room = |it: &Omitted| {
             matches!(
                 it.reason,
                 OmittedReason::OverBudget | OmittedReason::MaxChunks
             )
         };
+        let options = self.plan.options;
+        let counter = self.plan.pricer.counter;
         Ok(BuiltContext {
-            digest: blake3::hash(context.as_bytes()).to_hex().to_string(),
-            tokens: self.split(omitted.len())?,
-            exactness: self.pricer.counter.exactness(),
-            counter: self.pricer.counter.name().to_owned(),
+            digest: blake3::hash(document.text.as_bytes()).to_hex().to_string(),
+            shared_prefix: shared_prefix(options, counter, &document, &included),
+            tokens: self.split()?,
+            exactness: counter.exactness(),
+            counter: counter.name().to_owned(),
             files: self.files(),
             average_relevance: self.average_relevance(),
             was_truncated: lessened || omitted.iter().any(no_room),
             certificate: self.outcome.certificate,
-            format: self.options.format,
+            format: options.format,
             build_time: 0.0,
             warnings: self.warnings(),
             included,
             omitted,
             citations,
-            context,
+            context: document.text,
         })
     }
 
-    fn showings(&self) -> impl Iterator<Item = (&'c Candidate<'a>, &'c Showing<'a>)> {
-        self.shown.iter().flat_map(Shown::iter)
+    fn pieces(&self) -> impl Iterator<Item = (&'c Candidate<'u>, &'c Piece<'u>)> {
+        self.shown.iter().flat_map(Shown::pieces)
     }
 
-    fn included(
-        &self,
-        candidate: &Candidate<'_>,
-        showing: &Showing<'_>,
-        citation: &str,
-    ) -> Included {
-        Included {
-            id: candidate.chunk.id.clone(),
-            rendition: showing.block.rendition,
-            tokens: smallest_limit(self.pricer.counter, showing.price.weight),
-            file_path: candidate.chunk.path.clone(),
-            start_line: showing.block.span.map(LineSpan::start),
-            end_line: showing.block.span.map(LineSpan::end),
-            citation: citation.to_owned(),
-        }
-    }
-
-    fn omitted(&self) -> Vec<Omitted> {
-        let mut entries = EntryBudgets::new(self);
-        let mut omitted = Vec::new();
-        let reasons = self.outcome.reasons.iter().zip(&self.outcome.chosen);
-        for (position, (candidate, (reason, chosen))) in
-            self.candidates.all.iter().zip(reasons).enumerate()
-        {
-            let enters_at = entries.next(position);
-            if chosen.is_some() {
-                continue;
-            }
-            let reason = reason.unwrap_or(OmittedReason::OverBudget);
-            omitted.push(Omitted {
-                id: candidate.chunk.id.clone(),
-                reason,
-                enters_at: enters_at.filter(|_| reason == OmittedReason::OverBudget),
-                other: None,
+    /// What was let in, and what an answer may cite: each block, and each chunk in it.
+    fn included(&self) -> (Vec<Included>, Vec<Citation>) {
+        let mut ids = Citations::default();
+        let mut included = Vec::new();
+        let mut citations = Vec::new();
+        for (candidate, piece) in self.pieces() {
+            let speaker = piece.parts[0];
+            let citation = ids.cite(speaker, &piece.block);
+            included.push(Included {
+                id: speaker.id.clone(),
+                rendition: piece.block.rendition,
+                tokens: self.plan.pricer.counter.count_of(piece.price.weight),
+                value: piece.value,
+                why: self.why(candidate, piece),
+                file_path: speaker.path.clone(),
+                start_line: piece.block.span.map(LineSpan::start),
+                end_line: piece.block.span.map(LineSpan::end),
+                citation: citation.id.clone(),
             });
+            citations.push(citation);
+            if piece.parts.len() > 1 {
+                let parts = piece.parts.iter();
+                citations.extend(parts.map(|part| ids.cite(part, &ctx_format::Block::full(part))));
+            }
         }
-        omitted.extend(
-            self.candidates
-                .below_min_relevance
-                .iter()
-                .map(|&index| Omitted {
-                    id: self.chunks[index].id.clone(),
-                    reason: OmittedReason::BelowMinRelevance,
-                    enters_at: None,
-                    other: None,
-                }),
-        );
-        omitted
+        (included, citations)
+    }
+
+    fn why(&self, candidate: &Candidate<'_>, piece: &Piece<'_>) -> String {
+        let lambda = self.outcome.certificate.lambda;
+        #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
+        let price = lambda * piece.price.weight as f64;
+        if candidate.unit.chunk().pinned {
+            "pinned".to_owned()
+        } else if price > 0.0 {
+            format!(
+                "worth {:.1} times the price of its tokens",
+                piece.value / price
+            )
+        } else {
+            "there was room".to_owned()
+        }
+    }
+
+    fn omitted(&self) -> Result<Vec<Omitted>, AssembleError> {
+        let candidates = &self.plan.candidates.all;
+        let entries = if self.outcome.chosen.iter().all(Option::is_some) {
+            vec![None; candidates.len()]
+        } else {
+            entry_budgets(self.plan, self.limit)?
+        };
+        let mut left_out = Vec::new();
+        for (number, candidate) in candidates.iter().enumerate() {
+            let out = |chunk: &Chunk, reason| Omitted {
+                enters_at: entries[number].filter(|_| reason == OmittedReason::OverBudget),
+                ..omitted(chunk, reason)
+            };
+            let parts = candidate.unit.parts();
+            let Some(choice) = self.outcome.chosen[number] else {
+                let reason = self.outcome.reasons[number].unwrap_or(OmittedReason::OverBudget);
+                left_out.extend(parts.iter().map(|part| out(part, reason)));
+                continue;
+            };
+            let pieces = &candidate.showings[choice].pieces;
+            let shown_in = |part: &Chunk| {
+                pieces
+                    .iter()
+                    .find(|piece| piece.parts.iter().any(|it| it.id == part.id))
+            };
+            for part in parts {
+                match shown_in(part).map(|piece| piece.parts[0]) {
+                    None => left_out.push(out(part, OmittedReason::OverBudget)),
+                    Some(speaker) if speaker.id == part.id => {}
+                    Some(speaker) => left_out.push(Omitted {
+                        other: Some(speaker.id.clone()),
+                        ..omitted(part, OmittedReason::MergedInto)
+                    }),
+                }
+            }
+        }
+        left_out.extend(self.sorted.out.iter().cloned());
+        Ok(left_out)
     }
 
     /// Where the tokens went. Parts are rounded on their own, in the order header, footer, notices,
     /// and the chunks are what remains: so the parts always add up to the total.
-    fn split(&self, omitted: usize) -> Result<TokenSplit, AssembleError> {
-        let tokens = |price: Price| smallest_limit(self.pricer.counter, price.weight);
-        let header = tokens(self.fixed.open).min(self.total);
+    fn split(&self) -> Result<TokenSplit, AssembleError> {
+        let Plan {
+            pricer,
+            fixed,
+            options,
+            ..
+        } = self.plan;
+        let tokens = |price: Price| pricer.counter.count_of(price.weight);
+        let header = tokens(fixed.open).min(self.total);
         let left = self.total.saturating_sub(header);
-        let footer = tokens(self.fixed.close).min(left);
+        let footer = tokens(fixed.close).min(left);
         let left = left.saturating_sub(footer);
-        let mut notices = notice(self.pricer, self.options, omitted, self.chunks.len())?;
-        for (number, (_, showing)) in self.showings().enumerate() {
+        let mut notices = notice(pricer, options, self.left_out, self.given)?;
+        for (number, (_, piece)) in self.pieces().enumerate() {
             let before = if number == 0 {
-                self.fixed.sources
+                fixed.sources
             } else {
-                self.fixed.source_separator
+                fixed.source_separator
             };
-            notices = notices + before + showing.source;
+            notices = notices + before + piece.source;
         }
         let notices = tokens(notices).min(left);
         Ok(TokenSplit {
@@ -155,9 +196,9 @@ impl<'a, 'c> Receipt<'_, 'a, 'c> {
     }
 
     fn files(&self) -> Vec<String> {
-        let mut seen = std::collections::BTreeSet::new();
-        self.showings()
-            .filter_map(|(candidate, _)| candidate.chunk.path.as_deref())
+        let mut seen = BTreeSet::new();
+        self.pieces()
+            .filter_map(|(_, piece)| piece.block.path)
             .filter(|path| seen.insert(*path))
             .map(str::to_owned)
             .collect()
@@ -165,8 +206,8 @@ impl<'a, 'c> Receipt<'_, 'a, 'c> {
 
     fn average_relevance(&self) -> f64 {
         let (mut sum, mut count) = (0.0, 0_u32);
-        for (candidate, _) in self.showings() {
-            sum += candidate.chunk.relevance.get();
+        for (_, piece) in self.pieces() {
+            sum += piece.block.relevance.get();
             count += 1;
         }
         if count == 0 {
@@ -177,70 +218,26 @@ impl<'a, 'c> Receipt<'_, 'a, 'c> {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        if !self
-            .pricer
-            .formatter
-            .joins_safely(self.options.footer.as_deref())
-        {
+        let mut warnings = self.sorted.warnings.clone();
+        let footer = self.plan.options.footer.as_deref();
+        if !self.plan.pricer.formatter.joins_safely(footer) {
             warnings.push(Warning {
                 id: None,
                 code: "unsafe_joint".to_owned(),
-                detail: "the separator or footer begins with '/', so some tokens were kept in hand"
-                    .to_owned(),
+                detail:
+                    "the separator or footer begins with '/', so some tokens may be kept in hand"
+                        .to_owned(),
             });
         }
-        warnings.extend(self.showings().filter_map(|(candidate, showing)| {
-            let changed = ctx_format::count_neutralised(showing.block.body, Slot::Text)
-                + ctx_format::count_neutralised(showing.block.title(), Slot::Line);
+        warnings.extend(self.pieces().filter_map(|(_, piece)| {
+            let changed = ctx_format::count_neutralised(piece.block.body, Slot::Text)
+                + ctx_format::count_neutralised(piece.block.title(), Slot::Line);
             (changed > 0).then(|| Warning {
-                id: Some(candidate.chunk.id.clone()),
+                id: Some(piece.block.id.to_owned()),
                 code: "neutralised".to_owned(),
                 detail: format!("{changed} invisible or control characters are shown as escapes"),
             })
         }));
         warnings
-    }
-}
-
-/// For each candidate in turn, a budget at which it is sure to be let in: one that has room for it
-/// and for all that is considered before it.
-struct EntryBudgets<'e> {
-    problem: &'e Problem,
-    pricer: &'e Pricer<'e>,
-    fixed: &'e Fixed,
-    options: &'e BuildOptions,
-    weight: u64,
-    groups: Vec<bool>,
-}
-
-impl<'e> EntryBudgets<'e> {
-    fn new(receipt: &'e Receipt<'_, '_, '_>) -> Self {
-        EntryBudgets {
-            problem: receipt.problem,
-            pricer: receipt.pricer,
-            fixed: receipt.fixed,
-            options: receipt.options,
-            weight: 0,
-            groups: vec![false; receipt.problem.groups.len()],
-        }
-    }
-
-    fn next(&mut self, position: usize) -> Option<Tokens> {
-        let item = &self.problem.items[position];
-        self.weight = self.weight.saturating_add(item.choices[0].weight);
-        if let Some(group) = item.group.map(|group| group as usize) {
-            if !std::mem::replace(&mut self.groups[group], true) {
-                self.weight = self.weight.saturating_add(self.problem.groups[group]);
-            }
-        }
-        if self.problem.max_items.is_some_and(|most| position >= most) {
-            return None;
-        }
-        let weight = self
-            .fixed
-            .weight_with(self.weight, self.options.include_notice);
-        let limit = smallest_limit(self.pricer.counter, weight);
-        Some(limit + self.options.reserve).filter(|&tokens| tokens < Tokens::MAX)
     }
 }

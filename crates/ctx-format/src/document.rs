@@ -76,6 +76,11 @@ impl<'f, 'o> DocumentWriter<'f, 'o> {
         }
     }
 
+    /// How long the text is so far, with what `out` held before: where the next piece begins.
+    pub fn position(&self) -> usize {
+        self.out.len()
+    }
+
     /// Opens the document with the caller's own text. Without this call it opens without one.
     pub fn header(&mut self, header: Option<&str>) {
         if self.stage == Stage::Start {

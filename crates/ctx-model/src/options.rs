@@ -223,6 +223,9 @@ pub struct BuildOptions {
     pub caps: bool,
     /// The context that went before, whose beginning is to be kept.
     pub previous: Option<Previous>,
+    /// Whether the receipt looks for the budget at which each chunk left out would enter, however
+    /// many there are.
+    pub explain: bool,
 }
 
 /// A context that was sent before, as its receipt tells of it. Chunks that are in both keep their
@@ -270,6 +273,7 @@ impl Default for BuildOptions {
             exact: false,
             caps: false,
             previous: None,
+            explain: false,
         }
     }
 }
@@ -342,6 +346,8 @@ setters! {
     with_caps: caps: bool;
     /// Sets the context that went before.
     with_previous: previous: Option<Previous>;
+    /// Sets how far the receipt looks.
+    with_explain: explain: bool;
 }
 
 /// The options as they are written on the wire; every field is optional there.
@@ -389,6 +395,7 @@ struct OptionsWire {
     caps: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     previous: Option<Previous>,
+    explain: bool,
 }
 
 impl Default for OptionsWire {
@@ -442,6 +449,7 @@ impl TryFrom<OptionsWire> for BuildOptions {
             exact: wire.exact,
             caps: wire.caps,
             previous: wire.previous,
+            explain: wire.explain,
         })
     }
 }
@@ -477,6 +485,7 @@ impl From<BuildOptions> for OptionsWire {
             exact: options.exact,
             caps: options.caps,
             previous: options.previous,
+            explain: options.explain,
         }
     }
 }

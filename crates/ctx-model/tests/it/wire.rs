@@ -179,7 +179,7 @@ prop_compose! {
         group_by in select(vec![GroupBy::None, GroupBy::File, GroupBy::Kind]),
         order in select(vec![Order::Relevance, Order::Stable, Order::Edges]),
         selection in select(vec![Selection::InOrder, Selection::Density, Selection::Optimal]),
-        flags in any::<[bool; 13]>(),
+        flags in any::<[bool; 14]>(),
         diversity in of(share()),
         previous in of(any::<(String, Vec<String>, Option<String>)>()),
         texts in any::<(Option<String>, Option<String>, Option<String>)>(),
@@ -212,6 +212,7 @@ prop_compose! {
             .with_merge(flags[10])
             .with_exact(flags[11])
             .with_caps(flags[12])
+            .with_explain(flags[13])
             .with_diversity(diversity)
             .with_previous(previous.map(|(digest, ids, context)| Previous { digest, ids, context }))
     }

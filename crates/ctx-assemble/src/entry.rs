@@ -1,0 +1,141 @@
+//! At which budget each chunk that was left out would be let in.
+
+use ctx_model::{Selection, Tokens};
+use ctx_tokens::Additivity;
+
+use crate::AssembleError;
+use crate::plan::{Budget, Plan};
+use crate::price::smallest_limit;
+
+/// Among so many candidates, a receipt looks for entry budgets unasked.
+const FEW: usize = 256;
+
+/// How many larger budgets are tried.
+const TRIES: u32 = 10;
+
+/// For each candidate, a `max_tokens` above the present one at which it is let in; `None` where none
+/// was found. Each is sure: first fit lets a candidate in that has room for all before it too, and
+/// for the other policies each budget was tried out. So they are budgets that work, not always the
+/// smallest.
+pub(crate) fn entry_budgets(
+    plan: &Plan<'_, '_>,
+    limit: Tokens,
+) -> Result<Vec<Option<Tokens>>, AssembleError> {
+    if plan.pricer.counter.additivity() == Additivity::Never {
+        // What is chosen at another budget depends on a count of the whole that nobody has made.
+        return Ok(vec![None; plan.candidates.all.len()]);
+    }
+    let plain = !plan.options.caps && plan.options.diversity.is_none();
+    let limits = if plan.options.selection == Selection::InOrder && plain {
+        first_fit(plan)
+    } else {
+        tried_out(plan, limit)?
+    };
+    let reserve = plan.options.reserve;
+    let budget = |limit: Tokens| Some(limit + reserve).filter(|&it| it < Tokens::MAX);
+    Ok(limits
+        .into_iter()
+        .map(|limit| limit.and_then(budget))
+        .collect())
+}
+
+/// Room for each candidate in full, and for all that is considered before it.
+fn first_fit(plan: &Plan<'_, '_>) -> Vec<Option<Tokens>> {
+    let problem = &plan.problem;
+    let mut weight = 0_u64;
+    let mut paid = vec![false; problem.groups.len()];
+    let pinned = problem.items.iter().filter(|item| item.pinned);
+    // Pinned chunks have their room whatever comes before them.
+    for item in pinned {
+        weight = weight.saturating_add(item.choices[0].weight);
+        pay_group(item.group, problem, &mut paid, &mut weight);
+    }
+    problem
+        .items
+        .iter()
+        .enumerate()
+        .map(|(position, item)| {
+            if !item.pinned {
+                weight = weight.saturating_add(item.choices[0].weight);
+                pay_group(item.group, problem, &mut paid, &mut weight);
+            }
+            let within = problem.max_items.is_none_or(|most| position < most);
+            within.then(|| limit_for(plan, weight))
+        })
+        .collect()
+}
+
+fn pay_group(
+    group: Option<u32>,
+    problem: &ctx_budget::Problem,
+    paid: &mut [bool],
+    weight: &mut u64,
+) {
+    if let Some(group) = group.map(|group| group as usize) {
+        if !std::mem::replace(&mut paid[group], true) {
+            *weight = weight.saturating_add(problem.groups[group]);
+        }
+    }
+}
+
+/// The smallest of some larger budgets at which each candidate was let in, when it was tried.
+fn tried_out(plan: &Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens>>, AssembleError> {
+    let problem = &plan.problem;
+    let full = problem
+        .items
+        .iter()
+        .map(|item| item.choices.first().map_or(0, |it| it.weight));
+    let all = full
+        .chain(problem.groups.iter().copied())
+        .fold(0, u64::saturating_add);
+    let most = limit_for(plan, all);
+    let mut found = vec![None; problem.items.len()];
+    if most <= limit {
+        return Ok(found);
+    }
+    let tries = if plan.options.explain || problem.items.len() <= FEW {
+        TRIES
+    } else {
+        1
+    };
+    for attempt in 1..=tries {
+        if plan.pricer.control.is_late() {
+            break;
+        }
+        let limit = between(limit, most, attempt, tries);
+        let budget = Budget {
+            limit,
+            slack: 0,
+            max_items: None,
+        };
+        let outcome = plan.select(&budget)?;
+        for (found, chosen) in found.iter_mut().zip(&outcome.chosen) {
+            if chosen.is_some() {
+                found.get_or_insert(limit);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The `n`-th of `of` numbers from `low` (left out) to `high`, each larger than the one before by
+/// about the same factor.
+fn between(low: Tokens, high: Tokens, n: u32, of: u32) -> Tokens {
+    if n == of {
+        return high;
+    }
+    let (low, high) = (f64::from(low.get().max(1)), f64::from(high.get()));
+    let at = low * (high / low).powf(f64::from(n) / f64::from(of));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it lies between two numbers of tokens"
+    )]
+    let at = at.ceil() as u32;
+    Tokens::new(at)
+}
+
+fn limit_for(plan: &Plan<'_, '_>, weight: u64) -> Tokens {
+    let weight = plan.fixed.weight_with(weight, plan.options.include_notice);
+    smallest_limit(plan.pricer.counter, weight)
+}

@@ -1,0 +1,184 @@
+//! What is chosen, within a number of tokens.
+
+use ctx_budget::{
+    BudgetError, CapRule, CapUnit, Capacity, Claim, Outcome, Poll, Problem, Settings, kind_budget,
+    proportional_caps,
+};
+use ctx_model::{BuildOptions, Selection, Tokens};
+use tracing::debug_span;
+
+use crate::AssembleError;
+use crate::candidates::Candidates;
+use crate::fixed::Fixed;
+use crate::price::{Pricer, smallest_limit};
+
+/// The share of a token's price that a provider takes off for one it has cached. Providers take off
+/// half to nine tenths; see `docs/design/0004-order-and-prompt-caches.md`.
+const CACHE_DISCOUNT: f64 = 0.5;
+
+/// All that selection needs.
+pub(crate) struct Plan<'p, 'u> {
+    pub(crate) options: &'p BuildOptions,
+    pub(crate) pricer: &'p Pricer<'p>,
+    pub(crate) candidates: &'p Candidates<'u>,
+    pub(crate) fixed: &'p Fixed,
+    /// The candidates in numbers, with nothing to spend.
+    pub(crate) problem: Problem,
+    /// What the context needs with nothing in it.
+    pub(crate) least: Tokens,
+    /// Whether something is left out whatever is chosen.
+    pub(crate) leaves_out: bool,
+}
+
+/// What one round of selection may spend.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) limit: Tokens,
+    /// Weight that is not to be spent, whatever the limit allows.
+    pub(crate) slack: u64,
+    /// At most so many items, beside what the options say.
+    pub(crate) max_items: Option<usize>,
+}
+
+impl Plan<'_, '_> {
+    /// The largest context there may be.
+    ///
+    /// # Errors
+    /// [`BudgetError::TooSmall`] when it does not hold even the empty one.
+    pub(crate) fn limit(&self) -> Result<Tokens, AssembleError> {
+        match self.options.max_tokens.checked_sub(self.options.reserve) {
+            Some(limit) if self.least <= limit => Ok(limit),
+            _ => Err(self.too_small(0)),
+        }
+    }
+
+    /// Chooses what to show.
+    pub(crate) fn select(&self, budget: &Budget) -> Result<Outcome, AssembleError> {
+        let _stage = debug_span!("select", limit = budget.limit.get()).entered();
+        if !self.leaves_out {
+            let problem = self.within(budget, false);
+            if has_room_for_all(&problem) {
+                let outcome = self.solve(&problem, budget)?;
+                // A policy may leave out what is worth nothing; then the notice needs its room.
+                if outcome.chosen.iter().all(Option::is_some) {
+                    return Ok(outcome);
+                }
+            }
+        }
+        let mut problem = self.within(budget, self.options.include_notice);
+        let outcome = self.solve(&problem, budget)?;
+        if self.options.previous.is_none() || outcome.certificate.lambda <= 0.0 {
+            return Ok(outcome);
+        }
+        // What the provider has cached already is cheaper than it looks, by so much.
+        let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
+        for (item, candidate) in problem.items.iter_mut().zip(&self.candidates.all) {
+            if candidate.previous.is_some() {
+                for choice in &mut item.choices {
+                    #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
+                    let weight = choice.weight as f64;
+                    choice.value += discount * weight;
+                }
+            }
+        }
+        self.solve(&problem, budget)
+    }
+
+    /// The problem with what `budget` lets it spend.
+    pub(crate) fn within(&self, budget: &Budget, notice: bool) -> Problem {
+        let capacity = self.fixed.capacity(self.pricer, budget.limit, notice);
+        let mut problem = self.problem.clone();
+        problem.capacity = Capacity {
+            safe: capacity.safe.saturating_sub(budget.slack),
+            ..capacity
+        };
+        if let Some(most) = budget.max_items {
+            problem.max_items = Some(problem.max_items.map_or(most, |it| it.min(most)));
+        }
+        if self.options.caps {
+            self.cap(&mut problem, budget.limit);
+        }
+        problem
+    }
+
+    /// Gives each kind no more than its relevance and its own budget allow.
+    fn cap(&self, problem: &mut Problem, limit: Tokens) {
+        let claims: Vec<Claim> = self
+            .candidates
+            .all
+            .iter()
+            .map(|candidate| {
+                let chunk = candidate.unit.chunk();
+                Claim {
+                    relevance: chunk.relevance.get(),
+                    kind_budget: kind_budget(&chunk.kind, CapUnit::Tokens),
+                }
+            })
+            .collect();
+        let caps = proportional_caps(&claims, limit.into(), &CapRule::TOKENS);
+        for (item, cap) in problem.items.iter_mut().zip(caps) {
+            let capacity = self
+                .pricer
+                .counter
+                .capacity(Tokens::saturating_from_u64(cap));
+            item.cap = Some(capacity.safe);
+        }
+    }
+
+    fn solve(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
+        let control = self.pricer.control;
+        let mut poll = || {
+            if control.cancel.is_cancelled() {
+                Poll::Cancel
+            } else if control.is_late() {
+                Poll::Finish
+            } else {
+                Poll::Continue
+            }
+        };
+        let settings = Settings::default()
+            .with_exact(self.options.exact)
+            .with_diversity(self.options.diversity);
+        let outcome = ctx_budget::select(problem, self.options.selection, &settings, &mut poll);
+        outcome.map_err(|error| match error {
+            BudgetError::Cancelled => AssembleError::Cancelled,
+            // More pins than `max_chunks` are refused at once; here it is the room that is short.
+            BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
+                self.too_small(budget.slack)
+            }
+            other => other.into(),
+        })
+    }
+
+    /// The refusal that names the smallest budget that works: room for the context with nothing in
+    /// it, and for what the pinned chunks need besides.
+    fn too_small(&self, slack: u64) -> AssembleError {
+        let mut pins = self.problem.clone();
+        pins.max_items = None;
+        let mut go_on = || Poll::Continue;
+        let nothing =
+            ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut go_on);
+        let pinned = match nothing {
+            Err(BudgetError::PinsTooLarge { needed, .. }) => {
+                let weight = self.fixed.weight_with(needed, self.options.include_notice);
+                smallest_limit(self.pricer.counter, weight.saturating_add(slack))
+                    .saturating_sub(self.least)
+            }
+            Err(other) => return other.into(),
+            Ok(_) => Tokens::ZERO,
+        };
+        self.fixed
+            .too_small(self.pricer, self.options, self.least, pinned)
+            .into()
+    }
+}
+
+fn has_room_for_all(problem: &Problem) -> bool {
+    let items = &problem.items;
+    let weights = items.iter().map(|item| item.choices[0].weight);
+    let weight = weights
+        .chain(problem.groups.iter().copied())
+        .try_fold(0, u64::checked_add);
+    problem.max_items.is_none_or(|most| items.len() <= most)
+        && weight.is_some_and(|weight| weight <= problem.capacity.safe)
+}

@@ -1,0 +1,52 @@
+//! What a prompt cache keeps: the beginning that two contexts share.
+
+use ctx_model::{BuildOptions, Included, SharedPrefix};
+use ctx_tokens::{TokenCounter, is_safe_joint};
+
+use crate::emit::Document;
+
+/// How much of the previous context, where the caller still has it, is repeated at the beginning of
+/// `document`. The tokens are those up to the last line break at which no tokenizer joins what is
+/// before it to what follows, in either context: at least so many are the same. O(bytes shared).
+pub(crate) fn shared_prefix(
+    options: &BuildOptions,
+    counter: &dyn TokenCounter,
+    document: &Document,
+    included: &[Included],
+) -> Option<SharedPrefix> {
+    let previous = options.previous.as_ref()?.context.as_deref()?;
+    let text = document.text.as_str();
+    let bytes = text
+        .bytes()
+        .zip(previous.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let block = document.block_ends.partition_point(|&end| end <= bytes);
+    let is_same = bytes == text.len() && bytes == previous.len();
+    Some(SharedPrefix {
+        tokens: counter.count(&text[..settled(text, previous, bytes)]),
+        bytes,
+        first_difference: included
+            .get(block)
+            .filter(|_| !is_same)
+            .map(|it| it.id.clone()),
+    })
+}
+
+/// The last place at or before `bytes` where both texts may be cut without changing a token.
+fn settled(text: &str, previous: &str, bytes: usize) -> usize {
+    if bytes == text.len() && bytes == previous.len() {
+        return bytes;
+    }
+    let is_settled = |&at: &usize| {
+        [text, previous]
+            .iter()
+            .all(|text| text.is_char_boundary(at) && is_safe_joint(&text[..at], &text[at..]))
+    };
+    let newlines = text.as_bytes()[..bytes].iter().enumerate().rev();
+    newlines
+        .filter(|&(_, &byte)| byte == b'\n')
+        .map(|(at, _)| at + 1)
+        .find(is_settled)
+        .unwrap_or(0)
+}

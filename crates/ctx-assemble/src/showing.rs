@@ -1,0 +1,126 @@
+//! The ways to show a unit, from the most to the least information.
+
+use ctx_format::Block;
+use ctx_model::{BuildOptions, Chunk};
+
+use crate::price::Price;
+use crate::unit::{Merged, Run, Unit};
+
+/// One way to show a unit: one block, or several where a merged chunk is shown in part.
+#[derive(Debug)]
+pub(crate) struct Showing<'u> {
+    pub(crate) pieces: Vec<Piece<'u>>,
+}
+
+/// One block, and whom it stands for.
+#[derive(Debug)]
+pub(crate) struct Piece<'u> {
+    pub(crate) block: Block<'u>,
+    /// The chunks whose lines it shows, most relevant first: that one speaks for it.
+    pub(crate) parts: Vec<&'u Chunk>,
+    /// What showing it is worth.
+    pub(crate) value: f64,
+    /// The block's own price.
+    pub(crate) price: Price,
+    /// The price of its line among the sources, where they are shown.
+    pub(crate) source: Price,
+}
+
+impl<'u> Showing<'u> {
+    /// What it is worth.
+    pub(crate) fn value(&self) -> f64 {
+        self.pieces.iter().map(|piece| piece.value).sum()
+    }
+
+    fn one(block: Block<'u>, chunk: &'u Chunk, value: f64) -> Self {
+        Showing {
+            pieces: vec![Piece::new(block, vec![chunk], value)],
+        }
+    }
+}
+
+impl<'u> Piece<'u> {
+    fn new(block: Block<'u>, parts: Vec<&'u Chunk>, value: f64) -> Self {
+        Piece {
+            block,
+            parts,
+            value,
+            price: Price::default(),
+            source: Price::default(),
+        }
+    }
+}
+
+/// The ways to show `unit`; never none.
+pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Vec<Showing<'u>> {
+    match unit {
+        Unit::One(chunk) if !options.include_content => {
+            vec![Showing::one(
+                Block::summary_only(chunk),
+                chunk,
+                chunk.relevance.get(),
+            )]
+        }
+        Unit::One(chunk) => of_one(chunk),
+        Unit::Many(merged) => of_many(merged, options.max_chunks.is_some()),
+    }
+}
+
+/// In full, and in each rendition.
+fn of_one(chunk: &Chunk) -> Vec<Showing<'_>> {
+    let relevance = chunk.relevance.get();
+    let mut showings = vec![Showing::one(Block::full(chunk), chunk, relevance)];
+    showings.extend(chunk.renditions.iter().map(|rendition| {
+        let value = relevance * rendition.information();
+        Showing::one(Block::of(chunk, rendition), chunk, value)
+    }));
+    // Stable: renditions that keep the same amount stay in the order they were given.
+    showings.sort_by(|a, b| b.value().total_cmp(&a.value()));
+    showings
+}
+
+/// All of it, and then ever fewer of its parts, the most relevant last: 1, 2, 3, 4, 6, 8, 12, … of
+/// them, so that all these ways together are only a few times as long as the whole.
+fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Vec<Showing<'u>> {
+    let all = merged.parts.len();
+    let pinned = merged
+        .parts
+        .iter()
+        .rposition(|part| part.pinned)
+        .map_or(1, |last| last + 1);
+    let steps = (0_u32..31).flat_map(|n| [1_usize << n, 3_usize << n]);
+    let mut counts: Vec<usize> = steps
+        .filter(|&count| pinned <= count && count < all)
+        .collect();
+    counts.push(all);
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    counts
+        .into_iter()
+        .map(|count| Showing {
+            pieces: merged
+                .runs(count)
+                .into_iter()
+                .map(|run| piece(merged, run))
+                .collect(),
+        })
+        // Where chunks are counted, a unit counts as one.
+        .filter(|showing| !one_block || showing.pieces.len() == 1)
+        .collect()
+}
+
+fn piece<'u>(merged: &'u Merged<'u>, run: Run<'u, 'u>) -> Piece<'u> {
+    let speaker = run.parts[0];
+    let block = if let [chunk] = run.parts[..] {
+        Block::full(chunk)
+    } else {
+        Block {
+            span: Some(run.span),
+            body: run.text,
+            summary: None,
+            imports: &merged.whole.imports,
+            relations: &merged.whole.relations,
+            ..Block::full(speaker)
+        }
+    };
+    Piece::new(block, run.parts, run.value)
+}

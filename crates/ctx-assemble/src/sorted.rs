@@ -1,0 +1,91 @@
+//! What is to be considered, and what is out of the question before anything is priced.
+
+use std::cmp::Reverse;
+
+use ctx_model::{BuildOptions, Chunk, Omitted, OmittedReason, Warning};
+
+use crate::arrange::by_source;
+use crate::duplicates::duplicates;
+use crate::merge::merge;
+use crate::unit::Unit;
+
+/// The chunks, sorted out.
+#[derive(Debug)]
+pub(crate) struct Sorted<'a> {
+    /// What may be shown.
+    pub(crate) units: Vec<Unit<'a>>,
+    /// What may not, and why.
+    pub(crate) out: Vec<Omitted>,
+    /// What was noticed on the way.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl<'a> Sorted<'a> {
+    /// Takes out what matters too little and what says the same as something better, and merges
+    /// what meets.
+    pub(crate) fn new(chunks: &'a [Chunk], options: &BuildOptions) -> Self {
+        let mut ranked: Vec<&Chunk> = chunks.iter().collect();
+        ranked.sort_unstable_by(|a, b| {
+            let best_first = |chunk: &Chunk| Reverse((chunk.pinned, chunk.relevance));
+            best_first(a)
+                .cmp(&best_first(b))
+                .then_with(|| by_source(a, b))
+        });
+        let least = options.min_relevance.unwrap_or_default();
+        let (kept, below): (Vec<&Chunk>, Vec<&Chunk>) = ranked
+            .into_iter()
+            .partition(|chunk| chunk.pinned || chunk.relevance >= least);
+        let mut out = Vec::new();
+        // Without their content, chunks have no lines to merge and no text to compare.
+        let (units, warnings) = if options.merge && options.include_content {
+            let twins = duplicates(&kept);
+            let mut unique = Vec::with_capacity(kept.len());
+            for (&chunk, twin) in kept.iter().zip(twins) {
+                match twin {
+                    None => unique.push(chunk),
+                    Some(twin) => out.push(Omitted {
+                        other: Some(kept[twin].id.clone()),
+                        ..omitted(chunk, OmittedReason::DuplicateOf)
+                    }),
+                }
+            }
+            merge(&unique)
+        } else {
+            (kept.into_iter().map(Unit::One).collect(), Vec::new())
+        };
+        out.extend(
+            below
+                .into_iter()
+                .map(|it| omitted(it, OmittedReason::BelowMinRelevance)),
+        );
+        Sorted {
+            units,
+            out,
+            warnings,
+        }
+    }
+}
+
+impl Sorted<'_> {
+    /// How many chunks a reader will not find, whatever is chosen. A duplicate is found under
+    /// another name.
+    pub(crate) fn count_out(&self) -> usize {
+        let is_missing = |it: &&Omitted| it.reason != OmittedReason::DuplicateOf;
+        self.out.iter().filter(is_missing).count()
+    }
+
+    /// Whether there are such chunks.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.count_out() > 0
+    }
+}
+
+/// The bare statement that `chunk` was left out.
+pub(crate) fn omitted(chunk: &Chunk, reason: OmittedReason) -> Omitted {
+    Omitted {
+        id: chunk.id.clone(),
+        reason,
+        enters_at: None,
+        other: None,
+    }
+}

@@ -1,0 +1,161 @@
+//! What is considered as one: a chunk, or several whose lines meet.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ctx_model::{Chunk, LineSpan, Relation};
+
+/// A chunk, or several chunks of one file whose lines overlap or touch.
+#[derive(Debug)]
+pub(crate) enum Unit<'a> {
+    /// One chunk as it was given.
+    One(&'a Chunk),
+    /// Several, merged.
+    Many(Box<Merged<'a>>),
+}
+
+/// Several chunks of one file whose lines overlap or touch, and agree where they overlap.
+#[derive(Debug)]
+pub(crate) struct Merged<'a> {
+    /// The whole: the text of all of them, each line once; the rest from the most relevant part.
+    pub(crate) whole: Chunk,
+    /// Most relevant first.
+    pub(crate) parts: Vec<&'a Chunk>,
+    /// Where each line of the whole's content begins, and one past the end of the last.
+    line_starts: Vec<usize>,
+}
+
+/// A run of lines of a merged chunk, and the parts that are in it.
+#[derive(Debug)]
+pub(crate) struct Run<'a, 'u> {
+    pub(crate) span: LineSpan,
+    pub(crate) text: &'u str,
+    /// Most relevant first: that one speaks for the run.
+    pub(crate) parts: Vec<&'a Chunk>,
+    /// What showing it is worth: the relevance of each part × the share of its lines that no more
+    /// relevant part shows.
+    pub(crate) value: f64,
+}
+
+impl<'a> Unit<'a> {
+    /// The chunk that stands for it.
+    pub(crate) fn chunk(&self) -> &Chunk {
+        match self {
+            Unit::One(chunk) => chunk,
+            Unit::Many(merged) => &merged.whole,
+        }
+    }
+
+    /// The chunks it is made of, most relevant first.
+    pub(crate) fn parts(&self) -> &[&'a Chunk] {
+        match self {
+            Unit::One(chunk) => std::slice::from_ref(chunk),
+            Unit::Many(merged) => &merged.parts,
+        }
+    }
+}
+
+impl<'a> Merged<'a> {
+    /// Merges `parts`, whose lines are `lines` from line `start` on.
+    pub(crate) fn new(mut parts: Vec<&'a Chunk>, start: u32, lines: &[&str]) -> Self {
+        parts.sort_unstable_by(|a, b| {
+            b.relevance
+                .cmp(&a.relevance)
+                .then(a.span.cmp(&b.span))
+                .then(a.id.cmp(&b.id))
+        });
+        let mut line_starts = Vec::with_capacity(lines.len() + 1);
+        let mut content = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+        for line in lines {
+            line_starts.push(content.len());
+            content.push_str(line);
+            content.push('\n');
+        }
+        line_starts.push(content.len());
+        content.pop();
+
+        let mut whole = parts[0].clone();
+        whole.content = content;
+        whole.span = u32::try_from(lines.len())
+            .ok()
+            .and_then(|count| LineSpan::new(start, start.checked_add(count.checked_sub(1)?)?).ok());
+        whole.summary = None;
+        whole.imports = each_once(parts.iter().flat_map(|part| &part.imports));
+        whole.relations = each_once::<Relation>(parts.iter().flat_map(|part| &part.relations));
+        whole.matched_keywords = each_once(parts.iter().flat_map(|part| &part.matched_keywords));
+        whole.pinned = parts.iter().any(|part| part.pinned);
+        Merged {
+            whole,
+            parts,
+            line_starts,
+        }
+    }
+
+    /// The runs of lines that the first `count` parts cover, top to bottom.
+    pub(crate) fn runs(&self, count: usize) -> Vec<Run<'a, '_>> {
+        let mut shown = vec![false; self.line_starts.len() - 1];
+        for part in &self.parts[..count] {
+            shown[self.indices(part)].fill(true);
+        }
+        let mut counted = vec![false; shown.len()];
+        let mut runs = Vec::new();
+        let mut line = 0;
+        while line < shown.len() {
+            if !shown[line] {
+                line += 1;
+                continue;
+            }
+            let length = shown[line..].iter().take_while(|&&shown| shown).count();
+            runs.push(self.run(line..line + length, &mut counted));
+            line += length;
+        }
+        runs
+    }
+
+    fn run(&self, lines: Range<usize>, counted: &mut [bool]) -> Run<'a, '_> {
+        let first = self.first_line();
+        let number = |index: usize| first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
+        let start = self.line_starts[lines.start];
+        let text = &self.whole.content[start..(self.line_starts[lines.end] - 1)];
+        let span = LineSpan::new(number(lines.start), number(lines.end - 1))
+            .expect("a run has a line, and lines are counted from 1");
+        let within = |part: &&&Chunk| part.span.is_some_and(|it| span.contains(it));
+        let parts: Vec<&'a Chunk> = self.parts.iter().filter(within).copied().collect();
+        // Each line counts for the most relevant part it is in, and for no other.
+        let mut value = 0.0;
+        for part in &parts {
+            let indices = self.indices(part);
+            let all = indices.len();
+            let new = indices
+                .filter(|&line| !std::mem::replace(&mut counted[line], true))
+                .count();
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a file has fewer than 2^52 lines"
+            )]
+            let share = new as f64 / all as f64;
+            value += part.relevance.get() * share;
+        }
+        Run {
+            span,
+            text,
+            parts,
+            value,
+        }
+    }
+
+    fn indices(&self, part: &Chunk) -> Range<usize> {
+        let span = part.span.expect("only chunks with lines are merged");
+        let start = (span.start() - self.first_line()) as usize;
+        start..start + span.line_count() as usize
+    }
+
+    fn first_line(&self) -> u32 {
+        self.whole.span.map_or(1, LineSpan::start)
+    }
+}
+
+fn each_once<'t, T: Clone + Ord + 't>(items: impl Iterator<Item = &'t T>) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    items.filter(|item| seen.insert(*item)).cloned().collect()
+}
