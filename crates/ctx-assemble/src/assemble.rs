@@ -119,7 +119,7 @@ impl Run<'_> {
         self.check_pins()?;
         let sorted = {
             let _stage = debug_span!("merge").entered();
-            Sorted::new(self.chunks, self.options)
+            Sorted::new(self.chunks, self.options, self.pricer.control)?
         };
         let candidates = {
             let _stage = debug_span!("price").entered();
@@ -183,6 +183,10 @@ impl Run<'_> {
                     left_out,
                 };
                 return receipt.write(document);
+            }
+            if outcome.chosen.iter().all(Option::is_none) {
+                // Everything would have fitted, had the parts added up.
+                return Err(plan.too_small(budget.slack.saturating_add(1)));
             }
             let over = u64::from(total.saturating_sub(limit));
             debug!(over, "the count of the whole is above the sum of its parts");

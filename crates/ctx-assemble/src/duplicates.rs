@@ -6,9 +6,11 @@
 //! (Broder, "On the resemblance and containment of documents", 1997); each candidate is then
 //! compared line by line, so that a collision of hashes never drops a text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use ctx_model::Chunk;
+
+use crate::{AssembleError, Control, parallel};
 
 /// The least similarity of near duplicates.
 const ALIKE: f64 = 0.9;
@@ -27,18 +29,24 @@ const COMPARISONS: usize = 16;
 /// For each of `chunks`, the index of the one that stands for it, where it is a duplicate of
 /// another. `chunks` come best first. Chunks of one path are compared only where they have no
 /// lines: what stands twice in one file has two places. O(bytes).
-pub(crate) fn duplicates(chunks: &[&Chunk]) -> Vec<Option<usize>> {
-    let mut found = vec![None; chunks.len()];
-    let mut by_hash: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for (index, chunk) in chunks.iter().enumerate() {
+pub(crate) fn duplicates(
+    chunks: &[&Chunk],
+    control: &Control,
+) -> Result<Vec<Option<usize>>, AssembleError> {
+    let bytes = chunks.iter().map(|chunk| chunk.full_text().len()).sum();
+    let sketches = parallel::map(chunks, bytes, control, |chunk, _| {
         let text = chunk.full_text();
-        if text.len() < TOO_SHORT {
-            continue;
-        }
-        let sketch = sketch(text);
-        let near: BTreeSet<usize> = sketch
-            .iter()
-            .filter_map(|hash| by_hash.get(hash))
+        Ok(if text.len() < TOO_SHORT {
+            Vec::new()
+        } else {
+            sketch(text)
+        })
+    })?;
+    let mut found = vec![None; chunks.len()];
+    let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, (chunk, sketch)) in chunks.iter().zip(&sketches).enumerate() {
+        let lists = sketch.iter().filter_map(|hash| by_hash.get(hash));
+        let near: BTreeSet<usize> = lists
             .flat_map(|indices| indices.iter().copied().take(COMPARISONS))
             .collect();
         let twin = near
@@ -47,13 +55,14 @@ pub(crate) fn duplicates(chunks: &[&Chunk]) -> Vec<Option<usize>> {
         // A pinned chunk is shown whatever else says the same.
         if let (Some(twin), false) = (twin, chunk.pinned) {
             found[index] = Some(twin);
+            control.check()?;
             continue;
         }
-        for hash in sketch {
+        for &hash in sketch {
             by_hash.entry(hash).or_default().push(index);
         }
     }
-    found
+    Ok(found)
 }
 
 fn are_duplicates(a: &Chunk, b: &Chunk) -> bool {

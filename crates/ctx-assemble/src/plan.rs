@@ -1,8 +1,8 @@
 //! What is chosen, within a number of tokens.
 
 use ctx_budget::{
-    BudgetError, CapRule, CapUnit, Capacity, Claim, Outcome, Poll, Problem, Settings, kind_budget,
-    proportional_caps,
+    BudgetError, CapRule, CapUnit, Capacity, Claim, Item, Outcome, Poll, Problem, Settings,
+    kind_budget, proportional_caps,
 };
 use ctx_model::{BuildOptions, Selection, Tokens};
 use tracing::debug_span;
@@ -44,12 +44,37 @@ impl Plan<'_, '_> {
     /// The largest context there may be.
     ///
     /// # Errors
-    /// [`BudgetError::TooSmall`] when it does not hold even the empty one.
+    /// [`BudgetError::TooSmall`] when it holds neither the empty context nor, without a notice, the
+    /// full one.
     pub(crate) fn limit(&self) -> Result<Tokens, AssembleError> {
+        let full = self.full().unwrap_or(Tokens::MAX);
         match self.options.max_tokens.checked_sub(self.options.reserve) {
-            Some(limit) if self.least <= limit => Ok(limit),
+            Some(limit) if self.least.min(full) <= limit => Ok(limit),
             _ => Err(self.too_small(0)),
         }
+    }
+
+    /// What the context needs with everything in it, where every policy takes everything.
+    fn full(&self) -> Option<Tokens> {
+        let Problem {
+            items,
+            groups,
+            max_items,
+            ..
+        } = &self.problem;
+        let is_taken = |item: &Item| item.pinned || item.choices[0].value > 0.0;
+        let all_taken = !self.leaves_out
+            && !items.is_empty()
+            && max_items.is_none_or(|most| items.len() <= most)
+            && items.iter().all(is_taken);
+        let weights = items
+            .iter()
+            .map(|item| item.choices[0].weight)
+            .chain(groups.iter().copied());
+        let weight = self
+            .fixed
+            .weight_with(weights.fold(0, u64::saturating_add), false);
+        all_taken.then(|| smallest_limit(self.pricer.counter, weight))
     }
 
     /// Chooses what to show.
@@ -151,24 +176,29 @@ impl Plan<'_, '_> {
     }
 
     /// The refusal that names the smallest budget that works: room for the context with nothing in
-    /// it, and for what the pinned chunks need besides.
-    fn too_small(&self, slack: u64) -> AssembleError {
+    /// it and for what the pinned chunks need besides, or for everything and no notice.
+    pub(crate) fn too_small(&self, slack: u64) -> AssembleError {
         let mut pins = self.problem.clone();
         pins.max_items = None;
         let mut go_on = || Poll::Continue;
         let nothing =
             ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut go_on);
-        let pinned = match nothing {
+        let with_pins = match nothing {
             Err(BudgetError::PinsTooLarge { needed, .. }) => {
                 let weight = self.fixed.weight_with(needed, self.options.include_notice);
-                smallest_limit(self.pricer.counter, weight.saturating_add(slack))
-                    .saturating_sub(self.least)
+                smallest_limit(self.pricer.counter, weight.saturating_add(slack)).max(self.least)
             }
             Err(other) => return other.into(),
-            Ok(_) => Tokens::ZERO,
+            Ok(_) => self.least,
         };
+        let needed = self
+            .full()
+            .filter(|_| slack == 0)
+            .map_or(with_pins, |it| it.min(with_pins));
+        let least = self.least.min(needed);
+        let pinned = needed.saturating_sub(least);
         self.fixed
-            .too_small(self.pricer, self.options, self.least, pinned)
+            .too_small(self.pricer, self.options, least, pinned)
             .into()
     }
 }

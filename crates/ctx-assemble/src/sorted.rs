@@ -8,6 +8,7 @@ use crate::arrange::by_source;
 use crate::duplicates::duplicates;
 use crate::merge::merge;
 use crate::unit::Unit;
+use crate::{AssembleError, Control};
 
 /// The chunks, sorted out.
 #[derive(Debug)]
@@ -23,7 +24,11 @@ pub(crate) struct Sorted<'a> {
 impl<'a> Sorted<'a> {
     /// Takes out what matters too little and what says the same as something better, and merges
     /// what meets.
-    pub(crate) fn new(chunks: &'a [Chunk], options: &BuildOptions) -> Self {
+    pub(crate) fn new(
+        chunks: &'a [Chunk],
+        options: &BuildOptions,
+        control: &Control,
+    ) -> Result<Self, AssembleError> {
         let mut ranked: Vec<&Chunk> = chunks.iter().collect();
         ranked.sort_unstable_by(|a, b| {
             let best_first = |chunk: &Chunk| Reverse((chunk.pinned, chunk.relevance));
@@ -38,7 +43,7 @@ impl<'a> Sorted<'a> {
         let mut out = Vec::new();
         // Without their content, chunks have no lines to merge and no text to compare.
         let (units, warnings) = if options.merge && options.include_content {
-            let twins = duplicates(&kept);
+            let twins = duplicates(&kept, control)?;
             let mut unique = Vec::with_capacity(kept.len());
             for (&chunk, twin) in kept.iter().zip(twins) {
                 match twin {
@@ -58,11 +63,11 @@ impl<'a> Sorted<'a> {
                 .into_iter()
                 .map(|it| omitted(it, OmittedReason::BelowMinRelevance)),
         );
-        Sorted {
+        Ok(Sorted {
             units,
             out,
             warnings,
-        }
+        })
     }
 }
 

@@ -59,7 +59,7 @@ fn a_cancel_is_seen_while_pricing() {
             .map(|n| chunk(&n.to_string(), 1.0, &line.repeat(lines)))
             .collect()
     };
-    for chunks in [some(40, 50_000), some(40_000, 50)] {
+    for chunks in [some(20, 50_000), some(20_000, 50)] {
         let cancel = Cancel::new();
         let control = Control::default().with_cancel(cancel.clone());
         let options = options(u32::MAX);

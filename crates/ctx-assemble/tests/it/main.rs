@@ -4,6 +4,7 @@
 mod bad_input;
 mod budget;
 mod concurrency;
+mod merging;
 mod ordering;
 mod properties;
 mod receipt;

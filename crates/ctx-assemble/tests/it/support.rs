@@ -71,5 +71,5 @@ pub(crate) fn is_sound(
     assert_eq!(ids, given, "included and omitted are not exactly the input");
     let certificate = built.certificate;
     assert!(certificate.value <= certificate.upper_bound);
-    assert_eq!(built.citations.len(), built.included.len());
+    assert!(built.citations.len() >= built.included.len());
 }

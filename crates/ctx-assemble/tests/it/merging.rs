@@ -1,0 +1,260 @@
+//! Lines that meet are shown once; texts that say the same, too.
+
+use ctx_model::{
+    BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Rendition, RenditionKind, Selection,
+    Tokens,
+};
+
+use crate::support::{build, chunk, is_sound, options};
+
+/// Lines `start` to `end` of a file of which every line is its own number.
+fn lines(id: &str, relevance: f64, start: u32, end: u32) -> Chunk {
+    let text: Vec<String> = (start..=end)
+        .map(|number| format!("line {number}"))
+        .collect();
+    chunk(id, relevance, &text.join("\n"))
+        .with_path("src/a.rs")
+        .with_span(LineSpan::new(start, end).unwrap())
+}
+
+fn omitted<'b>(built: &'b BuiltContext, id: &str) -> &'b Omitted {
+    built
+        .omitted
+        .iter()
+        .find(|it| it.id == id)
+        .expect("it was let in")
+}
+
+fn spans(built: &BuiltContext) -> Vec<(u32, u32)> {
+    built
+        .included
+        .iter()
+        .map(|it| (it.start_line.unwrap(), it.end_line.unwrap()))
+        .collect()
+}
+
+#[test]
+fn overlapping_touching_and_contained_lines_become_one_block() {
+    let chunks = [
+        lines("top", 0.3, 1, 10),
+        lines("overlap", 0.9, 8, 15),
+        lines("touch", 0.5, 16, 20),
+        lines("inside", 0.2, 17, 18),
+        lines("apart", 0.4, 22, 30),
+    ];
+    let built = build(&chunks, &options(10_000));
+    assert_eq!(spans(&built), [(1, 20), (22, 30)]);
+    assert_eq!(
+        built.included[0].id, "overlap",
+        "the most relevant speaks for all"
+    );
+    for id in ["top", "touch", "inside"] {
+        let left_out = omitted(&built, id);
+        assert_eq!(left_out.reason, OmittedReason::MergedInto);
+        assert_eq!(left_out.other.as_deref(), Some("overlap"));
+    }
+    assert_eq!(built.context.matches("line 9\n").count(), 1);
+    assert!(
+        !built.context.contains("Left out"),
+        "nothing is missing from it"
+    );
+    let cited: Vec<&str> = built
+        .citations
+        .iter()
+        .map(|it| it.chunk_id.as_str())
+        .collect();
+    assert_eq!(
+        cited,
+        ["overlap", "overlap", "touch", "top", "inside", "apart"]
+    );
+}
+
+#[test]
+fn merging_saves_tokens_for_other_chunks() {
+    let chunks = [lines("a", 0.9, 1, 30), lines("b", 0.8, 10, 40)];
+    let merged = build(&chunks, &options(10_000));
+    let apart = build(&chunks, &options(10_000).with_merge(false));
+    assert!(merged.tokens.total < apart.tokens.total);
+    assert_eq!((merged.included.len(), apart.included.len()), (1, 2));
+}
+
+#[test]
+fn a_merged_chunk_gives_up_its_least_relevant_parts_first() {
+    let chunks: Vec<Chunk> = (0..8)
+        .map(|n| {
+            lines(
+                &format!("part{n}"),
+                if n == 5 { 0.9 } else { 0.1 },
+                n * 40 + 1,
+                n * 40 + 40,
+            )
+        })
+        .collect();
+    let options = options(300);
+    let built = build(&chunks, &options);
+    assert_eq!(spans(&built), [(201, 240)]);
+    assert_eq!(built.included[0].id, "part5");
+    assert_eq!(omitted(&built, "part0").reason, OmittedReason::OverBudget);
+    assert!(built.was_truncated);
+    is_sound(
+        &chunks,
+        &options,
+        &ctx_tokens::counter(&options.counter).unwrap(),
+        &built,
+    );
+}
+
+#[test]
+fn parts_that_do_not_meet_are_separate_blocks() {
+    let chunks: Vec<Chunk> = (0..5)
+        .map(|n| {
+            lines(
+                &format!("part{n}"),
+                [0.9, 0.1, 0.8, 0.1, 0.1][n as usize],
+                n * 40 + 1,
+                n * 40 + 40,
+            )
+        })
+        .collect();
+    let built = build(&chunks, &options(450));
+    assert_eq!(spans(&built), [(1, 40), (81, 120)]);
+}
+
+#[test]
+fn text_that_contradicts_its_lines_is_reported_and_not_merged() {
+    let mut liar = lines("liar", 0.5, 5, 9);
+    liar.content.push_str("\none line more");
+    let mut other = lines("other", 0.5, 9, 12);
+    other.content = other.content.replace("line 9", "line nine");
+    let chunks = [lines("a", 0.9, 1, 10), liar, other];
+    let built = build(&chunks, &options(10_000));
+    assert_eq!(built.included.len(), 3);
+    let codes: Vec<(&str, &str)> = built
+        .warnings
+        .iter()
+        .map(|it| (it.id.as_deref().unwrap(), it.code.as_str()))
+        .collect();
+    assert_eq!(
+        codes,
+        [("liar", "span_mismatch"), ("other", "overlap_conflict")]
+    );
+}
+
+#[test]
+fn chunks_of_different_versions_of_a_file_are_not_merged() {
+    let mut old = lines("old", 0.5, 5, 15);
+    old.content_hash = Some("1".to_owned());
+    let mut new = lines("new", 0.6, 1, 10);
+    new.content_hash = Some("2".to_owned());
+    assert_eq!(build(&[old, new], &options(10_000)).included.len(), 2);
+}
+
+#[test]
+fn a_text_is_shown_once_across_paths() {
+    let text = |changed: &str| -> String {
+        (0..40)
+            .map(|n| {
+                if n == 20 {
+                    changed.to_owned()
+                } else {
+                    format!("    statement({n});\n")
+                }
+            })
+            .collect()
+    };
+    let chunks = [
+        chunk("best", 0.9, &text("x\n")).with_path("a.rs"),
+        chunk("same", 0.8, &text("x\n")).with_path("b.rs"),
+        chunk("near", 0.7, &text("y\n")).with_path("c.rs"),
+        chunk("pinned", 0.6, &text("x\n"))
+            .with_path("d.rs")
+            .with_pin(),
+        chunk("other", 0.5, &"something else\n".repeat(40)).with_path("e.rs"),
+    ];
+    let built = build(&chunks[..3], &options(10_000));
+    assert_eq!(built.included.len(), 1);
+    for id in ["same", "near"] {
+        assert_eq!(omitted(&built, id).reason, OmittedReason::DuplicateOf);
+        assert_eq!(omitted(&built, id).other.as_deref(), Some("best"));
+    }
+    let all = build(&chunks, &options(10_000));
+    let ids: Vec<&str> = all.included.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        ["pinned", "other"],
+        "what is pinned is shown, and stands for the others"
+    );
+    assert_eq!(
+        build(&chunks, &options(10_000).with_merge(false))
+            .included
+            .len(),
+        5
+    );
+}
+
+#[test]
+fn short_texts_are_not_taken_for_duplicates() {
+    let chunks = [
+        chunk("a", 0.9, "mod tests;\n").with_path("a.rs"),
+        chunk("b", 0.8, "mod tests;\n").with_path("b.rs"),
+    ];
+    assert_eq!(build(&chunks, &options(10_000)).included.len(), 2);
+}
+
+fn with_renditions(id: &str, relevance: f64) -> Chunk {
+    let rendition = |kind, text: &str, kept| Rendition::new(kind, text, kept).unwrap();
+    let body = "    let value = compute();\n".repeat(30);
+    chunk(id, relevance, &format!("fn {id}() {{\n{body}}}"))
+        .with_path(format!("{id}.rs"))
+        .with_renditions(vec![
+            rendition(RenditionKind::Signature, &format!("fn {id}()"), 0.4),
+            rendition(RenditionKind::Mention, &format!("function {id}"), 0.1),
+        ])
+}
+
+#[test]
+fn what_does_not_fit_in_full_is_shown_in_a_lesser_rendition() {
+    let chunks: Vec<Chunk> = (0..10)
+        .map(|n| with_renditions(&format!("f{n}"), 1.0 - f64::from(n) / 20.0))
+        .collect();
+    for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
+        let options = options(750).with_selection(selection);
+        let built = build(&chunks, &options);
+        let shown = |kind| {
+            built
+                .included
+                .iter()
+                .filter(|it| it.rendition == kind)
+                .count()
+        };
+        assert!(shown(RenditionKind::Full) >= 1, "{selection:?}");
+        assert!(
+            shown(RenditionKind::Signature) + shown(RenditionKind::Mention) >= 3,
+            "{selection:?}"
+        );
+        assert!(built.was_truncated);
+        is_sound(
+            &chunks,
+            &options,
+            &ctx_tokens::counter(&options.counter).unwrap(),
+            &built,
+        );
+    }
+}
+
+#[test]
+fn what_is_pinned_appears_at_its_cheapest_if_need_be() {
+    let mut chunks: Vec<Chunk> = (0..10)
+        .map(|n| with_renditions(&format!("f{n}"), 0.9))
+        .collect();
+    chunks[7].pinned = true;
+    chunks[7].relevance = ctx_model::Relevance::ZERO;
+    for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
+        let built = build(&chunks, &options(120).with_selection(selection));
+        assert!(
+            built.included.iter().any(|it| it.id == "f7"),
+            "{selection:?}"
+        );
+        assert!(built.tokens.total <= Tokens::new(120));
+    }
+}
