@@ -26,7 +26,8 @@ fn text(number: usize) -> String {
 fn chunks(count: usize) -> Vec<Chunk> {
     (0..count)
         .map(|number| {
-            let relevance = (number * 7919 % 1000) as f64 / 1000.0;
+            let thousandths = u32::try_from(number * 7919 % 1000).expect("it is below 1000");
+            let relevance = f64::from(thousandths) / 1000.0;
             let relevance = Relevance::new(relevance).expect("it is a share");
             let start = u32::try_from(number % 10).expect("it is below ten") * 12 + 1;
             Chunk::new(format!("chunk-{number}"), text(number), relevance)

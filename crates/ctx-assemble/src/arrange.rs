@@ -36,11 +36,8 @@ pub(crate) fn arrange<'a>(chunks: &[&'a Chunk], options: &BuildOptions) -> Vec<S
 
 fn by_kind<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
     let mut groups: BTreeMap<Category, Vec<usize>> = BTreeMap::new();
-    for index in 0..chunks.len() {
-        groups
-            .entry(chunks[index].kind.category())
-            .or_default()
-            .push(index);
+    for (index, chunk) in chunks.iter().enumerate() {
+        groups.entry(chunk.kind.category()).or_default().push(index);
     }
     groups
         .into_iter()
@@ -57,8 +54,8 @@ fn by_kind<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
 fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut lone: Vec<Vec<usize>> = Vec::new();
-    for index in 0..chunks.len() {
-        match chunks[index].path.as_deref() {
+    for (index, chunk) in chunks.iter().enumerate() {
+        match chunk.path.as_deref() {
             Some(path) => groups.entry(path).or_default().push(index),
             // A chunk without a path shares its file with nobody.
             None => lone.push(vec![index]),
@@ -120,9 +117,9 @@ pub(crate) fn best_at_both_ends<T>(ranked: Vec<T>) -> Vec<T> {
     let mut back = Vec::new();
     for (rank, item) in ranked.into_iter().enumerate() {
         if rank % 2 == 0 {
-            front.push(item)
+            front.push(item);
         } else {
-            back.push(item)
+            back.push(item);
         }
     }
     front.extend(back.into_iter().rev());

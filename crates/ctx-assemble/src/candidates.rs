@@ -51,7 +51,7 @@ impl<'u> Candidates<'u> {
             .iter()
             .flat_map(|section| section.members.iter().map(|&index| &units[index]))
             .collect();
-        let mut priced = pricer.showings(&ordered, options)?.into_iter();
+        let mut ways = pricer.showings(&ordered, options)?.into_iter();
         let mut candidates = Candidates {
             all: Vec::with_capacity(units.len()),
             groups: Vec::with_capacity(sections.len()),
@@ -69,7 +69,7 @@ impl<'u> Candidates<'u> {
                     section
                         .members
                         .iter()
-                        .zip(&mut priced)
+                        .zip(&mut ways)
                         .map(|(&index, showings)| Candidate {
                             unit: &units[index],
                             section: number,

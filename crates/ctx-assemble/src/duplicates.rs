@@ -100,11 +100,11 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 fn sketch(text: &str) -> Vec<u64> {
     let mut smallest: Vec<u64> = Vec::with_capacity(SKETCH + 1);
     for hash in lines(text).map(hash) {
-        if let Err(place) = smallest.binary_search(&hash) {
-            if place < SKETCH {
-                smallest.insert(place, hash);
-                smallest.truncate(SKETCH);
-            }
+        if let Err(place) = smallest.binary_search(&hash)
+            && place < SKETCH
+        {
+            smallest.insert(place, hash);
+            smallest.truncate(SKETCH);
         }
     }
     smallest

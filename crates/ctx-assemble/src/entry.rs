@@ -25,8 +25,8 @@ pub(crate) fn entry_budgets(
         // What is chosen at another budget depends on a count of the whole that nobody has made.
         return Ok(vec![None; plan.candidates.all.len()]);
     }
-    let plain = !plan.options.caps && plan.options.diversity.is_none();
-    let limits = if plan.options.selection == Selection::InOrder && plain {
+    let by_order_alone = !plan.options.caps && plan.options.diversity.is_none();
+    let limits = if plan.options.selection == Selection::InOrder && by_order_alone {
         first_fit(plan)
     } else {
         tried_out(plan, limit)?
@@ -71,10 +71,10 @@ fn pay_group(
     paid: &mut [bool],
     weight: &mut u64,
 ) {
-    if let Some(group) = group.map(|group| group as usize) {
-        if !std::mem::replace(&mut paid[group], true) {
-            *weight = weight.saturating_add(problem.groups[group]);
-        }
+    if let Some(group) = group.map(|group| group as usize)
+        && !std::mem::replace(&mut paid[group], true)
+    {
+        *weight = weight.saturating_add(problem.groups[group]);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control};
 use ctx::model::{BuildOptions, BuiltContext, Chunk};
@@ -29,8 +29,9 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     if chunks.is_empty() {
         report::warning("the input holds no chunks");
     }
-    args.options.apply(&mut options);
-    let built = build(&chunks, &options, cancel)?;
+    args.options.apply(&mut options)?;
+    options.explain |= args.output.explain;
+    let built = build(&chunks, &options, args.options.deadline(), cancel)?;
     emit::warnings(&built, report);
     emit::result(&built, args.output, report)
 }
@@ -53,13 +54,15 @@ fn read(path: Option<&Path>) -> Result<Input, Failure> {
     }
 }
 
-/// Assembles `chunks`, with the counter that `options` name.
+/// Assembles `chunks`, with the counter that `options` name. Choosing takes the best that it has
+/// once `deadline` is over.
 ///
 /// # Errors
 /// Those of [`ctx::assemble::assemble`], each with what to do about it.
 pub(crate) fn build(
     chunks: &[Chunk],
     options: &BuildOptions,
+    deadline: Option<Duration>,
     cancel: &Cancel,
 ) -> Result<BuiltContext, Failure> {
     let _progress = Progress::start("assembling", 0);
@@ -67,7 +70,8 @@ pub(crate) fn build(
     let start = Instant::now();
     let control = Control::default()
         .with_cancel(cancel.clone())
-        .with_clock(Arc::new(move || start.elapsed()));
+        .with_clock(Arc::new(move || start.elapsed()))
+        .with_deadline(deadline);
     let built = ctx::assemble::assemble(chunks, options, &counter, &control);
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());

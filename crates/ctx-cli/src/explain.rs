@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ctx::model::{BuiltContext, Included, Omitted};
+use ctx::model::{BuiltContext, Included, Omitted, SharedPrefix};
 
 use crate::emit::{exactness, grouped};
 use crate::report::clean;
@@ -16,19 +16,20 @@ pub(crate) fn table(built: &BuiltContext) -> String {
     if !built.included.is_empty() {
         out.push_str("included\n");
         let rows = built.included.iter().map(included);
-        aligned(&mut out, ["tokens", "shown", "id", "source"], rows);
+        let titles = ["tokens", "value", "shown", "id", "source", "why"];
+        aligned(&mut out, titles, rows);
     }
     if !built.omitted.is_empty() {
         out.push_str("omitted\n");
         let rows = built.omitted.iter().map(omitted);
-        aligned(&mut out, ["enters at", "why", "id"], rows);
+        aligned(&mut out, ["enters at", "why", "id", "for"], rows);
     }
     out.push_str("total\n");
     aligned(&mut out, ["", ""], totals(built).into_iter());
     out
 }
 
-fn included(chunk: &Included) -> [String; 4] {
+fn included(chunk: &Included) -> [String; 6] {
     let path = clean(chunk.file_path.as_deref().unwrap_or("-"));
     let source = match (chunk.start_line, chunk.end_line) {
         (Some(start), Some(end)) => format!("{path}:{start}-{end}"),
@@ -36,22 +37,26 @@ fn included(chunk: &Included) -> [String; 4] {
     };
     [
         grouped(chunk.tokens.get().into()),
+        format!("{:.4}", chunk.value),
         chunk.rendition.to_string(),
         clean(&chunk.id).into_owned(),
         source,
+        clean(&chunk.why).into_owned(),
     ]
 }
 
-fn omitted(chunk: &Omitted) -> [String; 3] {
+fn omitted(chunk: &Omitted) -> [String; 4] {
     let enters_at = match chunk.enters_at {
         Some(tokens) => grouped(tokens.get().into()),
         None => "-".to_owned(),
     };
-    let why = match &chunk.other {
-        Some(other) => format!("{} {}", chunk.reason, clean(other)),
-        None => chunk.reason.to_string(),
-    };
-    [enters_at, why, clean(&chunk.id).into_owned()]
+    let other = chunk.other.as_deref().map(clean).unwrap_or_default();
+    [
+        enters_at,
+        chunk.reason.to_string(),
+        clean(&chunk.id).into_owned(),
+        other.into_owned(),
+    ]
 }
 
 fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
@@ -89,7 +94,22 @@ fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
     let mut rows = Vec::from(counts);
     rows.extend(quality);
     rows.push([exactness(built.exactness).to_owned(), counter]);
+    rows.extend(built.shared_prefix.as_ref().map(shared));
     rows
+}
+
+fn shared(prefix: &SharedPrefix) -> [String; 2] {
+    let until = match &prefix.first_difference {
+        Some(id) => format!(", up to within {}", clean(id)),
+        None => String::new(),
+    };
+    [
+        grouped(prefix.tokens.get().into()),
+        format!(
+            "leading tokens shared with the previous context ({} bytes{until})",
+            grouped(prefix.bytes as u64),
+        ),
+    ]
 }
 
 /// Writes rows under their titles, the first column to the right and the others to the left.

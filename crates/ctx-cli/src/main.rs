@@ -19,6 +19,7 @@ mod options;
 mod pack;
 mod progress;
 mod read;
+mod receipt;
 mod relevance;
 mod report;
 mod skipped;

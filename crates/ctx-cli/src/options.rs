@@ -3,6 +3,9 @@
 //! A flag that was given overrides what the input says; one that was not leaves it alone. The words
 //! are those of the wire in kebab case, and the wire's own are understood too.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -10,6 +13,9 @@ use ctx::model::{
     BuildOptions, CounterName, Format, GroupBy, Order, Relevance, Selection, Tokens, XmlContent,
 };
 use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+use crate::receipt;
 
 /// The options of a build that were given as flags.
 #[derive(Clone, Debug, Args)]
@@ -42,6 +48,15 @@ pub(crate) struct OptionFlags {
     /// Leave out chunks that matter less, from 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = relevance)]
     min_relevance: Option<Relevance>,
+    /// How much new information counts against relevance, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = relevance)]
+    diversity: Option<Relevance>,
+    /// Keep the beginning of the context that this receipt is of, for a prompt cache
+    #[arg(long, value_name = "RECEIPT", value_parser = file)]
+    previous: Option<PathBuf>,
+    /// Choose for at most so many milliseconds, then take the best that was found
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    deadline: Option<Duration>,
     /// Text before the first chunk
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     header: Option<String>,
@@ -59,8 +74,16 @@ pub(crate) struct OptionFlags {
 }
 
 impl OptionFlags {
+    /// How long choosing may take.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
     /// Writes what was given over `options`.
-    pub(crate) fn apply(&self, options: &mut BuildOptions) {
+    ///
+    /// # Errors
+    /// The receipt of the previous context cannot be read.
+    pub(crate) fn apply(&self, options: &mut BuildOptions) -> Result<(), Failure> {
         fn set<T: Clone>(flag: Option<&T>, field: &mut T) {
             if let Some(value) = flag {
                 field.clone_from(value);
@@ -84,7 +107,14 @@ impl OptionFlags {
         set_some(self.footer.as_ref(), &mut options.footer);
         set_some(self.separator.as_ref(), &mut options.chunk_separator);
         set(self.xml_content.as_ref(), &mut options.xml_content);
+        if let Some(diversity) = self.diversity {
+            options.diversity = Some(diversity.get());
+        }
+        if let Some(path) = &self.previous {
+            options.previous = Some(receipt::previous(path)?);
+        }
         self.switches.apply(options);
+        Ok(())
     }
 }
 
@@ -97,7 +127,7 @@ struct Switch {
     field: fn(&mut BuildOptions) -> &mut bool,
 }
 
-const SWITCHES: [Switch; 9] = [
+const SWITCHES: [Switch; 12] = [
     Switch {
         name: "file-headers",
         negation: "no-file-headers",
@@ -160,6 +190,27 @@ const SWITCHES: [Switch; 9] = [
         help: "Add a line of metadata to each Markdown block",
         negated_help: "Leave the metadata out [default]",
         field: |options| &mut options.include_metadata,
+    },
+    Switch {
+        name: "merge",
+        negation: "no-merge",
+        help: "Make one chunk of those whose lines meet, and show once what says the same [default]",
+        negated_help: "Leave chunks whose lines meet, and those that say the same, as they are",
+        field: |options| &mut options.merge,
+    },
+    Switch {
+        name: "exact",
+        negation: "no-exact",
+        help: "Go on choosing until the answer is proved the best; for --selection optimal",
+        negated_help: "Be content with an answer near the best [default]",
+        field: |options| &mut options.exact,
+    },
+    Switch {
+        name: "caps",
+        negation: "no-caps",
+        help: "Keep each kind to the share of the budget that its relevance allows",
+        negated_help: "Let a kind take as much of the budget as it is worth [default]",
+        field: |options| &mut options.caps,
     },
 ];
 
@@ -305,6 +356,20 @@ fn tokens(text: &str) -> Result<Tokens, String> {
         Ok(n) => Ok(Tokens::new(n)),
         Err(_) => Err(format!("more tokens than can be counted ({})", Tokens::MAX)),
     }
+}
+
+/// A file that is read besides the input.
+fn file(path: &str) -> Result<PathBuf, String> {
+    match path {
+        "-" => Err("standard input is for the chunks; give a file".to_owned()),
+        path => Ok(path.into()),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .map(Duration::from_millis)
+        .map_err(|_| "not a whole number of milliseconds".to_owned())
 }
 
 fn relevance(text: &str) -> Result<Relevance, String> {

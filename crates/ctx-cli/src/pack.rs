@@ -23,7 +23,8 @@ use crate::walk::{self, Found, Skipped};
 /// stands in the receipt.
 pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let mut options = BuildOptions::default();
-    args.options.apply(&mut options);
+    args.options.apply(&mut options)?;
+    options.explain |= args.output.explain;
     let walked = walk::walk(&args.files.paths, cancel)?;
     let read = read_each(
         &walked.files,
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     if packed.chunks.is_empty() {
         report::warning("there are no files with text here");
     }
-    let mut built = assemble::build(&packed.chunks, &options, cancel)?;
+    let mut built = assemble::build(&packed.chunks, &options, args.options.deadline(), cancel)?;
     emit::warnings(&built, report);
     packed.tell(&mut built);
     emit::result(&built, args.output, report)

@@ -6,6 +6,8 @@ mod budget;
 mod concurrency;
 mod merging;
 mod ordering;
+mod policies;
+mod previous;
 mod properties;
 mod receipt;
 mod support;

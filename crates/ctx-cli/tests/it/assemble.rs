@@ -302,3 +302,37 @@ fn many_tiny_chunks_pass() {
     assert_eq!(shown + result["omitted"].as_array().unwrap().len(), 30_000);
     assert!(result["tokens"]["total"].as_u64().unwrap() <= 500);
 }
+
+#[test]
+fn a_second_run_keeps_the_beginning_of_the_first() {
+    let folder = Folder::of([("hits.jsonl", lines().as_bytes())]);
+    let first = folder.run(["assemble", "hits.jsonl", "--json"]);
+    folder.write("first.json", first.ok());
+    folder.write("more.jsonl", chunk("z", 1.0).to_string() + "\n" + &lines());
+    let args = [
+        "assemble",
+        "more.jsonl",
+        "--previous",
+        "first.json",
+        "--json",
+    ];
+    let second = folder.run(args).json();
+    let ids: Vec<&str> = second["included"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["a", "c", "b", "z"]);
+    assert_eq!(second["sharedPrefix"]["firstDifference"], "z");
+    assert!(second["sharedPrefix"]["tokens"].as_u64().unwrap() > 20);
+}
+
+#[test]
+fn a_previous_receipt_that_is_none_is_refused_by_name() {
+    let folder = Folder::of([("hits.jsonl", lines().as_bytes()), ("first.json", b"{}")]);
+    for name in ["first.json", "missing.json"] {
+        let ran = folder.run(["assemble", "hits.jsonl", "--previous", name]);
+        ran.fails(3, &[name, "hint:"]);
+    }
+}

@@ -1,0 +1,189 @@
+//! What each policy chooses, and what the receipt says of it.
+
+use ctx_model::{BuildOptions, Chunk, ChunkKind, OmittedReason, Selection, Tokens};
+use ctx_testkit::generate;
+use proptest::prelude::*;
+
+use crate::support::{build, chunk, files, options, try_build};
+
+const POLICIES: [Selection; 3] = [Selection::InOrder, Selection::Density, Selection::Optimal];
+
+/// Chunks whose size has nothing to do with their relevance.
+fn uneven(count: u32) -> Vec<Chunk> {
+    (0..count)
+        .map(|n| {
+            let words = 5 + n * 37 % 101;
+            let relevance = f64::from(n * 53 % 97 + 1) / 100.0;
+            chunk(&format!("c{n}"), relevance, &"word ".repeat(words as usize))
+                .with_path(format!("src/{n}.md"))
+        })
+        .collect()
+}
+
+#[test]
+fn optimal_is_never_worse_than_the_others_and_knows_its_bound() {
+    let chunks = uneven(60);
+    for max_tokens in [200, 500, 1_000, 2_000] {
+        let value = |selection| {
+            let built = build(&chunks, &options(max_tokens).with_selection(selection));
+            let certificate = built.certificate;
+            assert!(certificate.value <= certificate.upper_bound + 1e-9);
+            certificate
+        };
+        let [in_order, density, optimal] = POLICIES.map(value);
+        assert!(optimal.value >= in_order.value && optimal.value >= density.value);
+        assert!(optimal.gap <= 0.005, "{optimal:?}");
+        assert!(in_order.upper_bound >= optimal.value && density.upper_bound >= optimal.value);
+    }
+}
+
+#[test]
+fn a_larger_budget_never_lowers_the_value() {
+    let chunks = uneven(40);
+    let mut last = 0.0;
+    for max_tokens in (60..1_500).step_by(7) {
+        let options = options(max_tokens).with_selection(Selection::Optimal);
+        let value = build(&chunks, &options).certificate.value;
+        assert!(value >= last, "{value} at {max_tokens}, {last} before");
+        last = value;
+    }
+}
+
+#[track_caller]
+fn enter_where_the_receipt_says(chunks: &[Chunk], options: &BuildOptions) -> usize {
+    let built = build(chunks, options);
+    let mut checked = 0;
+    for omitted in built
+        .omitted
+        .iter()
+        .filter(|it| it.reason == OmittedReason::OverBudget)
+    {
+        let Some(enters_at) = omitted.enters_at else {
+            continue;
+        };
+        assert!(enters_at > options.max_tokens);
+        let richer = build(chunks, &options.clone().with_max_tokens(enters_at));
+        let shows =
+            |it: &ctx_model::Omitted| it.id == omitted.id && it.reason != OmittedReason::MergedInto;
+        assert!(!richer.omitted.iter().any(shows), "{omitted:?}");
+        checked += 1;
+    }
+    checked
+}
+
+#[test]
+fn what_is_left_out_enters_at_the_budget_the_receipt_names() {
+    let chunks = uneven(50);
+    for selection in POLICIES {
+        let some = options(400).with_selection(selection);
+        assert!(
+            enter_where_the_receipt_says(&chunks, &some) > 20,
+            "{selection:?}"
+        );
+    }
+    let capped = options(400)
+        .with_selection(Selection::Optimal)
+        .with_caps(true);
+    enter_where_the_receipt_says(&chunks, &capped);
+    let diverse = options(400)
+        .with_selection(Selection::Optimal)
+        .with_diversity(Some(0.5));
+    enter_where_the_receipt_says(&chunks, &diverse);
+}
+
+#[test]
+fn diversity_prefers_what_is_new() {
+    let about = |id: &str, relevance, keyword: &str| {
+        let mut chunk = chunk(
+            id,
+            relevance,
+            &format!("{id} {keyword} {}", "word ".repeat(40)),
+        );
+        chunk.matched_keywords = vec![keyword.to_owned()];
+        chunk.with_path(format!("{id}.md"))
+    };
+    let chunks = [
+        about("a1", 0.90, "alpha"),
+        about("a2", 0.88, "alpha"),
+        about("a3", 0.86, "alpha"),
+        about("b1", 0.80, "beta"),
+    ];
+    let ids = |diversity| -> Vec<String> {
+        let options = options(140)
+            .with_selection(Selection::Optimal)
+            .with_diversity(diversity);
+        build(&chunks, &options)
+            .included
+            .into_iter()
+            .map(|it| it.id)
+            .collect()
+    };
+    assert_eq!(ids(None), ["a1", "a2"]);
+    assert_eq!(ids(Some(1.0)), ["a1", "b1"]);
+}
+
+#[test]
+fn a_diversity_that_is_no_share_is_refused() {
+    for diversity in [f64::NAN, -0.1, 1.1] {
+        let options = options(100).with_diversity(Some(diversity));
+        assert!(try_build(&files(3), &options).is_err(), "{diversity}");
+    }
+}
+
+#[test]
+fn caps_keep_one_large_chunk_from_taking_all() {
+    let mut chunks = vec![
+        chunk("large", 1.0, &"word ".repeat(700)).with_path("large.md"),
+        chunk("b", 0.5, &"text ".repeat(60)).with_path("b.md"),
+        chunk("c", 0.5, &"line ".repeat(60)).with_path("c.md"),
+    ];
+    for chunk in &mut chunks {
+        chunk.kind = ChunkKind::Function;
+    }
+    let options = options(760);
+    assert_eq!(build(&chunks, &options).included[0].id, "large");
+    let capped = build(&chunks, &options.with_caps(true));
+    let ids: Vec<&str> = capped.included.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["b", "c"]);
+    assert_eq!(capped.omitted[0].id, "large");
+}
+
+#[test]
+fn the_receipt_says_why_each_chunk_is_in() {
+    let mut chunks = uneven(30);
+    chunks[3].pinned = true;
+    let built = build(&chunks, &options(500).with_selection(Selection::Optimal));
+    for included in &built.included {
+        if included.id == "c3" {
+            assert_eq!(included.why, "pinned");
+        } else {
+            assert!(
+                included.why.contains("times the price of its tokens"),
+                "{}",
+                included.why
+            );
+            assert!(included.value > 0.0);
+        }
+    }
+    let roomy = build(&chunks, &options(100_000));
+    assert!(roomy.included.iter().any(|it| it.why == "there was room"));
+}
+
+proptest! {
+    #[test]
+    fn optimal_is_monotone_over_any_chunks(
+        chunks in generate::chunks(0..10),
+        options in generate::options(),
+        budgets in prop::array::uniform2(100_u32..2_000),
+    ) {
+        let [less, more] = if budgets[0] <= budgets[1] { budgets } else { [budgets[1], budgets[0]] };
+        let options = options.with_selection(Selection::Optimal);
+        let value = |max_tokens| {
+            let options = options.clone().with_max_tokens(Tokens::new(max_tokens));
+            try_build(&chunks, &options).map(|built| built.certificate.value)
+        };
+        if let (Ok(less), Ok(more)) = (value(less), value(more)) {
+            prop_assert!(less <= more + 1e-9, "{} at {:?}, {} with more", less, budgets, more);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A context that follows another keeps its beginning, so that a prompt cache keeps it too.
+
+use ctx_assemble::AssembleError;
+use ctx_model::{BuildOptions, BuiltContext, Chunk, GroupBy, Order, Previous, Selection, Tokens};
+
+use crate::support::{build, files, options, try_build};
+
+fn previous(built: &BuiltContext) -> Previous {
+    Previous {
+        digest: built.digest.clone(),
+        ids: built.included.iter().map(|it| it.id.clone()).collect(),
+        context: Some(built.context.clone()),
+    }
+}
+
+#[test]
+fn the_same_again_is_shared_whole() {
+    let first = build(&files(5), &options(2_000));
+    let again = build(
+        &files(5),
+        &options(2_000).with_previous(Some(previous(&first))),
+    );
+    assert_eq!(again.context, first.context);
+    let shared = again.shared_prefix.unwrap();
+    assert_eq!(shared.tokens, again.tokens.total);
+    assert_eq!(shared.bytes, again.context.len());
+    assert_eq!(shared.first_difference, None);
+}
+
+#[test]
+fn what_was_sent_keeps_its_place_and_what_is_new_comes_behind() {
+    let all = files(8);
+    let first = build(&all[4..], &options(2_000));
+    let second = build(&all, &options(2_000).with_previous(Some(previous(&first))));
+    let ids = |built: &BuiltContext| -> Vec<String> {
+        built.included.iter().map(|it| it.id.clone()).collect()
+    };
+    assert_eq!(ids(&second)[..4], ids(&first));
+    assert_eq!(
+        ids(&second)[4..],
+        ["id0", "id1", "id2", "id3"],
+        "the better ones come later"
+    );
+    let shared = second.shared_prefix.unwrap();
+    assert_eq!(shared.first_difference.as_deref(), Some("id0"));
+    assert!(shared.tokens > Tokens::new(100));
+    assert!(second.context.is_char_boundary(shared.bytes));
+    assert_eq!(
+        second.context[..shared.bytes],
+        first.context[..shared.bytes]
+    );
+}
+
+#[test]
+fn a_text_that_is_not_that_of_the_digest_is_refused() {
+    let built = build(&files(2), &options(2_000));
+    let forged = Previous {
+        context: Some("something else".to_owned()),
+        ..previous(&built)
+    };
+    let error = try_build(&files(2), &options(2_000).with_previous(Some(forged)));
+    assert!(matches!(error, Err(AssembleError::PreviousDigest { .. })));
+}
+
+#[test]
+fn without_its_text_the_places_are_kept_all_the_same() {
+    let first = build(&files(3), &options(2_000).with_order(Order::Edges));
+    let known = Previous {
+        context: None,
+        ..previous(&first)
+    };
+    let second = build(&files(3), &options(2_000).with_previous(Some(known)));
+    assert_eq!(second.context, first.context);
+    assert_eq!(second.shared_prefix, None);
+}
+
+/// Twenty turns, in each of which some hits are new, some are gone, and relevance has moved.
+fn session(next_options: impl Fn(&BuildOptions, &BuiltContext) -> BuildOptions) -> f64 {
+    // Knuth's linear congruential generator: the same session every time.
+    let mut state = 1_u64;
+    let mut below = |limit: u32| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32 % limit
+    };
+    let pool = files(60);
+    let mut hits: Vec<usize> = (0..24).collect();
+    let base = options(3_000)
+        .with_group_by(GroupBy::None)
+        .with_notice(false)
+        .with_selection(Selection::Optimal);
+    let (mut shared, mut sent) = (0_u32, 0_u32);
+    let mut last: Option<BuiltContext> = None;
+    for _ in 0..20 {
+        let chunks: Vec<Chunk> = hits
+            .iter()
+            .map(|&index| {
+                let relevance = f64::from(below(100)) / 100.0;
+                let mut chunk = pool[index].clone();
+                chunk.relevance = ctx_model::Relevance::new(relevance).unwrap();
+                chunk
+            })
+            .collect();
+        let options = last
+            .as_ref()
+            .map_or(base.clone(), |last| next_options(&base, last));
+        let built = build(&chunks, &options);
+        if let Some(last) = &last {
+            let common = built.context.bytes().zip(last.context.bytes());
+            let bytes = common.take_while(|(a, b)| a == b).count();
+            shared += u32::try_from(bytes).unwrap();
+            sent += u32::try_from(built.context.len()).unwrap();
+        }
+        last = Some(built);
+        for _ in 0..3 {
+            hits.remove(below(24) as usize);
+            let fresh = (0..pool.len())
+                .filter(|index| !hits.contains(index))
+                .collect::<Vec<_>>();
+            hits.push(fresh[below(37) as usize]);
+        }
+    }
+    f64::from(shared) / f64::from(sent)
+}
+
+#[test]
+fn twenty_turns_keep_several_times_more_than_relevance_order_does() {
+    let by_relevance = session(|base, _| base.clone());
+    let stable = session(|base, _| base.clone().with_order(Order::Stable));
+    let kept = session(|base, last| {
+        base.clone()
+            .with_order(Order::Stable)
+            .with_previous(Some(previous(last)))
+    });
+    println!("shared: relevance {by_relevance:.3}, stable {stable:.3}, previous {kept:.3}");
+    assert!(kept > 3.0 * by_relevance, "{kept} against {by_relevance}");
+    assert!(kept > stable, "{kept} against {stable}");
+}
