@@ -336,3 +336,17 @@ fn a_previous_receipt_that_is_none_is_refused_by_name() {
         ran.fails(3, &[name]);
     }
 }
+
+/// To write it anew: run what the page says, and paste.
+#[test]
+fn the_front_page_shows_what_the_program_prints() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let page = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    for format in ["markdown", "xml", "json", "plain"] {
+        let hits = format!("{root}/testdata/hits.json");
+        let args = ["assemble", &hits, "--max-tokens", "130", "--format", format];
+        let printed = ctx(args, "");
+        let shown = format!("**{format}**\n\n`````text\n{}`````\n", printed.ok());
+        assert!(page.contains(&shown), "{format}:\n{}", printed.ok());
+    }
+}
