@@ -1,6 +1,6 @@
 //! The pipeline: order, render, select, emit, and count once more.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use ctx_budget::{BudgetError, Outcome};
 use ctx_format::{FormatOptions, Formatter, Notice};
@@ -79,7 +79,7 @@ pub(crate) fn formatter_of(options: &BuildOptions) -> Result<Box<dyn Formatter>,
 }
 
 fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
-    let mut ids = BTreeSet::new();
+    let mut ids = HashSet::with_capacity(chunks.len());
     for chunk in chunks {
         chunk.check()?;
         if !ids.insert(chunk.id.as_str()) {
@@ -117,14 +117,18 @@ struct Run<'a> {
 impl Run<'_> {
     fn build(&self) -> Result<BuiltContext, AssembleError> {
         self.check_pins()?;
-        let sorted = {
-            let _stage = debug_span!("merge").entered();
-            Sorted::new(self.chunks, self.options, self.pricer.control)?
-        };
-        let candidates = {
-            let _stage = debug_span!("price").entered();
-            Candidates::price(&sorted.units, self.options, &self.pricer)?
-        };
+        let control = self.pricer.control;
+        let sorted = stage("merge", control, || {
+            Sorted::new(self.chunks, self.options, control)
+        })?;
+        debug!(
+            units = sorted.units.len(),
+            left_out = sorted.out.len(),
+            "merged"
+        );
+        let candidates = stage("price", control, || {
+            Candidates::price(&sorted.units, self.options, &self.pricer)
+        })?;
         let total = self.chunks.len();
         let fixed = Fixed::price(&self.pricer, self.options, total)?;
         let all_out = Notice {
@@ -160,17 +164,27 @@ impl Run<'_> {
             max_items: None,
         };
         loop {
-            let outcome = plan.select(&budget)?;
-            let _stage = debug_span!("emit").entered();
+            let control = self.pricer.control;
+            let outcome = stage("select", control, || plan.select(&budget))?;
             let shown = shown(plan.candidates, &outcome, self.options);
             let left_out = sorted.count_out() + count_left_out(plan.candidates, &outcome);
             let notice = Notice {
                 omitted: left_out,
                 total: self.chunks.len(),
             };
-            let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
-            let document = emit(&self.pricer, self.options, &shown, &notice, bytes);
-            let total = self.pricer.recount(&document.text)?;
+            let (document, total) = stage("emit", control, || {
+                let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
+                let document = emit(&self.pricer, self.options, &shown, &notice, bytes);
+                let total = self.pricer.recount(&document.text)?;
+                Ok((document, total))
+            })?;
+            debug!(
+                weight = outcome.weight,
+                tokens = total.get(),
+                limit = limit.get(),
+                left_out,
+                "selected"
+            );
             if total <= limit {
                 let receipt = Receipt {
                     plan,
@@ -251,6 +265,20 @@ impl Run<'_> {
         }
         refusal.into()
     }
+}
+
+/// One stage of the pipeline, in a span of its own, with the time it took.
+fn stage<T>(
+    name: &'static str,
+    control: &Control,
+    work: impl FnOnce() -> Result<T, AssembleError>,
+) -> Result<T, AssembleError> {
+    let _entered = debug_span!("stage", name).entered();
+    let started = control.now();
+    let done = work();
+    let milliseconds = control.now().saturating_sub(started).as_secs_f64() * 1_000.0;
+    debug!(milliseconds, is_ok = done.is_ok(), "done");
+    done
 }
 
 /// How many chunks are neither shown nor part of what is shown.

@@ -1,6 +1,6 @@
 //! What an answer may cite: ids that stay the same as long as what they stand for does.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use ctx_format::Block;
 use ctx_model::{Chunk, Citation, LineSpan, Origin};
@@ -12,7 +12,7 @@ const DIGITS: usize = 10;
 /// Gives out citations, each id once.
 #[derive(Debug, Default)]
 pub(crate) struct Citations {
-    taken: BTreeSet<String>,
+    taken: HashSet<String>,
 }
 
 impl Citations {
@@ -31,7 +31,8 @@ impl Citations {
     }
 
     fn id(&mut self, chunk: &Chunk, block: &Block<'_>, content_hash: blake3::Hash) -> String {
-        let mut hasher = blake3::Hasher::new_derive_key("ctx citation id 1");
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"ctx citation id 1");
         let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
         // Each part is told apart by its length, so that no two sources spell the same bytes.
         hasher.update(&(block.title().len() as u64).to_le_bytes());
@@ -64,6 +65,8 @@ const fn prefix_of(origin: Origin) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use ctx_model::Relevance;
 

@@ -5,7 +5,6 @@ use ctx_budget::{
     kind_budget, proportional_caps,
 };
 use ctx_model::{BuildOptions, Selection, Tokens};
-use tracing::debug_span;
 
 use crate::AssembleError;
 use crate::candidates::Candidates;
@@ -79,7 +78,6 @@ impl Plan<'_, '_> {
 
     /// Chooses what to show.
     pub(crate) fn select(&self, budget: &Budget) -> Result<Outcome, AssembleError> {
-        let _stage = debug_span!("select", limit = budget.limit.get()).entered();
         if !self.leaves_out {
             let problem = self.within(budget, false);
             if has_room_for_all(&problem) {

@@ -79,8 +79,8 @@ fn of_one(chunk: &Chunk) -> Vec<Showing<'_>> {
     showings
 }
 
-/// All of it, and then ever fewer of its parts, the most relevant last: 1, 2, 3, 4, 6, 8, 12, … of
-/// them, so that all these ways together are only a few times as long as the whole.
+/// All of it, and then ever fewer of its parts, the most relevant last: 1, 2, 4, 8, … of them, so
+/// that all these ways together are at most three times as long as the whole.
 fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Vec<Showing<'u>> {
     let all = merged.parts.len();
     let pinned = merged
@@ -88,7 +88,7 @@ fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Vec<Showing<'u>> {
         .iter()
         .rposition(|part| part.pinned)
         .map_or(1, |last| last + 1);
-    let steps = (0_u32..31).flat_map(|n| [1_usize << n, 3_usize << n]);
+    let steps = (0_u32..31).map(|n| 1_usize << n);
     let mut counts: Vec<usize> = steps
         .filter(|&count| pinned <= count && count < all)
         .collect();

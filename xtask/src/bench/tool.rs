@@ -67,7 +67,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Fig
         name: "ctx".to_owned(),
         call: |program, _| {
             Call::new(program)
-                .args(["pack", ".", "--max-tokens", "4000000000"])
+                .args(["pack", "--no-merge", ".", "--max-tokens", "4000000000"])
                 .args(["--format", "markdown", "--quiet"])
         },
         program: program.clone(),
@@ -76,9 +76,9 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Fig
         packers.extend(peers::install(workspace)?);
     }
     check_whole(&program, &corpus)?;
-    let rounds = if options.quick { 1 } else { 5 };
+    let rounds = if options.quick { 3 } else { 5 };
     let packed = pack_all(workspace, &packers, &corpus, rounds)?;
-    let starts = if options.quick { 5 } else { 50 };
+    let starts = if options.quick { 20 } else { 50 };
     let start_up = start_up(workspace, &program, starts)?;
     Ok(Some(Figures {
         corpus,
@@ -94,6 +94,7 @@ fn check_whole(program: &Path, corpus: &Corpus) -> Result<()> {
     let receipt = Call::new(program)
         .args([
             "pack",
+            "--no-merge",
             ".",
             "--max-tokens",
             "4000000000",
