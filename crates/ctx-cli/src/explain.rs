@@ -22,7 +22,7 @@ pub(crate) fn table(built: &BuiltContext) -> String {
     if !built.omitted.is_empty() {
         out.push_str("omitted\n");
         let rows = built.omitted.iter().map(omitted);
-        aligned(&mut out, ["enters at", "why", "id", "other"], rows);
+        aligned(&mut out, ["enters at", "why", "id", "for"], rows);
     }
     out.push_str("total\n");
     aligned(&mut out, ["", ""], totals(built).into_iter());

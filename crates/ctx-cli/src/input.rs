@@ -175,24 +175,6 @@ fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, 
     })
 }
 
-/// Reads a `T` that is all of `bytes`; `name` is what errors call it, and `who` what is in it.
-///
-/// # Errors
-/// It is not what it should be, and where.
-pub(crate) fn whole<T: DeserializeOwned>(
-    bytes: &[u8],
-    name: &str,
-    who: &str,
-    hint: &str,
-) -> Result<T, Failure> {
-    let document = text(bytes.strip_prefix(MARK).unwrap_or(bytes), name, 1)?;
-    object(document).map_err(|_| {
-        let fault = fault::<T>(document);
-        let place = Place::new(name, document, 1).of(&fault.error);
-        Failure::input(format_args!("{place}{}", fault.about(who))).with_hint(hint)
-    })
-}
-
 /// Reads a `T` that is written as an object. The derived readers would take its fields in an array
 /// as well, where one that is left out moves all the others.
 fn object<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
