@@ -4,7 +4,7 @@
 //! chunks arrive never shows.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ctx_format::Group;
 use ctx_model::{BuildOptions, Category, Chunk, GroupBy, Order};
@@ -52,16 +52,20 @@ fn by_kind<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
 }
 
 fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
-    let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut lone: Vec<Vec<usize>> = Vec::new();
+    let mut files: Vec<Vec<usize>> = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
     for (index, chunk) in chunks.iter().enumerate() {
-        match chunk.path.as_deref() {
-            Some(path) => groups.entry(path).or_default().push(index),
+        let new = files.len();
+        let number = match chunk.path.as_deref() {
+            Some(path) => *numbers.entry(path).or_insert(new),
             // A chunk without a path shares its file with nobody.
-            None => lone.push(vec![index]),
+            None => new,
+        };
+        if number == new {
+            files.push(Vec::new());
         }
+        files[number].push(index);
     }
-    let mut files: Vec<Vec<usize>> = groups.into_values().chain(lone).collect();
     for members in &mut files {
         members.sort_unstable_by(|&a, &b| by_line(chunks[a], chunks[b]));
     }

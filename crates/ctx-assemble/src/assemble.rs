@@ -10,6 +10,7 @@ use tracing::{debug, debug_span};
 
 use crate::candidates::{Candidate, Candidates};
 use crate::emit::{emit, shown};
+use crate::entry::entry_budgets;
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan};
 use crate::price::Pricer;
@@ -145,17 +146,17 @@ impl Run<'_> {
             least: self.pricer.recount(&empty.text)?,
             leaves_out: sorted.leaves_out(),
         };
-        self.fill(&sorted, &plan)
+        self.fill(&sorted, plan)
     }
 
     /// Selects and emits, until the final count agrees.
     ///
     /// What does not add up, and what rounds, is found by that count. Each round then has less to
     /// spend; the empty context is known to fit.
-    fn fill(
+    fn fill<'u>(
         &self,
-        sorted: &Sorted<'_>,
-        plan: &Plan<'_, '_>,
+        sorted: &Sorted<'u>,
+        mut plan: Plan<'_, 'u>,
     ) -> Result<BuiltContext, AssembleError> {
         let limit = plan.limit()?;
         let mut budget = Budget {
@@ -186,8 +187,14 @@ impl Run<'_> {
                 "selected"
             );
             if total <= limit {
+                let entries = if outcome.chosen.iter().all(Option::is_some) {
+                    vec![None; outcome.chosen.len()]
+                } else {
+                    stage("entry budgets", control, || entry_budgets(&mut plan, limit))?
+                };
                 let receipt = Receipt {
-                    plan,
+                    plan: &plan,
+                    entries,
                     sorted,
                     outcome: &outcome,
                     shown: &shown,
@@ -204,12 +211,7 @@ impl Run<'_> {
             }
             let over = u64::from(total.saturating_sub(limit));
             debug!(over, "the count of the whole is above the sum of its parts");
-            if plan
-                .within(&budget, self.options.include_notice)
-                .capacity
-                .safe
-                == 0
-            {
+            if plan.allow(&budget, self.options.include_notice).safe == 0 {
                 // What is left weighs nothing by itself, and something together.
                 let items = outcome.chosen.iter().flatten().count();
                 budget.max_items = Some(items / 2);

@@ -11,7 +11,7 @@ use crate::arrange::{Section, arrange};
 use crate::features::features;
 use crate::fixed::Fixed;
 use crate::price::{Price, Pricer};
-use crate::showing::{Piece, Showing};
+use crate::showing::{Piece, Showing, Showings};
 use crate::unit::Unit;
 
 /// One unit that may be shown.
@@ -23,7 +23,7 @@ pub(crate) struct Candidate<'u> {
     /// Its place in the previous context, where it was in it.
     pub(crate) previous: Option<usize>,
     /// From the most to the least information; never empty.
-    pub(crate) showings: Vec<Showing<'u>>,
+    pub(crate) showings: Showings<'u>,
 }
 
 /// All of them.

@@ -10,42 +10,31 @@ use std::collections::{BTreeSet, HashMap};
 
 use ctx_model::Chunk;
 
-use crate::{AssembleError, Control, parallel};
+use crate::survey::{SKETCH, Survey, lines};
+use crate::{AssembleError, Control};
 
 /// The least similarity of near duplicates.
 const ALIKE: f64 = 0.9;
-
-/// How many of a text's smallest line hashes it is looked up by.
-const SKETCH: usize = 4;
-
-/// Texts with fewer bytes than this are not compared: two files may well begin alike, and a
-/// duplicate this short costs no more than the line that would tell of it.
-const TOO_SHORT: usize = 200;
 
 /// How many texts one text is compared with at the most, so that many texts with one common line
 /// take no more than linear time.
 const COMPARISONS: usize = 16;
 
 /// For each of `chunks`, the index of the one that stands for it, where it is a duplicate of
-/// another. `chunks` come best first. Chunks of one path are compared only where they have no
-/// lines: what stands twice in one file has two places. O(bytes).
+/// another. `chunks` come best first, each with the survey of its full text. Chunks of one path are
+/// compared only where they have no lines: what stands twice in one file has two places. O(bytes)
+/// of the texts that share a line; O(n) besides.
 pub(crate) fn duplicates(
     chunks: &[&Chunk],
+    surveys: &[Survey],
     control: &Control,
 ) -> Result<Vec<Option<usize>>, AssembleError> {
-    let bytes = chunks.iter().map(|chunk| chunk.full_text().len()).sum();
-    let sketches = parallel::map(chunks, bytes, control, |chunk, _| {
-        let text = chunk.full_text();
-        Ok(if text.len() < TOO_SHORT {
-            Vec::new()
-        } else {
-            sketch(text)
-        })
-    })?;
+    let seen = Seen::new(surveys);
     let mut found = vec![None; chunks.len()];
     let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (index, (chunk, sketch)) in chunks.iter().zip(&sketches).enumerate() {
-        let lists = sketch.iter().filter_map(|hash| by_hash.get(hash));
+    for (index, (chunk, survey)) in chunks.iter().zip(surveys).enumerate() {
+        let repeated = || survey.sketch.iter().filter(|&&hash| seen.twice(hash));
+        let lists = repeated().filter_map(|hash| by_hash.get(hash));
         let near: BTreeSet<usize> = lists
             .flat_map(|indices| indices.iter().copied().take(COMPARISONS))
             .collect();
@@ -58,11 +47,44 @@ pub(crate) fn duplicates(
             control.check()?;
             continue;
         }
-        for &hash in sketch {
+        for &hash in repeated() {
             by_hash.entry(hash).or_default().push(index);
         }
     }
     Ok(found)
+}
+
+/// How often each hash was seen, or more often: most are seen once, and need not be looked up.
+struct Seen {
+    /// Counts up to two, each for all hashes that end alike.
+    counts: Vec<u8>,
+}
+
+impl Seen {
+    fn new(surveys: &[Survey]) -> Self {
+        let slots = (4 * SKETCH * surveys.len()).next_power_of_two();
+        let mut seen = Seen {
+            counts: vec![0; slots],
+        };
+        for &hash in surveys.iter().flat_map(|survey| &survey.sketch) {
+            let slot = seen.slot(hash);
+            seen.counts[slot] = (seen.counts[slot] + 1).min(2);
+        }
+        seen
+    }
+
+    /// Whether several texts may share `hash`.
+    fn twice(&self, hash: u64) -> bool {
+        self.counts[self.slot(hash)] > 1
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "only the last bits are wanted"
+    )]
+    fn slot(&self, hash: u64) -> usize {
+        hash as usize & (self.counts.len() - 1)
+    }
 }
 
 fn are_duplicates(a: &Chunk, b: &Chunk) -> bool {
@@ -76,8 +98,7 @@ fn are_duplicates(a: &Chunk, b: &Chunk) -> bool {
 
 /// The Jaccard similarity of the sets of lines.
 fn similarity(left: &str, right: &str) -> f64 {
-    let (left, right): (BTreeSet<&str>, BTreeSet<&str>) =
-        (lines(left).collect(), lines(right).collect());
+    let (left, right) = (line_set(left), line_set(right));
     // Prose in one long line, or a handful, is the same or it is not.
     if left.len() < 2 * SKETCH || right.len() < 2 * SKETCH {
         return 0.0;
@@ -92,39 +113,8 @@ fn similarity(left: &str, right: &str) -> f64 {
     similarity
 }
 
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty())
-}
-
-/// The smallest hashes of the text's lines.
-fn sketch(text: &str) -> Vec<u64> {
-    let mut smallest: Vec<u64> = Vec::with_capacity(SKETCH + 1);
-    for hash in lines(text).map(hash) {
-        if let Err(place) = smallest.binary_search(&hash)
-            && place < SKETCH
-        {
-            smallest.insert(place, hash);
-            smallest.truncate(SKETCH);
-        }
-    }
-    smallest
-}
-
-/// Eight bytes at a time, each folded in by a multiplication that keeps both halves: fixed for ever,
-/// because which texts are compared must not change from one release to the next.
-fn hash(line: &str) -> u64 {
-    const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |hash: u64, word: u64| {
-        let product = u128::from(hash ^ word).wrapping_mul(u128::from(KEY));
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are kept")]
-        let folded = (product as u64) ^ ((product >> 64) as u64);
-        folded.wrapping_add(KEY)
-    };
-    let (words, rest) = line.as_bytes().as_chunks::<8>();
-    let hash = words.iter().fold(line.len() as u64, |hash, word| {
-        fold(hash, u64::from_le_bytes(*word))
-    });
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    fold(fold(hash, u64::from_le_bytes(last)), KEY)
+/// The lines that say something, trimmed.
+fn line_set(text: &str) -> BTreeSet<&[u8]> {
+    let lines = lines(text).map(<[u8]>::trim_ascii);
+    lines.filter(|line| !line.is_empty()).collect()
 }

@@ -18,7 +18,7 @@ const TRIES: u32 = 10;
 /// for the other policies each budget was tried out. So they are budgets that work, not always the
 /// smallest.
 pub(crate) fn entry_budgets(
-    plan: &Plan<'_, '_>,
+    plan: &mut Plan<'_, '_>,
     limit: Tokens,
 ) -> Result<Vec<Option<Tokens>>, AssembleError> {
     if plan.pricer.counter.additivity() == Additivity::Never {
@@ -59,7 +59,7 @@ fn first_fit(plan: &Plan<'_, '_>) -> Vec<Option<Tokens>> {
                 weight = weight.saturating_add(item.choices[0].weight);
                 pay_group(item.group, problem, &mut paid, &mut weight);
             }
-            let within = problem.max_items.is_none_or(|most| position < most);
+            let within = plan.options.max_chunks.is_none_or(|most| position < most);
             within.then(|| limit_for(plan, weight))
         })
         .collect()
@@ -79,7 +79,7 @@ fn pay_group(
 }
 
 /// The smallest of some larger budgets at which each candidate was let in, when it was tried.
-fn tried_out(plan: &Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens>>, AssembleError> {
+fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens>>, AssembleError> {
     let problem = &plan.problem;
     let full = problem
         .items

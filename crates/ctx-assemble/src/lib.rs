@@ -20,6 +20,7 @@ mod receipt;
 mod shared_prefix;
 mod showing;
 mod sorted;
+mod survey;
 mod unit;
 
 pub use assemble::assemble;

@@ -1,19 +1,24 @@
 //! Chunks of one file whose lines meet become one, before anything is priced: a line is paid for
 //! once, and what that saves is spent on other chunks.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use ctx_model::{Chunk, LineSpan, Warning};
+use smallvec::{SmallVec, smallvec};
 
+use crate::survey::Survey;
 use crate::unit::{Merged, Unit};
 
-/// Merges what can be merged among `chunks`. Reports text that contradicts the lines it claims to
-/// be, and chunks that disagree about a line; neither is merged. O(n log n + lines).
-pub(crate) fn merge<'a>(chunks: &[&'a Chunk]) -> (Vec<Unit<'a>>, Vec<Warning>) {
+/// Merges what can be merged among `chunks`, each with the survey of its full text. Reports text
+/// that contradicts the lines it claims to be, and chunks that disagree about a line; neither is
+/// merged. The units come in no particular order. O(n log n), and O(bytes) of what is merged.
+pub(crate) fn merge<'a>(chunks: &[(&'a Chunk, Survey)]) -> (Vec<Unit<'a>>, Vec<Warning>) {
     let mut warnings = Vec::new();
-    let mut units = Vec::new();
-    let mut files: BTreeMap<(&str, Option<&str>), Vec<&'a Chunk>> = BTreeMap::new();
-    for &chunk in chunks {
+    let mut units = Vec::with_capacity(chunks.len());
+    let mut files: Vec<Vec<&'a Chunk>> = Vec::new();
+    let mut numbers: HashMap<(&str, Option<&str>), usize> = HashMap::new();
+    for (chunk, survey) in chunks {
+        let chunk = *chunk;
         let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {
             units.push(Unit::One(chunk));
             continue;
@@ -21,34 +26,32 @@ pub(crate) fn merge<'a>(chunks: &[&'a Chunk]) -> (Vec<Unit<'a>>, Vec<Warning>) {
         let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
         if !is_plain {
             units.push(Unit::One(chunk));
-        } else if lines_of(chunk).count() != span.line_count() as usize {
-            warnings.push(contradiction(chunk, span));
+        } else if survey.lines != span.line_count() as usize {
+            warnings.push(contradiction(chunk, span, survey.lines));
             units.push(Unit::One(chunk));
         } else {
-            files
+            let number = numbers
                 .entry((path, chunk.content_hash.as_deref()))
-                .or_default()
-                .push(chunk);
+                .or_insert(files.len());
+            if *number == files.len() {
+                files.push(Vec::new());
+            }
+            files[*number].push(chunk);
         }
     }
-    for chunks in files.into_values() {
+    for chunks in files {
         merge_file(chunks, &mut units, &mut warnings);
     }
     warnings.sort_unstable();
     (units, warnings)
 }
 
-/// Lines as [`LineSpan`] counts them: a final newline ends the last line and begins no other.
-fn lines_of(chunk: &Chunk) -> impl Iterator<Item = &str> {
-    let content = chunk.content.strip_suffix('\n').unwrap_or(&chunk.content);
-    content.split('\n')
-}
-
 /// Lines that follow each other, and the chunks they come from.
 struct Open<'a> {
-    start: u32,
+    span: LineSpan,
+    /// Empty until another chunk asks for them.
     lines: Vec<&'a str>,
-    parts: Vec<&'a Chunk>,
+    parts: SmallVec<[&'a Chunk; 1]>,
 }
 
 fn merge_file<'a>(
@@ -56,7 +59,7 @@ fn merge_file<'a>(
     units: &mut Vec<Unit<'a>>,
     warnings: &mut Vec<Warning>,
 ) {
-    chunks.sort_unstable_by(|a, b| a.span.cmp(&b.span).then(a.id.cmp(&b.id)));
+    chunks.sort_unstable_by(|a, b| a.span.cmp(&b.span).then_with(|| a.id.cmp(&b.id)));
     let mut open: Option<Open<'a>> = None;
     for chunk in chunks {
         let span = chunk.span.expect("only chunks with lines come here");
@@ -71,9 +74,9 @@ fn merge_file<'a>(
             finished => {
                 units.extend(finished.map(Open::close));
                 Open {
-                    start: span.start(),
-                    lines: lines_of(chunk).collect(),
-                    parts: vec![chunk],
+                    span,
+                    lines: Vec::new(),
+                    parts: smallvec![chunk],
                 }
             }
         };
@@ -85,43 +88,52 @@ fn merge_file<'a>(
 impl<'a> Open<'a> {
     /// Whether `span`, which starts no earlier, overlaps these lines or follows them at once.
     fn meets(&self, span: LineSpan) -> bool {
-        (span.start() - self.start) as usize <= self.lines.len()
+        span.start() <= self.span.end().saturating_add(1)
     }
 
     /// Takes `chunk` in, unless it has other text for a line that is already here.
     fn take_in(&mut self, chunk: &'a Chunk, span: LineSpan) -> bool {
-        let offset = (span.start() - self.start) as usize;
+        if self.lines.is_empty() {
+            self.lines.extend(lines_of(self.parts[0]));
+        }
+        let offset = (span.start() - self.span.start()) as usize;
         let mut theirs = lines_of(chunk);
-        let mut ours = self.lines[offset..].iter();
-        let shared = (self.lines.len() - offset).min(span.line_count() as usize);
-        if !theirs
-            .by_ref()
-            .take(shared)
-            .all(|line| ours.next() == Some(&line))
+        let ours = &self.lines[offset..];
+        if !ours
+            .iter()
+            .zip(theirs.by_ref().take(ours.len()))
+            .all(|(our, their)| *our == their)
         {
             return false;
         }
         self.lines.extend(theirs);
+        self.span = LineSpan::new(self.span.start(), self.span.end().max(span.end()))
+            .expect("it is no shorter than before");
         self.parts.push(chunk);
         true
     }
 
     fn close(self) -> Unit<'a> {
-        match self.parts[..] {
-            [chunk] => Unit::One(chunk),
-            _ => Unit::Many(Box::new(Merged::new(self.parts, self.start, &self.lines))),
+        if let [chunk] = self.parts[..] {
+            return Unit::One(chunk);
         }
+        let parts = self.parts.into_vec();
+        Unit::Many(Box::new(Merged::new(parts, self.span.start(), &self.lines)))
     }
 }
 
-fn contradiction(chunk: &Chunk, span: LineSpan) -> Warning {
+fn lines_of(chunk: &Chunk) -> impl Iterator<Item = &str> {
+    let content = chunk.content.strip_suffix('\n').unwrap_or(&chunk.content);
+    content.split('\n')
+}
+
+fn contradiction(chunk: &Chunk, span: LineSpan, lines: usize) -> Warning {
     Warning {
         id: Some(chunk.id.clone()),
         code: "span_mismatch".to_owned(),
         detail: format!(
-            "lines {span} are {} lines, but the text has {}",
-            span.line_count(),
-            lines_of(chunk).count()
+            "lines {span} are {} lines, but the text has {lines}",
+            span.line_count()
         ),
     }
 }

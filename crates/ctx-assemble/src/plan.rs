@@ -21,7 +21,7 @@ pub(crate) struct Plan<'p, 'u> {
     pub(crate) pricer: &'p Pricer<'p>,
     pub(crate) candidates: &'p Candidates<'u>,
     pub(crate) fixed: &'p Fixed,
-    /// The candidates in numbers, with nothing to spend.
+    /// The candidates in numbers, and what the last round could spend.
     pub(crate) problem: Problem,
     /// What the context needs with nothing in it.
     pub(crate) least: Tokens,
@@ -55,12 +55,8 @@ impl Plan<'_, '_> {
 
     /// What the context needs with everything in it, where every policy takes everything.
     fn full(&self) -> Option<Tokens> {
-        let Problem {
-            items,
-            groups,
-            max_items,
-            ..
-        } = &self.problem;
+        let Problem { items, groups, .. } = &self.problem;
+        let max_items = self.options.max_chunks;
         let is_taken = |item: &Item| item.pinned || item.choices[0].value > 0.0;
         let all_taken = !self.leaves_out
             && !items.is_empty()
@@ -77,24 +73,25 @@ impl Plan<'_, '_> {
     }
 
     /// Chooses what to show.
-    pub(crate) fn select(&self, budget: &Budget) -> Result<Outcome, AssembleError> {
+    pub(crate) fn select(&mut self, budget: &Budget) -> Result<Outcome, AssembleError> {
         if !self.leaves_out {
-            let problem = self.within(budget, false);
-            if has_room_for_all(&problem) {
-                let outcome = self.solve(&problem, budget)?;
+            self.allow(budget, false);
+            if has_room_for_all(&self.problem) {
+                let outcome = self.solve(&self.problem, budget)?;
                 // A policy may leave out what is worth nothing; then the notice needs its room.
                 if outcome.chosen.iter().all(Option::is_some) {
                     return Ok(outcome);
                 }
             }
         }
-        let mut problem = self.within(budget, self.options.include_notice);
-        let outcome = self.solve(&problem, budget)?;
+        self.allow(budget, self.options.include_notice);
+        let outcome = self.solve(&self.problem, budget)?;
         if self.options.previous.is_none() || outcome.certificate.lambda <= 0.0 {
             return Ok(outcome);
         }
         // What the provider has cached already is cheaper than it looks, by so much.
         let discount = outcome.certificate.lambda * CACHE_DISCOUNT;
+        let mut problem = self.problem.clone();
         for (item, candidate) in problem.items.iter_mut().zip(&self.candidates.all) {
             if candidate.previous.is_some() {
                 for choice in &mut item.choices {
@@ -107,25 +104,25 @@ impl Plan<'_, '_> {
         self.solve(&problem, budget)
     }
 
-    /// The problem with what `budget` lets it spend.
-    pub(crate) fn within(&self, budget: &Budget, notice: bool) -> Problem {
+    /// Lets the problem spend what `budget` allows, and tells how much that is.
+    pub(crate) fn allow(&mut self, budget: &Budget, notice: bool) -> Capacity {
         let capacity = self.fixed.capacity(self.pricer, budget.limit, notice);
-        let mut problem = self.problem.clone();
-        problem.capacity = Capacity {
+        self.problem.capacity = Capacity {
             safe: capacity.safe.saturating_sub(budget.slack),
             ..capacity
         };
-        if let Some(most) = budget.max_items {
-            problem.max_items = Some(problem.max_items.map_or(most, |it| it.min(most)));
-        }
+        self.problem.max_items = match (self.options.max_chunks, budget.max_items) {
+            (Some(most), Some(fewer)) => Some(most.min(fewer)),
+            (most, fewer) => most.or(fewer),
+        };
         if self.options.caps {
-            self.cap(&mut problem, budget.limit);
+            self.cap(budget.limit);
         }
-        problem
+        self.problem.capacity
     }
 
     /// Gives each kind no more than its relevance and its own budget allow.
-    fn cap(&self, problem: &mut Problem, limit: Tokens) {
+    fn cap(&mut self, limit: Tokens) {
         let claims: Vec<Claim> = self
             .candidates
             .all
@@ -139,7 +136,7 @@ impl Plan<'_, '_> {
             })
             .collect();
         let caps = proportional_caps(&claims, limit.into(), &CapRule::TOKENS);
-        for (item, cap) in problem.items.iter_mut().zip(caps) {
+        for (item, cap) in self.problem.items.iter_mut().zip(caps) {
             let capacity = self
                 .pricer
                 .counter
@@ -176,8 +173,14 @@ impl Plan<'_, '_> {
     /// The refusal that names the smallest budget that works: room for the context with nothing in
     /// it and for what the pinned chunks need besides, or for everything and no notice.
     pub(crate) fn too_small(&self, slack: u64) -> AssembleError {
-        let mut pins = self.problem.clone();
-        pins.max_items = None;
+        let mut pins = Problem {
+            capacity: Capacity::default(),
+            max_items: None,
+            ..self.problem.clone()
+        };
+        for item in &mut pins.items {
+            item.cap = None;
+        }
         let mut go_on = || Poll::Continue;
         let nothing =
             ctx_budget::select(&pins, Selection::InOrder, &Settings::default(), &mut go_on);

@@ -6,7 +6,7 @@ use ctx_format::{Formatter, Group};
 use ctx_model::{BuildOptions, Chunk, Tokens};
 use ctx_tokens::{Additivity, TokenCounter};
 
-use crate::showing::{Showing, showings};
+use crate::showing::{Showings, showings};
 use crate::unit::Unit;
 use crate::{AssembleError, Control, parallel};
 
@@ -61,7 +61,7 @@ impl Pricer<'_> {
         &self,
         units: &[&'u Unit<'u>],
         options: &BuildOptions,
-    ) -> Result<Vec<Vec<Showing<'u>>>, AssembleError> {
+    ) -> Result<Vec<Showings<'u>>, AssembleError> {
         let bytes = units.iter().map(|unit| bytes_to_render(unit.chunk())).sum();
         parallel::map(units, bytes, self.control, |unit, scratch| {
             let mut showings = showings(unit, options);
@@ -109,12 +109,19 @@ impl Pricer<'_> {
     }
 }
 
-/// The smallest number of tokens in which text of this weight is sure to fit. 32 capacities.
+/// The smallest number of tokens in which text of this weight is sure to fit. For a counter whose
+/// weights are tokens, two capacities; 64 for any other.
 pub(crate) fn smallest_limit(counter: &dyn TokenCounter, weight: u64) -> Tokens {
-    let (mut low, mut high) = (0, u32::MAX);
+    let is_enough = |limit: u32| counter.capacity(Tokens::new(limit)).safe >= weight;
+    let guess = counter.count_of(weight).get();
+    let (mut low, mut high) = match guess.checked_sub(1) {
+        _ if !is_enough(guess) => (guess.saturating_add(1), u32::MAX),
+        Some(below) if is_enough(below) => (0, below),
+        _ => return Tokens::new(guess),
+    };
     while low < high {
         let middle = low + (high - low) / 2;
-        if counter.capacity(Tokens::new(middle)).safe >= weight {
+        if is_enough(middle) {
             high = middle;
         } else {
             low = middle + 1;

@@ -13,7 +13,6 @@ use crate::AssembleError;
 use crate::candidates::Candidate;
 use crate::cite::Citations;
 use crate::emit::{Document, Shown};
-use crate::entry::entry_budgets;
 use crate::fixed::notice;
 use crate::plan::Plan;
 use crate::price::Price;
@@ -28,6 +27,8 @@ pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) outcome: &'r Outcome,
     pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
+    /// At which `max_tokens` each candidate is let in, where that is known.
+    pub(crate) entries: Vec<Option<Tokens>>,
     pub(crate) total: Tokens,
     /// How many chunks were given.
     pub(crate) given: usize,
@@ -39,7 +40,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
     /// The result: the document, and what is to be known of it.
     pub(crate) fn write(&self, document: Document) -> Result<BuiltContext, AssembleError> {
         let (included, citations) = self.included();
-        let omitted = self.omitted()?;
+        let omitted = self.omitted();
         let lessened = self
             .outcome
             .chosen
@@ -121,17 +122,12 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         }
     }
 
-    fn omitted(&self) -> Result<Vec<Omitted>, AssembleError> {
+    fn omitted(&self) -> Vec<Omitted> {
         let candidates = &self.plan.candidates.all;
-        let entries = if self.outcome.chosen.iter().all(Option::is_some) {
-            vec![None; candidates.len()]
-        } else {
-            entry_budgets(self.plan, self.limit)?
-        };
         let mut left_out = Vec::new();
         for (number, candidate) in candidates.iter().enumerate() {
             let out = |chunk: &Chunk, reason| Omitted {
-                enters_at: entries[number].filter(|_| reason == OmittedReason::OverBudget),
+                enters_at: self.entries[number].filter(|_| reason == OmittedReason::OverBudget),
                 ..omitted(chunk, reason)
             };
             let parts = candidate.unit.parts();
@@ -158,7 +154,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             }
         }
         left_out.extend(self.sorted.out.iter().cloned());
-        Ok(left_out)
+        left_out
     }
 
     /// Where the tokens went. Parts are rounded on their own, in the order header, footer, notices,

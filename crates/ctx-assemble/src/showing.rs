@@ -2,14 +2,18 @@
 
 use ctx_format::Block;
 use ctx_model::{BuildOptions, Chunk};
+use smallvec::{SmallVec, smallvec};
 
 use crate::price::Price;
 use crate::unit::{Merged, Run, Unit};
 
+/// The ways to show a unit; most have one.
+pub(crate) type Showings<'u> = SmallVec<[Showing<'u>; 1]>;
+
 /// One way to show a unit: one block, or several where a merged chunk is shown in part.
 #[derive(Debug)]
 pub(crate) struct Showing<'u> {
-    pub(crate) pieces: Vec<Piece<'u>>,
+    pub(crate) pieces: SmallVec<[Piece<'u>; 1]>,
 }
 
 /// One block, and whom it stands for.
@@ -17,7 +21,7 @@ pub(crate) struct Showing<'u> {
 pub(crate) struct Piece<'u> {
     pub(crate) block: Block<'u>,
     /// The chunks whose lines it shows, most relevant first: that one speaks for it.
-    pub(crate) parts: Vec<&'u Chunk>,
+    pub(crate) parts: SmallVec<[&'u Chunk; 1]>,
     /// What showing it is worth.
     pub(crate) value: f64,
     /// The block's own price.
@@ -34,13 +38,13 @@ impl<'u> Showing<'u> {
 
     fn one(block: Block<'u>, chunk: &'u Chunk, value: f64) -> Self {
         Showing {
-            pieces: vec![Piece::new(block, vec![chunk], value)],
+            pieces: smallvec![Piece::new(block, smallvec![chunk], value)],
         }
     }
 }
 
 impl<'u> Piece<'u> {
-    fn new(block: Block<'u>, parts: Vec<&'u Chunk>, value: f64) -> Self {
+    fn new(block: Block<'u>, parts: SmallVec<[&'u Chunk; 1]>, value: f64) -> Self {
         Piece {
             block,
             parts,
@@ -52,10 +56,10 @@ impl<'u> Piece<'u> {
 }
 
 /// The ways to show `unit`; never none.
-pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Vec<Showing<'u>> {
+pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Showings<'u> {
     match unit {
         Unit::One(chunk) if !options.include_content => {
-            vec![Showing::one(
+            smallvec![Showing::one(
                 Block::summary_only(chunk),
                 chunk,
                 chunk.relevance.get(),
@@ -67,9 +71,9 @@ pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Vec<Sh
 }
 
 /// In full, and in each rendition.
-fn of_one(chunk: &Chunk) -> Vec<Showing<'_>> {
+fn of_one(chunk: &Chunk) -> Showings<'_> {
     let relevance = chunk.relevance.get();
-    let mut showings = vec![Showing::one(Block::full(chunk), chunk, relevance)];
+    let mut showings: Showings<'_> = smallvec![Showing::one(Block::full(chunk), chunk, relevance)];
     showings.extend(chunk.renditions.iter().map(|rendition| {
         let value = relevance * rendition.information();
         Showing::one(Block::of(chunk, rendition), chunk, value)
@@ -81,7 +85,7 @@ fn of_one(chunk: &Chunk) -> Vec<Showing<'_>> {
 
 /// All of it, and then ever fewer of its parts, the most relevant last: 1, 2, 4, 8, … of them, so
 /// that all these ways together are at most three times as long as the whole.
-fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Vec<Showing<'u>> {
+fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Showings<'u> {
     let all = merged.parts.len();
     let pinned = merged
         .parts

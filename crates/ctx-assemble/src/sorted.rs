@@ -7,8 +7,9 @@ use ctx_model::{BuildOptions, Chunk, Omitted, OmittedReason, Warning};
 use crate::arrange::by_source;
 use crate::duplicates::duplicates;
 use crate::merge::merge;
+use crate::survey::Survey;
 use crate::unit::Unit;
-use crate::{AssembleError, Control};
+use crate::{AssembleError, Control, parallel};
 
 /// The chunks, sorted out.
 #[derive(Debug)]
@@ -43,11 +44,15 @@ impl<'a> Sorted<'a> {
         let mut out = Vec::new();
         // Without their content, chunks have no lines to merge and no text to compare.
         let (units, warnings) = if options.merge && options.include_content {
-            let twins = duplicates(&kept, control)?;
+            let bytes = kept.iter().map(|chunk| chunk.full_text().len()).sum();
+            let surveys = parallel::map(&kept, bytes, control, |chunk, _| {
+                Ok(Survey::of(chunk.full_text()))
+            })?;
+            let twins = duplicates(&kept, &surveys, control)?;
             let mut unique = Vec::with_capacity(kept.len());
-            for (&chunk, twin) in kept.iter().zip(twins) {
+            for ((&chunk, survey), twin) in kept.iter().zip(surveys).zip(twins) {
                 match twin {
-                    None => unique.push(chunk),
+                    None => unique.push((chunk, survey)),
                     Some(twin) => out.push(Omitted {
                         other: Some(kept[twin].id.clone()),
                         ..omitted(chunk, OmittedReason::DuplicateOf)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ctx_model::{Chunk, LineSpan, Relation};
+use smallvec::SmallVec;
 
 /// A chunk, or several chunks of one file whose lines overlap or touch.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct Run<'a, 'u> {
     pub(crate) span: LineSpan,
     pub(crate) text: &'u str,
     /// Most relevant first: that one speaks for the run.
-    pub(crate) parts: Vec<&'a Chunk>,
+    pub(crate) parts: SmallVec<[&'a Chunk; 1]>,
     /// What showing it is worth: the relevance of each part × the share of its lines that no more
     /// relevant part shows.
     pub(crate) value: f64,
@@ -120,7 +121,7 @@ impl<'a> Merged<'a> {
         let span = LineSpan::new(number(lines.start), number(lines.end - 1))
             .expect("a run has a line, and lines are counted from 1");
         let within = |part: &&&Chunk| part.span.is_some_and(|it| span.contains(it));
-        let parts: Vec<&'a Chunk> = self.parts.iter().filter(within).copied().collect();
+        let parts: SmallVec<[&'a Chunk; 1]> = self.parts.iter().filter(within).copied().collect();
         // Each line counts for the most relevant part it is in, and for no other.
         let mut value = 0.0;
         for part in &parts {

@@ -85,6 +85,9 @@ pub(super) const TABLE: Table = Table {
             &[
                 "async-trait",
                 "blake3",
+                "memchr",
+                "rayon",
+                "smallvec",
                 "thiserror",
                 "tokio",
                 "tokio-util",

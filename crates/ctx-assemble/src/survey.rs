@@ -1,0 +1,118 @@
+//! What sorting needs to know of a text, found in one reading of it.
+
+use memchr::memchr_iter;
+use smallvec::SmallVec;
+
+/// How many of a text's smallest line hashes it is looked up by.
+pub(crate) const SKETCH: usize = 4;
+
+/// Texts with fewer bytes than this have no sketch: two files may well begin alike, and a
+/// duplicate this short costs no more than the line that would tell of it.
+const TOO_SHORT: usize = 200;
+
+/// The number of lines of a text, and the smallest hashes of those that say something.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// As [`ctx_model::LineSpan`] counts them: a final newline ends the last line and begins no
+    /// other.
+    pub(crate) lines: usize,
+    /// Ascending, each once.
+    pub(crate) sketch: SmallVec<[u64; SKETCH]>,
+}
+
+impl Survey {
+    /// O(bytes).
+    pub(crate) fn of(text: &str) -> Self {
+        let mut survey = Survey::default();
+        for line in lines(text) {
+            survey.lines += 1;
+            let line = line.trim_ascii();
+            if !line.is_empty() && text.len() >= TOO_SHORT {
+                survey.note(hash(line));
+            }
+        }
+        survey
+    }
+
+    fn note(&mut self, hash: u64) {
+        let is_full = self.sketch.len() == SKETCH;
+        if is_full && self.sketch.last().is_some_and(|&last| last <= hash) {
+            return;
+        }
+        if let Err(place) = self.sketch.binary_search(&hash) {
+            if is_full {
+                self.sketch.pop();
+            }
+            self.sketch.insert(place, hash);
+        }
+    }
+}
+
+/// The lines of `text` without their line feeds; an empty text has one.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &[u8]> {
+    let text = text.strip_suffix('\n').unwrap_or(text).as_bytes();
+    let ends = memchr_iter(b'\n', text).chain([text.len()]);
+    ends.scan(0, |start, end| {
+        let line = &text[*start..end];
+        *start = end + 1;
+        Some(line)
+    })
+}
+
+/// Eight bytes at a time, each folded in by a multiplication that keeps both halves: fixed for ever,
+/// because which texts are compared must not change from one release to the next.
+fn hash(line: &[u8]) -> u64 {
+    const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |hash: u64, word: u64| {
+        let product = u128::from(hash ^ word).wrapping_mul(u128::from(KEY));
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are kept")]
+        let folded = (product as u64) ^ ((product >> 64) as u64);
+        folded.wrapping_add(KEY)
+    };
+    let (words, rest) = line.as_chunks::<8>();
+    let hash = words.iter().fold(line.len() as u64, |hash, word| {
+        fold(hash, u64::from_le_bytes(*word))
+    });
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    fold(fold(hash, u64::from_le_bytes(last)), KEY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn has_lines(text: &str, expected: &[&str]) {
+        let found: Vec<&[u8]> = lines(text).collect();
+        let expected: Vec<&[u8]> = expected.iter().map(|line| line.as_bytes()).collect();
+        assert_eq!(found, expected);
+        assert_eq!(Survey::of(text).lines, expected.len());
+    }
+
+    #[test]
+    fn a_final_newline_begins_no_line() {
+        has_lines("", &[""]);
+        has_lines("\n", &[""]);
+        has_lines("a", &["a"]);
+        has_lines("a\n", &["a"]);
+        has_lines("a\n\n", &["a", ""]);
+        has_lines("a\r\nb", &["a\r", "b"]);
+    }
+
+    #[test]
+    fn a_sketch_is_of_the_smallest_hashes() {
+        let text: String = (0..100).map(|n| format!("  line {n}\r\n\n")).collect();
+        let mut all: Vec<u64> = (0..100)
+            .map(|n| hash(format!("line {n}").as_bytes()))
+            .collect();
+        all.sort_unstable();
+        assert_eq!(Survey::of(&text).sketch[..], all[..SKETCH]);
+        assert_eq!(Survey::of(&text.repeat(2)).sketch[..], all[..SKETCH]);
+    }
+
+    #[test]
+    fn a_short_text_has_no_sketch() {
+        assert!(Survey::of("a few words").sketch.is_empty());
+    }
+}
