@@ -4,10 +4,11 @@
 //! chunks arrive never shows.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use ctx_format::Group;
 use ctx_model::{BuildOptions, Category, Chunk, GroupBy, Order};
+use rapidhash::RapidHashMap;
 
 /// The chunks under one heading, by index, in the order they are shown.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ fn by_kind<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
 
 fn by_file<'a>(chunks: &[&'a Chunk], order: Order) -> Vec<Section<'a>> {
     let mut files: Vec<Vec<usize>> = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut numbers: RapidHashMap<&str, usize> = RapidHashMap::default();
     for (index, chunk) in chunks.iter().enumerate() {
         let new = files.len();
         let number = match chunk.path.as_deref() {

@@ -1,11 +1,10 @@
 //! The pipeline: order, render, select, emit, and count once more.
 
-use std::collections::HashSet;
-
 use ctx_budget::{BudgetError, Outcome};
 use ctx_format::{FormatOptions, Formatter, Notice};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Tokens};
 use ctx_tokens::TokenCounter;
+use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
 
 use crate::candidates::{Candidate, Candidates};
@@ -80,7 +79,7 @@ pub(crate) fn formatter_of(options: &BuildOptions) -> Result<Box<dyn Formatter>,
 }
 
 fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
-    let mut ids = HashSet::with_capacity(chunks.len());
+    let mut ids = RapidHashSet::with_capacity(chunks.len());
     for chunk in chunks {
         chunk.check()?;
         if !ids.insert(chunk.id.as_str()) {

@@ -16,9 +16,13 @@ pub(crate) struct Citations {
 }
 
 impl Citations {
-    /// The citation of `chunk` as `block` shows it. O(length of the block's text).
-    pub(crate) fn cite(&mut self, chunk: &Chunk, block: &Block<'_>) -> Citation {
-        let content_hash = blake3::hash(block.body.as_bytes());
+    /// The citation of `chunk` as `block` shows it. `content_hash` is that of the block's body.
+    pub(crate) fn cite(
+        &mut self,
+        chunk: &Chunk,
+        block: &Block<'_>,
+        content_hash: blake3::Hash,
+    ) -> Citation {
         Citation {
             id: self.id(chunk, block, content_hash),
             chunk_id: chunk.id.clone(),
@@ -70,13 +74,16 @@ mod tests {
     use super::*;
     use ctx_model::Relevance;
 
+    fn cite(citations: &mut Citations, chunk: &Chunk) -> String {
+        let content_hash = blake3::hash(chunk.content.as_bytes());
+        citations.cite(chunk, &Block::full(chunk), content_hash).id
+    }
+
     #[test]
     fn equal_chunks_get_different_ids() {
         let chunk = Chunk::new("a", "text", Relevance::ONE).with_path("a.rs");
         let mut citations = Citations::default();
-        let ids: BTreeSet<String> = (0..80)
-            .map(|_| citations.cite(&chunk, &Block::full(&chunk)).id)
-            .collect();
+        let ids: BTreeSet<String> = (0..80).map(|_| cite(&mut citations, &chunk)).collect();
         assert_eq!(ids.len(), 80);
     }
 
@@ -84,7 +91,7 @@ mod tests {
     fn an_id_stands_for_source_lines_and_text() {
         let id = |path: &str, text: &str| {
             let chunk = Chunk::new("a", text, Relevance::ONE).with_path(path);
-            Citations::default().cite(&chunk, &Block::full(&chunk)).id
+            cite(&mut Citations::default(), &chunk)
         };
         assert_eq!(id("a.rs", "x"), id("a.rs", "x"));
         assert_ne!(id("a.rs", "x"), id("a.rs", "y"));

@@ -6,9 +6,10 @@
 //! (Broder, "On the resemblance and containment of documents", 1997); each candidate is then
 //! compared line by line, so that a collision of hashes never drops a text.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use ctx_model::Chunk;
+use rapidhash::RapidHashMap;
 
 use crate::survey::{SKETCH, Survey, lines};
 use crate::{AssembleError, Control};
@@ -31,7 +32,7 @@ pub(crate) fn duplicates(
 ) -> Result<Vec<Option<usize>>, AssembleError> {
     let seen = Seen::new(surveys);
     let mut found = vec![None; chunks.len()];
-    let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut by_hash: RapidHashMap<u64, Vec<usize>> = RapidHashMap::default();
     for (index, (chunk, survey)) in chunks.iter().zip(surveys).enumerate() {
         let repeated = || survey.sketch.iter().filter(|&&hash| seen.twice(hash));
         let lists = repeated().filter_map(|hash| by_hash.get(hash));

@@ -1,9 +1,8 @@
 //! Chunks of one file whose lines meet become one, before anything is priced: a line is paid for
 //! once, and what that saves is spent on other chunks.
 
-use std::collections::HashMap;
-
 use ctx_model::{Chunk, LineSpan, Warning};
+use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::survey::Survey;
@@ -16,7 +15,7 @@ pub(crate) fn merge<'a>(chunks: &[(&'a Chunk, Survey)]) -> (Vec<Unit<'a>>, Vec<W
     let mut warnings = Vec::new();
     let mut units = Vec::with_capacity(chunks.len());
     let mut files: Vec<Vec<&'a Chunk>> = Vec::new();
-    let mut numbers: HashMap<(&str, Option<&str>), usize> = HashMap::new();
+    let mut numbers: RapidHashMap<(&str, Option<&str>), usize> = RapidHashMap::default();
     for (chunk, survey) in chunks {
         let chunk = *chunk;
         let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {

@@ -1,6 +1,7 @@
 //! What sorting needs to know of a text, found in one reading of it.
 
 use memchr::memchr_iter;
+use rapidhash::v3::rapidhash_v3;
 use smallvec::SmallVec;
 
 /// How many of a text's smallest line hashes it is looked up by.
@@ -16,7 +17,8 @@ pub(crate) struct Survey {
     /// As [`ctx_model::LineSpan`] counts them: a final newline ends the last line and begins no
     /// other.
     pub(crate) lines: usize,
-    /// Ascending, each once.
+    /// Ascending, each once; by a hash that is the same on every machine and will stay so, because
+    /// which texts are compared must not change.
     pub(crate) sketch: SmallVec<[u64; SKETCH]>,
 }
 
@@ -28,7 +30,7 @@ impl Survey {
             survey.lines += 1;
             let line = line.trim_ascii();
             if !line.is_empty() && text.len() >= TOO_SHORT {
-                survey.note(hash(line));
+                survey.note(rapidhash_v3(line));
             }
         }
         survey
@@ -59,25 +61,6 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Eight bytes at a time, each folded in by a multiplication that keeps both halves: fixed for ever,
-/// because which texts are compared must not change from one release to the next.
-fn hash(line: &[u8]) -> u64 {
-    const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |hash: u64, word: u64| {
-        let product = u128::from(hash ^ word).wrapping_mul(u128::from(KEY));
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are kept")]
-        let folded = (product as u64) ^ ((product >> 64) as u64);
-        folded.wrapping_add(KEY)
-    };
-    let (words, rest) = line.as_chunks::<8>();
-    let hash = words.iter().fold(line.len() as u64, |hash, word| {
-        fold(hash, u64::from_le_bytes(*word))
-    });
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    fold(fold(hash, u64::from_le_bytes(last)), KEY)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,10 +85,10 @@ mod tests {
 
     #[test]
     fn a_sketch_is_of_the_smallest_hashes() {
-        let text: String = (0..100).map(|n| format!("  line {n}\r\n\n")).collect();
-        let mut all: Vec<u64> = (0..100)
-            .map(|n| hash(format!("line {n}").as_bytes()))
-            .collect();
+        let lines: Vec<String> = (0..100).map(|n| format!("line {n}")).collect();
+        let text = format!("  {}\r\n", lines.join("\r\n\n  "));
+        let hashes = lines.iter().map(|line| rapidhash_v3(line.as_bytes()));
+        let mut all: Vec<u64> = hashes.collect();
         all.sort_unstable();
         assert_eq!(Survey::of(&text).sketch[..], all[..SKETCH]);
         assert_eq!(Survey::of(&text.repeat(2)).sketch[..], all[..SKETCH]);

@@ -86,6 +86,7 @@ pub(super) const TABLE: Table = Table {
                 "async-trait",
                 "blake3",
                 "memchr",
+                "rapidhash",
                 "rayon",
                 "smallvec",
                 "thiserror",
