@@ -9,7 +9,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRng, TestRunner};
 
-/// How many texts each law is tried on.
+/// How many texts each law is tried on at least; `PROPTEST_CASES` may ask for more.
 const CASES: u32 = 512;
 
 /// Checks that `counter` keeps the promises of [`TokenCounter`], on the same texts each time:
@@ -62,10 +62,11 @@ pub fn on_cut_texts(mut check: impl FnMut(&[String])) {
 }
 
 fn run<S: Strategy>(strategy: &S, mut check: impl FnMut(S::Value)) {
+    let config = Config::default();
     let config = Config {
-        cases: CASES,
+        cases: config.cases.max(CASES),
         failure_persistence: None,
-        ..Config::default()
+        ..config
     };
     let rng = TestRng::deterministic_rng(config.rng_algorithm);
     let check = std::cell::RefCell::new(&mut check);
