@@ -1,5 +1,6 @@
 //! Other programs that pack a source tree, and how each is asked for the same thing.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -29,7 +30,9 @@ impl Packer {
 
 /// Installs the peers below the target folder, where they are found again, and returns them.
 pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
-    let folder = workspace.target.join("peers");
+    // A folder for each version, so that no other one is taken for it.
+    let peers = workspace.target.join("peers");
+    let folder = peers.join(format!("code2prompt-{CODE2PROMPT}"));
     let code2prompt = folder.join("bin/code2prompt");
     if !code2prompt.exists() {
         println!("installing code2prompt {CODE2PROMPT}");
@@ -46,9 +49,11 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
         .run()
         .context("failed to install code2prompt")?;
     }
+    let folder = peers.join(format!("repomix-{REPOMIX}"));
     let repomix = folder.join("node_modules/.bin/repomix");
     if !repomix.exists() {
         println!("installing repomix {REPOMIX}");
+        fs::create_dir_all(&folder)?;
         Call::new("npm")
             .args([
                 "install",
@@ -81,7 +86,8 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
         },
         Packer {
             name: format!("repomix {REPOMIX}"),
-            // Its search for secrets is switched off: the others have none.
+            // Its search for secrets is switched off: the others have none. So are the ignore files:
+            // the corpus lies in a folder that the project's own names.
             call: |program, output| {
                 Call::new(program)
                     .args([
@@ -93,6 +99,7 @@ pub(super) fn install(workspace: &Workspace) -> Result<Vec<Packer>> {
                     .args([
                         "--no-security-check",
                         "--no-default-patterns",
+                        "--no-gitignore",
                         "--quiet",
                         "--output",
                     ])
