@@ -36,6 +36,13 @@ pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) left_out: usize,
 }
 
+/// The hash of the whole context, on several threads. O(bytes).
+fn digest(text: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_rayon(text.as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
 /// What only reading a block's text tells.
 struct Reading {
     content_hash: blake3::Hash,
@@ -63,7 +70,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let options = self.plan.options;
         let counter = self.plan.pricer.counter;
         Ok(BuiltContext {
-            digest: blake3::hash(document.text.as_bytes()).to_hex().to_string(),
+            digest: digest(&document.text),
             shared_prefix: shared_prefix(options, counter, &document, &included),
             tokens: self.split()?,
             exactness: counter.exactness(),

@@ -64,7 +64,10 @@ fn chunk(file: &Found, content: Content) -> Read {
         Content::Skipped(skipped) => return Read::Skipped(skipped),
     };
     let language = language::of(&file.shown);
-    let lines = u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX);
+    // A final newline ends the last line and begins no other.
+    let body = text.strip_suffix('\n').unwrap_or(&text).as_bytes();
+    let newlines = memchr::memchr_iter(b'\n', body).count();
+    let lines = u32::try_from(newlines.saturating_add(1)).unwrap_or(u32::MAX);
     let span = LineSpan::new(1, lines).expect("lines is at least 1");
     let relevance =
         Relevance::new(relevance::of(&file.shown, file.named)).unwrap_or(Relevance::ONE);
