@@ -1,13 +1,15 @@
 //! The project's own chores: `cargo xtask <verb>`.
 //!
 //! `test` is all a contribution must pass; `layers` and `deny` are two of its steps, and can be run
-//! alone; `bench` measures, and writes what it measured under `docs/record/`.
+//! alone; `bench` measures speed, `eval` what contexts are good for, and both write what they
+//! measured under `docs/record/`.
 
 #![expect(clippy::print_stdout, reason = "a chore reports to the terminal")]
 
 mod bench;
 mod command;
 mod deny;
+mod eval;
 mod layers;
 mod test;
 mod workspace;
@@ -35,6 +37,9 @@ enum Verb {
     Deny,
     /// Measure, and write the table to docs/record/bench.md.
     Bench(bench::Options),
+    /// Ask questions, and measure what the contexts show of the answers.
+    #[command(subcommand)]
+    Eval(eval::Options),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Layers(options) => layers::run(&workspace, &options),
         Verb::Deny => deny::run(&workspace),
         Verb::Bench(options) => bench::run(&workspace, &options),
+        Verb::Eval(options) => eval::run(&workspace, &options),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

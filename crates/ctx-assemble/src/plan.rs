@@ -46,15 +46,16 @@ impl Plan<'_, '_> {
     /// [`BudgetError::TooSmall`] when it holds neither the empty context nor, without a notice, the
     /// full one.
     pub(crate) fn limit(&self) -> Result<Tokens, AssembleError> {
-        let full = self.full().unwrap_or(Tokens::MAX);
+        let full = self.full(0).unwrap_or(Tokens::MAX);
         match self.options.max_tokens.checked_sub(self.options.reserve) {
             Some(limit) if self.least.min(full) <= limit => Ok(limit),
             _ => Err(self.too_small(0)),
         }
     }
 
-    /// What the context needs with everything in it, where every policy takes everything.
-    fn full(&self) -> Option<Tokens> {
+    /// What the context needs with everything in it and `slack` besides, where every policy takes
+    /// everything.
+    fn full(&self, slack: u64) -> Option<Tokens> {
         let Problem { items, groups, .. } = &self.problem;
         let max_items = self.options.max_chunks;
         let is_taken = |item: &Item| item.pinned || item.choices[0].value > 0.0;
@@ -68,7 +69,7 @@ impl Plan<'_, '_> {
             .chain(groups.iter().copied());
         let weight = self
             .fixed
-            .weight_with(weights.fold(0, u64::saturating_add), false);
+            .weight_with(weights.fold(slack, u64::saturating_add), false);
         all_taken.then(|| smallest_limit(self.pricer.counter, weight))
     }
 
@@ -192,10 +193,7 @@ impl Plan<'_, '_> {
             Err(other) => return other.into(),
             Ok(_) => self.least,
         };
-        let needed = self
-            .full()
-            .filter(|_| slack == 0)
-            .map_or(with_pins, |it| it.min(with_pins));
+        let needed = self.full(slack).map_or(with_pins, |it| it.min(with_pins));
         let least = self.least.min(needed);
         let pinned = needed.saturating_sub(least);
         self.fixed

@@ -4,6 +4,8 @@
 //! comes after the text begins at the first column. Where the lines alone do not decide what is
 //! nested in what, the answer is that something is open.
 
+use std::borrow::Cow;
+
 const FENCE: &str = "a code fence";
 const UNTIL_END: &str = "an HTML block or comment";
 pub(crate) const UNTIL_BLANK: &str = "an HTML block, which ends at a blank line,";
@@ -41,12 +43,15 @@ pub(crate) fn left_open(text: &str) -> Option<LeftOpen> {
     let mut opened_on = 0;
     // The column from which a line belongs to the list item above it.
     let mut item: Option<usize> = None;
-    // Whether a line was seen that begins an item only if what is before it lets it.
+    // Whether a line was seen that begins an item, if what is before it lets it. How far an item
+    // goes is uncertain as well: a paragraph in it goes on in lines that are not indented.
     let mut may_be_item = false;
     let mut after_blank = true;
     for (index, line) in text.lines().enumerate() {
+        let line = &*without_tabs(line);
         let is_blank = line.trim_matches([' ', '\t']).is_empty();
         let was_open = !matches!(open, Open::Nothing);
+        may_be_item |= has_marker(line.trim_start_matches(' '));
         if let Some(construct) = uncertain(open, line) {
             let line_number = index + 1;
             return Some(LeftOpen {
@@ -64,14 +69,17 @@ pub(crate) fn left_open(text: &str) -> Option<LeftOpen> {
             if !is_nested {
                 let is_free = after_blank || item.is_some();
                 item = list_item(line, indent).filter(|_| is_free);
-                may_be_item |= item.is_none() && has_marker(&line[indent.min(3)..]);
             }
             if !is_nested && item.is_none() && indent < 4 {
                 open = opens(&line[indent..]);
                 opened_on = index + 1;
-                if may_be_item && indent > 0 && construct_of(open).is_some() {
+                if may_be_item && indent > 0 {
                     // In an item or not, it would end in different places.
-                    break;
+                    match &mut open {
+                        Open::Nothing => {}
+                        Open::HtmlUntilBlank { is_certain } => *is_certain = false,
+                        _ => break,
+                    }
                 }
             }
         }
@@ -81,6 +89,20 @@ pub(crate) fn left_open(text: &str) -> Option<LeftOpen> {
         line_number: opened_on,
         construct,
     })
+}
+
+/// `line` with its indentation in spaces: a tab goes on to the next column that four divides.
+fn without_tabs(line: &str) -> Cow<'_, str> {
+    let text = line.trim_start_matches([' ', '\t']);
+    let indentation = &line[..line.len() - text.len()];
+    if !indentation.contains('\t') {
+        return Cow::Borrowed(line);
+    }
+    let columns = indentation.bytes().fold(0, |column, byte| match byte {
+        b'\t' => column - column % 4 + 4,
+        _ => column + 1,
+    });
+    Cow::Owned(" ".repeat(columns) + text)
 }
 
 fn construct_of(open: Open) -> Option<&'static str> {
@@ -100,6 +122,8 @@ fn uncertain(open: Open, line: &str) -> Option<&'static str> {
             construct_of(opens(line.trim_start_matches(' ')))
                 .filter(|construct| *construct != UNTIL_BLANK)
         }
+        // By the specification a tab may follow a closing fence; not every parser agrees.
+        Open::Fence { .. } => (line.contains('\t') && closes(open, line, false)).then_some(FENCE),
         // By the specification any of the four end tags will do; not every parser agrees.
         Open::Verbatim(tag) => VERBATIM_TAGS
             .into_iter()

@@ -314,7 +314,7 @@ pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
 pub fn chunks(count: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Chunk>> + Clone {
     vec(chunk(), count).prop_map(|mut chunks| {
         for (index, chunk) in chunks.iter_mut().enumerate() {
-            chunk.id = format!("{index}{}", chunk.id);
+            chunk.id = format!("{index}.{}", chunk.id);
         }
         chunks
     })

@@ -137,6 +137,11 @@ fn what_is_left_open_is_refused_with_its_line() {
     refused("header", "<script>\n\n", 1, "HTML");
     refused("chunkSeparator", "\n<hr>\n", 2, "blank line");
     refused("chunkSeparator", "```", 1, "fence");
+    refused("header", "- - -\n <div>\n\n<!--", 4, "comment");
+    refused("footer", "```\n```\t ", 2, "fence");
+    refused("footer", "<b\n- item\n\n  ```\n```", 4, "fence");
+    refused("footer", "2. item\nthe\n   ```\n  ```", 3, "fence");
+    refused("header", "2. item\n\t```\n   ```\n  ```", 4, "fence");
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! The figures, for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::passages::{POLICIES, Reached};
+use super::sets::{Golden, Set};
+
+const INTRODUCTION: &str = "\
+# What a context shows of the answer
+
+Written by `cargo xtask eval passages`; not by hand.
+
+Plain BM25 (k1 = 1.2, b = 0.75, words and their camelCase and snake_case parts) ranks the passages of a set; the best 100 are
+offered as chunks, each with its score as a share of the best, and each policy chooses among them within a budget of
+o200k tokens, wrappers included. **Recall** is the share of the golden passages (in `chroma`, of the golden characters) that the context
+shows; **precision** the share of what it shows that is golden; means over the questions. Every context is counted again and built twice.
+";
+
+const SETS: &str = "\
+`codebase`: source files in chunks, and questions about one of them. `docs`: passages of a documentation. `chroma`: two
+texts, cut after a sentence into pieces of at most 800 characters, and questions with exact spans.
+";
+
+/// The page of all sets.
+pub(super) fn page(measured: &[(Set, Vec<[Reached; 4]>)]) -> String {
+    let mut page = format!("{INTRODUCTION}\n{SETS}");
+    for (set, rows) in measured {
+        let _ = writeln!(
+            page,
+            "\n## {}: {} passages, {} questions\n",
+            set.name,
+            set.passages.len(),
+            set.questions.len()
+        );
+        let is_spans = matches!(set.questions[0].golden, Golden::Spans(..));
+        table(&mut page, "recall", set, rows, |it| it.recall);
+        if is_spans {
+            table(&mut page, "precision", set, rows, |it| it.precision);
+        }
+        table(&mut page, "share of the budget used", set, rows, |it| {
+            it.tokens
+        });
+    }
+    let cells = || measured.iter().flat_map(|(_, rows)| rows.iter().flatten());
+    let over: usize = cells().map(|it| it.over).sum();
+    let unstable: usize = cells().map(|it| it.unstable).sum();
+    let _ = writeln!(
+        page,
+        "{over} contexts were over their budget; {unstable} came out otherwise the second time."
+    );
+    page
+}
+
+fn table(
+    page: &mut String,
+    what: &str,
+    set: &Set,
+    rows: &[[Reached; 4]],
+    figure: impl Fn(&Reached) -> f64,
+) {
+    let _ = write!(page, "| {what} |");
+    for budget in set.budgets {
+        let _ = write!(page, " {budget} |");
+    }
+    page.push_str("\n|---|--:|--:|--:|--:|\n");
+    let is_tokens = what.starts_with("share");
+    for (policy, row) in POLICIES.iter().zip(rows) {
+        let _ = write!(page, "| {} |", policy.name);
+        for (reached, budget) in row.iter().zip(set.budgets) {
+            let figure = figure(reached);
+            let _ = if is_tokens {
+                write!(page, " {:.2} |", figure / f64::from(budget))
+            } else {
+                write!(page, " {figure:.3} |")
+            };
+        }
+        page.push('\n');
+    }
+    page.push('\n');
+}
+
+/// The same for programs.
+pub(super) fn json(measured: &[(Set, Vec<[Reached; 4]>)]) -> Value {
+    let rows = measured.iter().flat_map(|(set, rows)| {
+        POLICIES.iter().zip(rows).flat_map(move |(policy, row)| {
+            row.iter().zip(set.budgets).map(move |(reached, budget)| {
+                json!({
+                    "set": set.name, "policy": policy.name, "budget": budget,
+                    "recall": reached.recall, "precision": reached.precision,
+                    "tokens": reached.tokens, "over": reached.over, "unstable": reached.unstable,
+                })
+            })
+        })
+    });
+    rows.collect()
+}
