@@ -97,7 +97,7 @@ impl<'u> Candidates<'u> {
         };
         let mut items: Vec<Item> = self.all.iter().map(item).collect();
         if options.diversity.is_some_and(|diversity| diversity > 0.0) {
-            for (item, features) in items.iter_mut().zip(features(&self.all)) {
+            for (item, features) in items.iter_mut().zip(features(&self.all, options)) {
                 item.features = features;
             }
         }

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use ctx_budget::Feature;
+use ctx_model::BuildOptions;
 
 use crate::candidates::Candidate;
-use crate::showing::Showing;
+use crate::showing::{Showing, worth};
 
 /// The features of each candidate: the words of the question that it matched, the symbol it is,
-/// and itself. They share its relevance equally, so that a candidate that tells nothing another one
+/// and itself. They share its value equally, so that a candidate that tells nothing another one
 /// tells is worth as much as without features. O(bytes of the renditions).
-pub(crate) fn features(candidates: &[Candidate<'_>]) -> Vec<Vec<Feature>> {
+pub(crate) fn features(candidates: &[Candidate<'_>], options: &BuildOptions) -> Vec<Vec<Feature>> {
     let mut ids: BTreeMap<String, u32> = BTreeMap::new();
     let mut id = |name: String| {
         let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
@@ -40,7 +41,7 @@ pub(crate) fn features(candidates: &[Candidate<'_>]) -> Vec<Vec<Feature>> {
             told.sort_unstable();
             told.dedup_by_key(|(id, _)| *id);
             #[expect(clippy::cast_precision_loss, reason = "a chunk matches few words")]
-            let weight = chunk.relevance.get() / told.len() as f64;
+            let weight = worth(chunk, options) / told.len() as f64;
             let feature = |(id, until)| Feature { id, weight, until };
             told.into_iter().map(feature).collect()
         })

@@ -62,20 +62,24 @@ pub(crate) fn showings<'u>(unit: &'u Unit<'u>, options: &BuildOptions) -> Showin
             smallvec![Showing::one(
                 Block::summary_only(chunk),
                 chunk,
-                chunk.relevance.get(),
+                worth(chunk, options),
             )]
         }
-        Unit::One(chunk) => of_one(chunk),
-        Unit::Many(merged) => of_many(merged, options.max_chunks.is_some()),
+        Unit::One(chunk) => of_one(chunk, worth(chunk, options)),
+        Unit::Many(merged) => of_many(merged, options),
     }
 }
 
+/// What all of `chunk` is worth.
+pub(crate) fn worth(chunk: &Chunk, options: &BuildOptions) -> f64 {
+    chunk.relevance.get().powi(options.relevance_power.into())
+}
+
 /// In full, and in each rendition.
-fn of_one(chunk: &Chunk) -> Showings<'_> {
-    let relevance = chunk.relevance.get();
-    let mut showings: Showings<'_> = smallvec![Showing::one(Block::full(chunk), chunk, relevance)];
+fn of_one(chunk: &Chunk, worth: f64) -> Showings<'_> {
+    let mut showings: Showings<'_> = smallvec![Showing::one(Block::full(chunk), chunk, worth)];
     showings.extend(chunk.renditions.iter().map(|rendition| {
-        let value = relevance * rendition.information();
+        let value = worth * rendition.information();
         Showing::one(Block::of(chunk, rendition), chunk, value)
     }));
     // Stable: renditions that keep the same amount stay in the order they were given.
@@ -85,7 +89,8 @@ fn of_one(chunk: &Chunk) -> Showings<'_> {
 
 /// All of it, and then ever fewer of its parts, the most relevant last: 1, 2, 4, 8, … of them, so
 /// that all these ways together are at most three times as long as the whole.
-fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Showings<'u> {
+fn of_many<'u>(merged: &'u Merged<'u>, options: &BuildOptions) -> Showings<'u> {
+    let one_block = options.max_chunks.is_some();
     let all = merged.parts.len();
     let pinned = merged
         .parts
@@ -102,7 +107,7 @@ fn of_many<'u>(merged: &'u Merged<'u>, one_block: bool) -> Showings<'u> {
         .into_iter()
         .map(|count| Showing {
             pieces: merged
-                .runs(count)
+                .runs(count, |part| worth(part, options))
                 .into_iter()
                 .map(|run| piece(merged, run))
                 .collect(),

@@ -33,7 +33,7 @@ pub(crate) struct Run<'a, 'u> {
     pub(crate) text: &'u str,
     /// Most relevant first: that one speaks for the run.
     pub(crate) parts: SmallVec<[&'a Chunk; 1]>,
-    /// What showing it is worth: the relevance of each part × the share of its lines that no more
+    /// What showing it is worth: what each part is worth × the share of its lines that no more
     /// relevant part shows.
     pub(crate) value: f64,
 }
@@ -93,7 +93,8 @@ impl<'a> Merged<'a> {
     }
 
     /// The runs of lines that the first `count` parts cover, top to bottom.
-    pub(crate) fn runs(&self, count: usize) -> Vec<Run<'a, '_>> {
+    /// `worth` tells what all of a part is worth.
+    pub(crate) fn runs(&self, count: usize, worth: impl Fn(&Chunk) -> f64) -> Vec<Run<'a, '_>> {
         let mut shown = vec![false; self.line_starts.len() - 1];
         for part in &self.parts[..count] {
             shown[self.indices(part)].fill(true);
@@ -107,13 +108,18 @@ impl<'a> Merged<'a> {
                 continue;
             }
             let length = shown[line..].iter().take_while(|&&shown| shown).count();
-            runs.push(self.run(line..line + length, &mut counted));
+            runs.push(self.run(line..line + length, &mut counted, &worth));
             line += length;
         }
         runs
     }
 
-    fn run(&self, lines: Range<usize>, counted: &mut [bool]) -> Run<'a, '_> {
+    fn run(
+        &self,
+        lines: Range<usize>,
+        counted: &mut [bool],
+        worth: impl Fn(&Chunk) -> f64,
+    ) -> Run<'a, '_> {
         let first = self.first_line();
         let number = |index: usize| first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
         let start = self.line_starts[lines.start];
@@ -135,7 +141,7 @@ impl<'a> Merged<'a> {
                 reason = "a file has fewer than 2^52 lines"
             )]
             let share = new as f64 / all as f64;
-            value += part.relevance.get() * share;
+            value += worth(part) * share;
         }
         Run {
             span,

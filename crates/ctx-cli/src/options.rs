@@ -48,6 +48,9 @@ pub(crate) struct OptionFlags {
     /// Leave out chunks that matter less, from 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = relevance)]
     min_relevance: Option<Relevance>,
+    /// A chunk is worth its relevance to this power; scores want more than 1 [default: 1]
+    #[arg(long, value_name = "N")]
+    relevance_power: Option<u8>,
     /// How much new information counts against relevance, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = relevance)]
     diversity: Option<Relevance>,
@@ -102,6 +105,7 @@ impl OptionFlags {
         set(self.group_by.as_ref(), &mut options.group_by);
         set(self.order.as_ref(), &mut options.order);
         set(self.selection.as_ref(), &mut options.selection);
+        set(self.relevance_power.as_ref(), &mut options.relevance_power);
         set_some(self.min_relevance.as_ref(), &mut options.min_relevance);
         set_some(self.header.as_ref(), &mut options.header);
         set_some(self.footer.as_ref(), &mut options.footer);

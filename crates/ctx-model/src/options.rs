@@ -215,6 +215,9 @@ pub struct BuildOptions {
     /// Whether chunks of one file whose lines meet become one, and texts that say the same are
     /// shown once.
     pub merge: bool,
+    /// A chunk is worth its relevance to this power: 1 takes relevance for a value, as a probability
+    /// is; scores, which fall off slowly where usefulness does not, want more. 0 makes all alike.
+    pub relevance_power: u8,
     /// How much new information counts against relevance, 0 to 1; `None` is 0.
     pub diversity: Option<f64>,
     /// Whether [`Selection::Optimal`] goes on until it has proved its answer the best.
@@ -269,6 +272,7 @@ impl Default for BuildOptions {
             counter: CounterName::default(),
             min_relevance: None,
             merge: true,
+            relevance_power: 1,
             diversity: None,
             exact: false,
             caps: false,
@@ -338,6 +342,8 @@ setters! {
     with_min_relevance: min_relevance: Option<Relevance>;
     /// Merges what meets and drops what says the same, or leaves all as it is.
     with_merge: merge: bool;
+    /// Sets to which power relevance is taken.
+    with_relevance_power: relevance_power: u8;
     /// Sets how much new information counts.
     with_diversity: diversity: Option<f64>;
     /// Sets whether the optimum must be proved.
@@ -389,6 +395,7 @@ struct OptionsWire {
     #[serde(skip_serializing_if = "Option::is_none")]
     min_relevance: Option<f64>,
     merge: bool,
+    relevance_power: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     diversity: Option<f64>,
     exact: bool,
@@ -445,6 +452,7 @@ impl TryFrom<OptionsWire> for BuildOptions {
             counter: wire.token_estimation,
             min_relevance,
             merge: wire.merge,
+            relevance_power: wire.relevance_power,
             diversity: wire.diversity,
             exact: wire.exact,
             caps: wire.caps,
@@ -481,6 +489,7 @@ impl From<BuildOptions> for OptionsWire {
             token_estimation: options.counter,
             min_relevance: options.min_relevance.map(Relevance::get),
             merge: options.merge,
+            relevance_power: options.relevance_power,
             diversity: options.diversity,
             exact: options.exact,
             caps: options.caps,

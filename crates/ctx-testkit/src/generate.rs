@@ -7,6 +7,7 @@ use ctx_model::{
     BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, LineSpan, Order, Origin,
     Relation, Relevance, Rendition, RenditionKind, Selection, Tokens, XmlContent,
 };
+use proptest::bool::weighted;
 use proptest::collection::{SizeRange, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -290,7 +291,7 @@ pub fn chunk() -> impl Strategy<Value = Chunk> + Clone {
             option::weighted(0.3, any_text()),
         ),
         (relevance(), vec(line(), 0..3), vec((line(), line()), 0..3)),
-        (proptest::bool::weighted(0.1), vec(rendition(), 0..3)),
+        (weighted(0.1), vec(rendition(), 0..3)),
     )
         .prop_map(
             |(names, place, texts, (relevance, imports, relations), (pinned, renditions))| {
@@ -350,8 +351,15 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
         any::<[bool; 10]>(),
         (separator, own_text(), own_text()),
         option::weighted(0.2, relevance()),
+        (
+            any::<bool>(),
+            select(vec![1_u8, 0, 4, 255]),
+            option::weighted(0.3, 0.0..=1.0_f64),
+            weighted(0.2),
+            weighted(0.2),
+        ),
     )
-        .prop_map(|(sizes, choices, flags, texts, min_relevance)| {
+        .prop_map(|(sizes, choices, flags, texts, min_relevance, policy)| {
             let xml_content = if flags[9] {
                 XmlContent::Cdata
             } else {
@@ -380,6 +388,11 @@ pub fn options() -> impl Strategy<Value = BuildOptions> + Clone {
                 .with_header(texts.1)
                 .with_footer(texts.2)
                 .with_min_relevance(min_relevance)
+                .with_merge(policy.0)
+                .with_relevance_power(policy.1)
+                .with_diversity(policy.2)
+                .with_exact(policy.3)
+                .with_caps(policy.4)
         })
 }
 

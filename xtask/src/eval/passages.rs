@@ -23,17 +23,21 @@ pub(super) struct Policy {
     selection: Selection,
     group_by: GroupBy,
     diversity: Option<f64>,
-    /// The relevance is the share of the best score to this power.
-    power: i32,
+    relevance_power: u8,
 }
 
-const fn policy(name: &'static str, selection: Selection, group_by: GroupBy, power: i32) -> Policy {
+const fn policy(
+    name: &'static str,
+    selection: Selection,
+    group_by: GroupBy,
+    relevance_power: u8,
+) -> Policy {
     Policy {
         name,
         selection,
         group_by,
         diversity: None,
-        power,
+        relevance_power,
     }
 }
 
@@ -51,30 +55,10 @@ pub(super) const POLICIES: [Policy; 9] = [
             1,
         )
     },
-    policy(
-        "density, score squared",
-        Selection::Density,
-        GroupBy::File,
-        2,
-    ),
-    policy(
-        "optimal, score squared",
-        Selection::Optimal,
-        GroupBy::File,
-        2,
-    ),
-    policy(
-        "optimal, score to the 4th",
-        Selection::Optimal,
-        GroupBy::File,
-        4,
-    ),
-    policy(
-        "optimal, score to the 8th",
-        Selection::Optimal,
-        GroupBy::File,
-        8,
-    ),
+    policy("density, relevance²", Selection::Density, GroupBy::File, 2),
+    policy("optimal, relevance²", Selection::Optimal, GroupBy::File, 2),
+    policy("optimal, relevance⁴", Selection::Optimal, GroupBy::File, 4),
+    policy("optimal, relevance⁸", Selection::Optimal, GroupBy::File, 8),
 ];
 
 /// What one policy reached on one set within one budget: means over the questions.
@@ -104,7 +88,7 @@ pub(super) fn run(set: &Set) -> Result<Vec<[Reached; 4]>> {
         let mut row = [Reached::default(); 4];
         for (reached, budget) in row.iter_mut().zip(set.budgets) {
             for (question, ranked) in set.questions.iter().zip(&ranked) {
-                let chunks = chunks(set, ranked, *policy)?;
+                let chunks = chunks(set, ranked)?;
                 one(set, question, &chunks, *policy, budget, reached)?;
             }
             reached.average(set.questions.len());
@@ -123,14 +107,14 @@ impl Reached {
     }
 }
 
-fn chunks(set: &Set, ranked: &[(usize, f64)], policy: Policy) -> Result<Vec<Chunk>> {
+fn chunks(set: &Set, ranked: &[(usize, f64)]) -> Result<Vec<Chunk>> {
     let best = ranked.first().map_or(1.0, |(_, score)| *score);
     ranked
         .iter()
         .take(CANDIDATES)
         .map(|&(index, score)| {
             let passage = &set.passages[index];
-            let relevance = Relevance::new((score / best).powi(policy.power))?;
+            let relevance = Relevance::new(score / best)?;
             Ok(Chunk::new(&passage.id, &passage.text, relevance).with_path(&passage.document))
         })
         .collect()
@@ -148,6 +132,7 @@ fn one(
         .with_max_tokens(Tokens::new(budget))
         .with_group_by(policy.group_by)
         .with_selection(policy.selection)
+        .with_relevance_power(policy.relevance_power)
         .with_diversity(policy.diversity);
     let counter = o200k_base();
     let built = assemble(chunks, &options, counter, &Control::default())?;

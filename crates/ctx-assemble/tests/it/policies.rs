@@ -38,6 +38,21 @@ fn optimal_is_never_worse_than_the_others_and_knows_its_bound() {
 }
 
 #[test]
+fn a_chunk_is_worth_its_relevance_to_the_power_asked_for() {
+    let chunks = uneven(12);
+    for (power, exponent) in [(0, 0), (1, 1), (3, 3), (255, 255)] {
+        let options = options(100_000).with_relevance_power(power);
+        let built = build(&chunks, &options);
+        assert_eq!(built.included.len(), chunks.len());
+        for included in &built.included {
+            let chunk = chunks.iter().find(|it| it.id == included.id).unwrap();
+            let expected = chunk.relevance.get().powi(exponent);
+            assert!((included.value - expected).abs() < 1e-12, "{included:?}");
+        }
+    }
+}
+
+#[test]
 fn a_larger_budget_never_lowers_the_value() {
     let chunks = uneven(40);
     let mut last = 0.0;
