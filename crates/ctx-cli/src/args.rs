@@ -16,6 +16,7 @@ Exit codes:
   3  the input is not what it should be
   4  no context keeps the budget
   5  cancelled
+  6  a receipt does not hold
 
 The context goes to standard output; everything else goes to standard error.";
 
@@ -61,6 +62,9 @@ pub(crate) enum Verb {
     /// Count the tokens of files, folder by folder, largest first
     #[command(after_help = TOKENS_HELP)]
     Tokens(TokensArgs),
+    /// Check a context against its receipt, and against the files it was made from
+    #[command(after_help = VERIFY_HELP)]
+    Verify(VerifyArgs),
 }
 
 const ASSEMBLE_HELP: &str = r#"Input is one of:
@@ -95,6 +99,16 @@ Examples:
   ctx tokens src --depth 2
   ctx tokens src docs --counter cl100k_base --json
   git diff | ctx tokens -";
+
+const VERIFY_HELP: &str = "\
+Checks that the context is the one the receipt is of, that it has as many tokens as the receipt tells
+and that the parts add up, that each chunk is either in or out, that each block says what its citation
+is of, and with --root that the files still say so on the lines cited. Ends with 6 when one does not hold.
+
+Examples:
+  ctx pack . --json > receipt.json && ctx verify receipt.json --root .
+  ctx verify receipt.json --context context.md
+  ctx assemble hits.json --json | ctx verify - --json | jq .holds";
 
 /// What comes out beside, or instead of, the context.
 #[derive(Clone, Copy, Debug, Args)]
@@ -152,6 +166,22 @@ pub(crate) struct TokensArgs {
     #[arg(short, long, value_name = "N")]
     pub(crate) depth: Option<usize>,
     /// Write the tree as one JSON value
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// What an earlier run wrote with --json; - is standard input
+    #[arg(value_name = "RECEIPT")]
+    pub(crate) receipt: PathBuf,
+    /// Check this context instead of the one in the receipt
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// The folder that the paths in the receipt are relative to
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Write the checks as one JSON value
     #[arg(long)]
     pub(crate) json: bool,
 }

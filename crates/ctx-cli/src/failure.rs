@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     Budget = 4,
     /// The user cancelled.
     Cancelled = 5,
+    /// A receipt does not hold.
+    Refuted = 6,
 }
 
 /// Why there is no answer: what failed, what to do about it, and the exit code.
@@ -55,6 +57,13 @@ impl Failure {
 
     pub(crate) fn cancelled() -> Self {
         Failure::message(Exit::Cancelled, "cancelled")
+    }
+
+    /// What was verified does not hold, for these checks.
+    pub(crate) fn refuted(checks: &str) -> Self {
+        let message = format!("the receipt does not hold: {checks}");
+        Failure::message(Exit::Refuted, message)
+            .with_hint("the context, the receipt or the files have changed since; build it anew")
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -1,12 +1,12 @@
 //! The command line of ctx: chunks or files in, one exact context out.
 //!
 //! `main` reads the arguments, runs one verb and turns its answer into an exit code. Each verb has a
-//! module of its own; what they share is below them: reading ([`walk`], [`read`], [`decode`],
-//! [`input`]), writing ([`emit`], [`explain`]) and talking ([`report`], [`progress`], [`failure`]).
+//! module of its own; what they share is below them: reading ([`walk`], [`read`],
+//! [`input`], [`receipt`]), writing ([`emit`], [`explain`]) and talking ([`report`], [`progress`],
+//! [`failure`]).
 
 mod args;
 mod assemble;
-mod decode;
 mod document;
 mod emit;
 mod explain;
@@ -25,6 +25,7 @@ mod report;
 mod skipped;
 mod tokens;
 mod tree;
+mod verify;
 mod walk;
 
 use std::process::ExitCode;
@@ -55,5 +56,6 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Assemble(args) => assemble::run(args, report, &cancel),
         Verb::Pack(args) => pack::run(args, report, &cancel),
         Verb::Tokens(args) => tokens::run(args, report, &cancel),
+        Verb::Verify(args) => verify::run(args),
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx::assemble::Cancel;
+use ctx::source::{Decoded, decode, read_up_to};
 
-use crate::decode::{Decoded, decode};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::walk::{Found, Reason, Skipped};
@@ -86,7 +86,9 @@ fn read(file: &Found, limit: u64) -> Content {
             detail,
         })
     };
-    let bytes = match open(&file.path).and_then(|(reader, size)| read_up_to(reader, size, limit)) {
+    let bytes = match open(&file.path)
+        .and_then(|(mut reader, size)| read_up_to(&mut *reader, size, limit))
+    {
         Ok(Some(bytes)) => bytes,
         Ok(None) => {
             return skip(
@@ -132,42 +134,9 @@ fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
     Ok((Box::new(file), size))
 }
 
-/// All that `reader` has, or `None` when that is more than `limit` bytes. `expected` is a guess that
-/// saves growing; a file may be larger by the time it is read, or have no size at all.
-pub(crate) fn read_up_to(
-    reader: impl Read,
-    expected: u64,
-    limit: u64,
-) -> io::Result<Option<Vec<u8>>> {
-    if expected > limit {
-        return Ok(None);
-    }
-    let expected = usize::try_from(expected).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(expected.saturating_add(1))
-        .map_err(|_| io::ErrorKind::OutOfMemory)?;
-    let read = reader
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)? as u64;
-    if read > limit {
-        return Ok(None);
-    }
-    Ok(Some(bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_more_is_read_than_allowed() {
-        assert_eq!(read_up_to(&b"abc"[..], 3, 3).unwrap().unwrap(), b"abc");
-        assert_eq!(read_up_to(&b"abc"[..], 0, 3).unwrap().unwrap(), b"abc");
-        assert_eq!(read_up_to(&b"abcd"[..], 0, 3).unwrap(), None);
-        assert_eq!(read_up_to(&b""[..], 4, 3).unwrap(), None);
-        assert_eq!(read_up_to(io::repeat(b'x'), 0, 1000).unwrap(), None);
-    }
 
     #[test]
     fn a_file_that_vanished_is_unreadable() {

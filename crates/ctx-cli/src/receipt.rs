@@ -1,24 +1,39 @@
 //! Receipts of earlier runs, as `--json` writes them.
 
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use ctx::model::{BuiltContext, Previous};
 
 use crate::failure::Failure;
 
-/// What a receipt tells of the context before.
+/// The receipt in a file, or on standard input for `-`.
 ///
 /// # Errors
 /// The file cannot be read, or is no receipt.
-pub(crate) fn previous(path: &Path) -> Result<Previous, Failure> {
+pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     let hint = "give a file that an earlier run wrote with --json";
-    let text = fs::read_to_string(path).map_err(|error| {
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(path)
+    };
+    let text = text.map_err(|error| {
         Failure::input(format!("failed to read {}: {error}", path.display())).with_hint(hint)
     })?;
-    let receipt: BuiltContext = serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         Failure::input(format!("{} is not a receipt: {error}", path.display())).with_hint(hint)
-    })?;
+    })
+}
+
+/// What a receipt tells of the context before.
+///
+/// # Errors
+/// Those of [`read`].
+pub(crate) fn previous(path: &Path) -> Result<Previous, Failure> {
+    let receipt = read(path)?;
     Ok(Previous {
         digest: receipt.digest,
         ids: receipt.included.into_iter().map(|it| it.id).collect(),

@@ -7,3 +7,4 @@ mod pack;
 mod run;
 mod shell;
 mod tokens;
+mod verify;

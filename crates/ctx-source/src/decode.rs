@@ -13,11 +13,12 @@ const DETECT: usize = 1 << 20;
 
 /// What the bytes of a file are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decoded {
+pub enum Decoded {
     /// UTF-8, as it was.
     Text(String),
     /// Text, after something was done that people should know of.
     Converted {
+        /// The text.
         text: String,
         /// What it was: `UTF-16LE`, `windows-1252`, …
         from: &'static str,
@@ -31,7 +32,7 @@ pub(crate) enum Decoded {
 }
 
 /// Decodes `bytes`, in time linear in their number.
-pub(crate) fn decode(mut bytes: Vec<u8>) -> Decoded {
+pub fn decode(mut bytes: Vec<u8>) -> Decoded {
     match content_inspector::inspect(&bytes) {
         ContentType::UTF_16LE => return convert(UTF_16LE, "UTF-16LE", &bytes[2..]),
         ContentType::UTF_16BE => return convert(UTF_16BE, "UTF-16BE", &bytes[2..]),

@@ -1,0 +1,371 @@
+//! `ctx verify`: whether a context is what its receipt says, and its files still say what it shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use ctx::format::{ParsedBlock, Slot, neutralise};
+use ctx::model::{BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens};
+use ctx::source::{Limits, Located, Root, Sources, Wanted};
+use ctx::tokens::TokenCounter as _;
+use serde::Serialize;
+
+use crate::args::VerifyArgs;
+use crate::emit::{self, grouped};
+use crate::failure::Failure;
+use crate::receipt;
+use crate::report::clean;
+
+/// So many failures of one check are shown to people; programs get all.
+const MOST_SHOWN: usize = 10;
+
+/// Runs the verb.
+///
+/// # Errors
+/// The receipt, the context or the folder cannot be read; or a check fails.
+pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
+    let mut receipt = receipt::read(&args.receipt)?;
+    if let Some(path) = &args.context {
+        receipt.context = fs::read_to_string(path).map_err(|error| {
+            Failure::input(format!("failed to read {}: {error}", path.display()))
+                .with_hint("give the file that the context was written to")
+        })?;
+    }
+    let sources = match &args.root {
+        None => None,
+        Some(path) => {
+            let root = Root::open(path).map_err(|error| {
+                Failure::input(error).with_hint("give the folder that the context was made from")
+            })?;
+            Some(Sources::new(root, Limits::default()))
+        }
+    };
+    let verdict = Verdict::of(&receipt, sources.as_ref());
+    if args.json {
+        emit::json(&verdict)?;
+    } else {
+        let text = verdict.text();
+        emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))?;
+    }
+    if verdict.holds {
+        Ok(())
+    } else {
+        let failed = verdict
+            .checks
+            .iter()
+            .filter(|it| it.outcome == Outcome::Failed);
+        let names: Vec<&str> = failed.map(|it| it.name).collect();
+        Err(Failure::refuted(&names.join(", ")))
+    }
+}
+
+/// All checks.
+#[derive(Debug, Serialize)]
+struct Verdict {
+    /// Whether none failed.
+    holds: bool,
+    checks: Vec<Check>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    #[serde(rename = "check")]
+    name: &'static str,
+    outcome: Outcome,
+    /// What was found, or why it was not looked at.
+    detail: String,
+    /// What does not hold, one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Ok,
+    Failed,
+    Skipped,
+}
+
+impl Check {
+    /// Holds when there are no failures.
+    fn new(name: &'static str, detail: String, failures: Vec<String>) -> Self {
+        let outcome = if failures.is_empty() {
+            Outcome::Ok
+        } else {
+            Outcome::Failed
+        };
+        Check {
+            name,
+            outcome,
+            detail,
+            failures,
+        }
+    }
+
+    fn skipped(name: &'static str, why: impl Into<String>) -> Self {
+        Check {
+            name,
+            outcome: Outcome::Skipped,
+            detail: why.into(),
+            failures: Vec::new(),
+        }
+    }
+}
+
+impl Verdict {
+    fn of(receipt: &BuiltContext, sources: Option<&Sources>) -> Self {
+        let shown = shown(receipt);
+        let files = match (sources, &shown) {
+            (Some(sources), Ok(blocks)) => files(receipt, blocks, sources),
+            (Some(_), Err(_)) => Check::skipped("files", "the blocks are not those of the receipt"),
+            (None, _) => Check::skipped("files", "give --root to compare with the files"),
+        };
+        let checks = vec![
+            digest(receipt),
+            tokens(receipt),
+            split(receipt),
+            once(receipt),
+            match &shown {
+                Ok(blocks) => texts(receipt, blocks),
+                Err(failure) => Check::new("texts", String::new(), vec![failure.clone()]),
+            },
+            files,
+        ];
+        Verdict {
+            holds: checks.iter().all(|it| it.outcome != Outcome::Failed),
+            checks,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for check in &self.checks {
+            let outcome = match check.outcome {
+                Outcome::Ok => "ok",
+                Outcome::Failed => "FAILED",
+                Outcome::Skipped => "skipped",
+            };
+            let line = format!("{outcome:<8}{:<8}{}", check.name, clean(&check.detail));
+            let _ = writeln!(text, "{}", line.trim_end());
+            for failure in check.failures.iter().take(MOST_SHOWN) {
+                let _ = writeln!(text, "{:16}{}", "", clean(failure));
+            }
+            let more = check.failures.len().saturating_sub(MOST_SHOWN);
+            if more > 0 {
+                let _ = writeln!(text, "{:16}and {more} more (--json has all)", "");
+            }
+        }
+        text
+    }
+}
+
+fn digest(receipt: &BuiltContext) -> Check {
+    let found = blake3::hash(receipt.context.as_bytes()).to_hex();
+    let failure = (*found != *receipt.digest)
+        .then(|| format!("the context has {found}, the receipt {}", receipt.digest));
+    Check::new(
+        "digest",
+        receipt.digest.clone(),
+        failure.into_iter().collect(),
+    )
+}
+
+fn tokens(receipt: &BuiltContext) -> Check {
+    let name = &receipt.counter;
+    let counter = match ctx::tokens::counter(&CounterName::from(name.clone())) {
+        Ok(counter) => counter,
+        Err(error) => return Check::skipped("tokens", error.to_string()),
+    };
+    let (found, told) = (counter.count(&receipt.context), receipt.tokens.total);
+    let detail = format!("{} by {name}", grouped(found.get().into()));
+    let failure = (found != told).then(|| format!("the receipt tells {told}"));
+    Check::new("tokens", detail, failure.into_iter().collect())
+}
+
+fn split(receipt: &BuiltContext) -> Check {
+    let tokens = &receipt.tokens;
+    let parts = [tokens.header, tokens.chunks, tokens.notices, tokens.footer];
+    let sum: u64 = parts.map(u64::from).iter().sum();
+    let failure = (sum != u64::from(tokens.total)).then(|| {
+        format!(
+            "the parts are {sum} tokens together, the total is {}",
+            tokens.total
+        )
+    });
+    let names = ["header", "chunks", "notices", "footer"];
+    let told = |(name, part): (&str, Tokens)| format!("{name} {}", grouped(part.get().into()));
+    let detail = names.into_iter().zip(parts).map(told).collect::<Vec<_>>();
+    Check::new("split", detail.join(", "), failure.into_iter().collect())
+}
+
+fn once(receipt: &BuiltContext) -> Check {
+    let included = receipt.included.iter().map(|it| ("included", &it.id));
+    let omitted = receipt.omitted.iter().map(|it| ("omitted", &it.id));
+    let mut seen: BTreeMap<&String, &str> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for (place, id) in included.chain(omitted) {
+        if let Some(before) = seen.insert(id, place) {
+            failures.push(format!("{id:?} is {before} and {place}"));
+        }
+    }
+    let detail = format!(
+        "{} chunks in, {} out, each once",
+        receipt.included.len(),
+        receipt.omitted.len()
+    );
+    Check::new("once", detail, failures)
+}
+
+/// What was let in, with what is said of it.
+struct Shown<'r> {
+    /// Its place in the receipt's list.
+    number: usize,
+    included: &'r Included,
+    citation: &'r Citation,
+    block: ParsedBlock,
+}
+
+/// The blocks of the context, each with the entry of the receipt that it must be.
+fn shown(receipt: &BuiltContext) -> Result<Vec<Shown<'_>>, String> {
+    let parsed = ctx::format::parse(receipt.format, &receipt.context)
+        .map_err(|error| format!("the context does not read back: {error}"))?;
+    let (blocks, entries) = (parsed.blocks.len(), receipt.included.len());
+    if blocks != entries {
+        return Err(format!(
+            "the context has {blocks} blocks, the receipt tells of {entries}"
+        ));
+    }
+    let citations: BTreeMap<&str, &Citation> = receipt
+        .citations
+        .iter()
+        .map(|citation| (citation.id.as_str(), citation))
+        .collect();
+    let pairs = receipt.included.iter().zip(parsed.blocks).enumerate();
+    pairs
+        .map(|(number, (included, block))| {
+            let citation = citations.get(included.citation.as_str()).ok_or_else(|| {
+                format!(
+                    "included[{number}].citation names none: {:?}",
+                    included.citation
+                )
+            })?;
+            Ok(Shown {
+                number,
+                included,
+                citation,
+                block,
+            })
+        })
+        .collect()
+}
+
+/// Whether each block says what its citation is of.
+fn texts(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Check {
+    let escaped: BTreeSet<&str> = receipt
+        .warnings
+        .iter()
+        .filter(|warning| warning.code == "neutralised")
+        .filter_map(|warning| warning.id.as_deref())
+        .collect();
+    let mut failures = Vec::new();
+    let mut with_escapes = 0;
+    for it in shown {
+        let is_cited =
+            *blake3::hash(it.block.body.as_bytes()).to_hex() == *it.citation.content_hash;
+        if is_cited {
+            continue;
+        }
+        // The hash is of the text before its hidden characters were made visible.
+        if escaped.contains(it.included.id.as_str()) {
+            with_escapes += 1;
+        } else {
+            failures.push(format!(
+                "included[{}] ({}): the text is not the one that is cited",
+                it.number, it.included.id
+            ));
+        }
+    }
+    let mut detail = format!("{} blocks say what is cited", shown.len());
+    if with_escapes > 0 {
+        let _ = write!(
+            detail,
+            ", {with_escapes} of them with escapes, which are not compared"
+        );
+    }
+    Check::new("texts", detail, failures)
+}
+
+/// Whether the files say, on the lines that are cited, what is shown.
+fn files(receipt: &BuiltContext, shown: &[Shown<'_>], sources: &Sources) -> Check {
+    let by_citation: BTreeMap<&str, &Shown<'_>> = shown
+        .iter()
+        .map(|it| (it.citation.id.as_str(), it))
+        .collect();
+    let mut failures = Vec::new();
+    let (mut compared, mut passed_over) = (0, 0);
+    for (number, citation) in receipt.citations.iter().enumerate() {
+        let shown = by_citation.get(citation.id.as_str());
+        let is_whole = shown.is_none_or(|it| it.included.rendition == RenditionKind::Full);
+        let lines = citation.start_line.zip(citation.end_line);
+        let (Some(path), Some((start, end)), true) = (&citation.file_path, lines, is_whole) else {
+            passed_over += 1;
+            continue;
+        };
+        let Ok(span) = LineSpan::new(start, end) else {
+            failures.push(format!(
+                "citations[{number}]: lines {start}-{end} are none: startLine is at least 1, and endLine no less"
+            ));
+            continue;
+        };
+        compared += 1;
+        let block = shown.map(|it| &it.block);
+        if let Err(why) = compare(citation, block, path, span, sources) {
+            failures.push(format!("citations[{number}] ({path}:{span}): {why}"));
+        }
+    }
+    let mut detail = format!("{compared} citations compared");
+    if passed_over > 0 {
+        let _ = write!(
+            detail,
+            ", {passed_over} passed over: no lines of a file, or not shown in full"
+        );
+    }
+    Check::new("files", detail, failures)
+}
+
+/// Whether the file says what is cited of it, or what is shown where that has escapes.
+fn compare(
+    citation: &Citation,
+    block: Option<&ParsedBlock>,
+    path: &str,
+    span: LineSpan,
+    sources: &Sources,
+) -> Result<(), String> {
+    let wanted = Wanted {
+        path,
+        span,
+        content: None,
+        content_hash: Some(&citation.content_hash),
+    };
+    let why = match sources.locate(wanted) {
+        Located::Fresh { .. } => return Ok(()),
+        Located::Moved { to, .. } => return Err(format!("it stands on lines {to} now")),
+        Located::Unavailable { why } => why,
+        _ => "the file says something else".to_owned(),
+    };
+    // A citation of the text with other line ends, or without its hidden characters.
+    let shown = block.map(|block| block.body.as_str());
+    let now = sources.text(path).ok();
+    let now = now.as_ref().and_then(|text| text.slice(span));
+    match (shown, now) {
+        (Some(shown), Some(now)) if is_shown(shown, now) => Ok(()),
+        _ => Err(why),
+    }
+}
+
+fn is_shown(shown: &str, now: &str) -> bool {
+    let now = neutralise(now, Slot::Text);
+    shown.lines().eq(now.lines())
+}

@@ -1,0 +1,218 @@
+//! `ctx verify`.
+
+use serde_json::{Value, json};
+
+use crate::run::{Folder, Ran, ctx};
+
+const A: &[u8] = b"fn a() {\n    one();\n}\n";
+const B: &[u8] = b"# Title\r\n\r\nText with ``` in it.\r\nAnd \xe2\x80\xae more.";
+
+/// A folder of two files, and the receipt of packing them.
+fn packed(format: &str) -> (Folder, Value) {
+    let folder = Folder::of([("src/a.rs", A), ("b.md", B)]);
+    let receipt = folder
+        .run(["pack", ".", "--json", "-f", format, "--sources"])
+        .json();
+    (folder, receipt)
+}
+
+fn verify(folder: &Folder, receipt: &Value) -> Ran {
+    folder.write("receipt.json", receipt.to_string());
+    folder.run(["verify", "receipt.json", "--root", "."])
+}
+
+#[track_caller]
+fn outcomes(ran: &Ran, expected: [&str; 6]) {
+    let found: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
+    assert_eq!(found, expected, "{ran:?}");
+}
+
+/// That exactly `check` fails, on a line with each of `parts`.
+#[track_caller]
+fn fails(ran: &Ran, check: &str, parts: &[&str]) {
+    assert_eq!(ran.code, 6, "{ran:?}");
+    let error = format!("error: the receipt does not hold: {check}\n");
+    assert!(ran.stderr.contains(&error), "{ran:?}");
+    assert!(ran.stderr.contains("hint: "), "{ran:?}");
+    let says = |line: &str| parts.iter().all(|part| line.contains(part));
+    assert!(ran.stdout.lines().any(says), "{ran:?} lacks {parts:?}");
+}
+
+#[test]
+fn a_good_receipt_holds_in_every_format() {
+    for format in ["markdown", "xml", "json", "plain"] {
+        let (folder, receipt) = packed(format);
+        let ran = verify(&folder, &receipt);
+        ran.ok();
+        outcomes(&ran, ["ok"; 6]);
+        assert!(ran.stdout.contains("2 citations compared"), "{ran:?}");
+    }
+}
+
+#[test]
+fn without_a_folder_the_files_are_not_looked_at() {
+    let (_folder, receipt) = packed("xml");
+    let ran = ctx(["verify", "-"], receipt.to_string());
+    ran.ok();
+    outcomes(&ran, ["ok", "ok", "ok", "ok", "ok", "skipped"]);
+}
+
+#[test]
+fn programs_get_the_same_as_json() {
+    let (folder, mut receipt) = packed("markdown");
+    let good = ctx(["verify", "-", "--json"], receipt.to_string()).json();
+    assert_eq!(good["holds"], true);
+    assert_eq!(good["checks"][0]["check"], "digest");
+    receipt["tokens"]["total"] = json!(7);
+    folder.write("receipt.json", receipt.to_string());
+    let ran = folder.run(["verify", "receipt.json", "--json"]);
+    assert_eq!(ran.code, 6);
+    let bad: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(bad["holds"], false);
+    let failed = bad["checks"].as_array().unwrap().iter();
+    let failed: Vec<&Value> = failed.filter(|it| it["outcome"] == "failed").collect();
+    assert_eq!(failed.len(), 2, "{bad}");
+    assert_eq!(failed[0]["failures"][0], "the receipt tells 7");
+}
+
+#[test]
+fn another_context_is_found_out() {
+    let (folder, receipt) = packed("markdown");
+    let context = receipt["context"].as_str().unwrap();
+    folder.write("receipt.json", receipt.to_string());
+    folder.write("same.md", context);
+    folder
+        .run(["verify", "receipt.json", "--context", "same.md"])
+        .ok();
+    folder.write("other.md", context.replace("one()", "two()"));
+    let ran = folder.run(["verify", "receipt.json", "--context", "other.md"]);
+    fails(
+        &ran,
+        "digest, texts",
+        &["src/a.rs", "not the one that is cited"],
+    );
+    folder.write("cut.md", &context[..context.len() / 2]);
+    let ran = folder.run(["verify", "receipt.json", "--context", "cut.md"]);
+    assert_eq!(ran.code, 6, "{ran:?}");
+}
+
+#[test]
+fn a_changed_receipt_is_found_out() {
+    let (folder, receipt) = packed("json");
+    let with = |change: fn(&mut Value)| {
+        let mut receipt = receipt.clone();
+        change(&mut receipt);
+        verify(&folder, &receipt)
+    };
+    let ran = with(|it| it["digest"] = json!("0".repeat(64)));
+    fails(&ran, "digest", &["the receipt 000"]);
+    let ran = with(|it| it["tokens"]["header"] = json!(1));
+    fails(&ran, "split", &["together"]);
+    let ran = with(|it| it["omitted"] = json!([{"id": "b.md", "reason": "over_budget"}]));
+    fails(&ran, "once", &["\"b.md\" is included and omitted"]);
+    let ran = with(|it| it["included"][0]["citation"] = json!("fil-0000000000"));
+    fails(&ran, "texts", &["included[0].citation", "fil-0000000000"]);
+    let ran = with(|it| drop(it["included"].as_array_mut().unwrap().pop()));
+    fails(&ran, "texts", &["2 blocks", "tells of 1"]);
+    let ran = with(|it| it["counter"] = json!("no-such-model"));
+    ran.ok();
+    outcomes(&ran, ["ok", "skipped", "ok", "ok", "ok", "ok"]);
+}
+
+#[test]
+fn files_that_changed_are_named_with_their_lines() {
+    let (folder, receipt) = packed("markdown");
+    folder.write("src/a.rs", b"// new\nfn a() {\n    one();\n}\n");
+    let ran = verify(&folder, &receipt);
+    fails(
+        &ran,
+        "files",
+        &["src/a.rs:1-3", "it stands on lines 2-4 now"],
+    );
+    folder.write("src/a.rs", b"fn a() {\n    two();\n}\n");
+    let ran = verify(&folder, &receipt);
+    fails(&ran, "files", &["src/a.rs:1-3", "say something else now"]);
+    std::fs::remove_file(folder.path().join("src/a.rs")).unwrap();
+    let ran = verify(&folder, &receipt);
+    fails(&ran, "files", &["src/a.rs:1-3", "does not exist"]);
+}
+
+#[test]
+fn merged_chunks_are_compared_part_by_part() {
+    let folder = Folder::of([("a.rs", A)]);
+    let chunk = |id: &str, content: &str, start: u32, end: u32| json!({"id": id, "content": content, "relevance": 0.5, "filePath": "a.rs", "startLine": start, "endLine": end});
+    let chunks = json!([
+        chunk("x", "fn a() {\n    one();\n", 1, 2),
+        chunk("y", "    one();\n}\n", 2, 3)
+    ]);
+    let receipt = ctx(["assemble", "--json"], chunks.to_string()).json();
+    assert_eq!(
+        receipt["included"].as_array().unwrap().len(),
+        1,
+        "{receipt}"
+    );
+    let ran = verify(&folder, &receipt);
+    ran.ok();
+    assert!(ran.stdout.contains("3 citations compared"), "{ran:?}");
+}
+
+#[test]
+fn a_hostile_receipt_reads_nothing_outside_its_folder() {
+    let (folder, receipt) = packed("markdown");
+    folder.write("secret", "outside");
+    let hash = receipt["citations"][0]["contentHash"].clone();
+    for path in [
+        "../secret",
+        "/etc/passwd",
+        "a/../../secret",
+        "",
+        "src",
+        "a\u{0}b",
+        "link",
+    ] {
+        let mut receipt = receipt.clone();
+        receipt["citations"][0]["filePath"] = json!(path);
+        receipt["citations"][0]["contentHash"] = hash.clone();
+        #[cfg(unix)]
+        let _ = std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link"));
+        let ran = verify(&folder, &receipt);
+        fails(&ran, "files", &["citations[0]"]);
+        assert!(!ran.stdout.contains("root:"), "{ran:?}");
+    }
+    let mut receipt = receipt;
+    receipt["citations"][0]["endLine"] = json!(4_294_967_295_u32);
+    fails(
+        &verify(&folder, &receipt),
+        "files",
+        &["citations[0]", "lines"],
+    );
+    receipt["citations"][0]["startLine"] = json!(0);
+    fails(
+        &verify(&folder, &receipt),
+        "files",
+        &["citations[0]", "startLine is at least 1"],
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let (folder, receipt) = packed("markdown");
+    folder.write("receipt.json", receipt.to_string());
+    folder.write("no.json", "{\"digest\": 1}");
+    folder.run(["verify", "gone.json"]).fails(3, &["gone.json"]);
+    folder
+        .run(["verify", "no.json"])
+        .fails(3, &["no.json", "not a receipt"]);
+    folder
+        .run(["verify", "receipt.json", "--root", "gone"])
+        .fails(3, &["gone"]);
+    folder
+        .run(["verify", "receipt.json", "--context", "gone.md"])
+        .fails(3, &["gone.md"]);
+    folder.run(["verify"]).fails(2, &["required"]);
+}

@@ -1,0 +1,84 @@
+//! What can be wrong with a file.
+
+use std::io;
+
+/// Why a file could not be had. Each names the file as the caller did.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The folder itself cannot be opened.
+    #[error("failed to open the folder {path:?}")]
+    Root {
+        /// The folder.
+        path: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The path could lead out of the folder, or is none.
+    #[error("{path:?} {fault}")]
+    Path {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        fault: PathFault,
+    },
+    /// There is no such file.
+    #[error("{path:?} does not exist")]
+    NotFound {
+        /// The path.
+        path: String,
+    },
+    /// It is a folder, a pipe, a device or a socket.
+    #[error("{path:?} is {what}, not a file")]
+    NotAFile {
+        /// The path.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// It has more bytes than may be read.
+    #[error("{path:?} is larger than {limit} bytes")]
+    TooLarge {
+        /// The path.
+        path: String,
+        /// The most bytes there may be.
+        limit: u64,
+    },
+    /// It holds no text.
+    #[error("{path:?} holds no text")]
+    Binary {
+        /// The path.
+        path: String,
+    },
+    /// It leads out of the folder, is not ours to read, or the system failed.
+    #[error("failed to read {path:?}")]
+    Io {
+        /// The path.
+        path: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What is wrong with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathFault {
+    /// It is empty, or names the folder itself.
+    #[error("names no file")]
+    Empty,
+    /// It begins at the root of the file system, or of a drive.
+    #[error("is absolute, where a path within the folder is wanted")]
+    Absolute,
+    /// It has a `..` in it.
+    #[error("has a \"..\" in it")]
+    Parent,
+    /// It has a NUL in it.
+    #[error("has a NUL in it")]
+    Nul,
+    /// It has more than 4,096 bytes.
+    #[error("is longer than 4096 bytes")]
+    TooLong,
+}

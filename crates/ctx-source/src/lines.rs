@@ -1,0 +1,70 @@
+//! Where the lines of a text are.
+
+use std::ops::Range;
+
+use ctx_model::LineSpan;
+use memchr::memchr2_iter;
+
+/// Where each line of a text begins. A line ends with `\n`, `\r\n` or a lone `\r`; a terminator at
+/// the very end begins no further line, and an empty text has one empty line. So line numbers are
+/// those of editors and compilers, whatever the terminators are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineIndex {
+    /// The first byte of each line, ascending; never empty.
+    starts: Vec<u32>,
+    /// One past the last byte of the text.
+    end: u32,
+}
+
+impl LineIndex {
+    /// The lines of `text`; `None` for texts of 4 GiB and more. O(bytes).
+    pub fn new(text: &str) -> Option<Self> {
+        let end = u32::try_from(text.len()).ok()?;
+        let bytes = text.as_bytes();
+        let mut starts = vec![0];
+        for at in memchr2_iter(b'\n', b'\r', bytes) {
+            let is_first_half = bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
+            let next = at + 1;
+            if !is_first_half && next < bytes.len() {
+                // It is below `end`.
+                starts.extend(u32::try_from(next));
+            }
+        }
+        Some(LineIndex { starts, end })
+    }
+
+    /// How many lines there are; at least one.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The bytes of lines `span`, the last one's terminator included; `None` past the end.
+    pub fn range(&self, span: LineSpan) -> Option<Range<usize>> {
+        let start = *self.starts.get(span.start() as usize - 1)?;
+        let end = match self.starts.get(span.end() as usize) {
+            Some(&next) => next,
+            None if span.end() == self.count() => self.end,
+            None => return None,
+        };
+        Some(start as usize..end as usize)
+    }
+
+    /// The line, from 1, that byte `offset` is in; bytes past the end are in the last. O(log lines).
+    pub fn line_of(&self, offset: usize) -> u32 {
+        let before = self
+            .starts
+            .partition_point(|&start| start as usize <= offset);
+        u32::try_from(before).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes that the index takes.
+    pub(crate) fn size(&self) -> usize {
+        self.starts.capacity() * size_of::<u32>()
+    }
+}
+
+/// `line` without the terminator it may end with.
+pub(crate) fn without_terminator(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}

@@ -1,0 +1,216 @@
+//! Whether a file still says what was said of it, and where.
+
+use std::sync::Arc;
+
+use ctx_model::LineSpan;
+
+use crate::lines::without_terminator;
+use crate::{SourceError, Sources, Text};
+
+/// At most so many lines are hashed to find lines of which only the hash is known.
+const MOST_HASHED: u64 = 1 << 20;
+
+/// Lines with fewer words than this may stand anywhere; elsewhere, they are no evidence.
+const FEW_WORDS: usize = 3;
+
+/// What was said of a file when it was indexed, searched or cited.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// Its lines.
+    pub span: LineSpan,
+    /// What they said.
+    pub content: Option<&'a str>,
+    /// BLAKE3 of that: 64 hexadecimal digits.
+    pub content_hash: Option<&'a str>,
+}
+
+/// What there is to show for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Located {
+    /// The lines are there and say what they are said to.
+    Fresh {
+        /// The file.
+        text: Arc<Text>,
+        /// Its lines.
+        span: LineSpan,
+    },
+    /// The lines are there; nobody said what they should say.
+    Unverified {
+        /// The file.
+        text: Arc<Text>,
+        /// Its lines.
+        span: LineSpan,
+    },
+    /// The same text stands on other lines now.
+    Moved {
+        /// The file.
+        text: Arc<Text>,
+        /// Where it was.
+        from: LineSpan,
+        /// Where it is.
+        to: LineSpan,
+    },
+    /// The file says something else now; what it said is known.
+    Stale {
+        /// What it said.
+        content: String,
+        /// Why that is not what it says.
+        why: String,
+    },
+    /// There is no such file any more; what it said is known.
+    MovedOrDeleted {
+        /// What it said.
+        content: String,
+    },
+    /// There is nothing to show.
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Sources {
+    /// Finds what is `wanted` in its file as it is now: on its lines, else the same text on other
+    /// lines of the file (of several the nearest, of two as near the upper), else what is known of it.
+    /// Texts are the same when their lines are, whatever the terminators. O(bytes of the file).
+    pub fn locate(&self, wanted: Wanted<'_>) -> Located {
+        let text = match self.text(wanted.path) {
+            Ok(text) => text,
+            Err(error) => return without_file(wanted, &error),
+        };
+        match (wanted.content, wanted.content_hash) {
+            (Some(content), _) => by_content(text, wanted.span, content),
+            (None, Some(hash)) => by_hash(text, wanted.span, hash),
+            (None, None) if text.slice(wanted.span).is_some() => Located::Unverified {
+                text,
+                span: wanted.span,
+            },
+            (None, None) => Located::Unavailable {
+                why: too_short(&text, wanted.span),
+            },
+        }
+    }
+}
+
+fn without_file(wanted: Wanted<'_>, error: &SourceError) -> Located {
+    match (wanted.content, error) {
+        (Some(content), SourceError::NotFound { .. }) => Located::MovedOrDeleted {
+            content: content.to_owned(),
+        },
+        (Some(content), error) => Located::Stale {
+            content: content.to_owned(),
+            why: error.to_string(),
+        },
+        (None, error) => Located::Unavailable {
+            why: error.to_string(),
+        },
+    }
+}
+
+fn too_short(text: &Text, span: LineSpan) -> String {
+    let count = text.lines().count();
+    format!("lines {span} are wanted, and the file has {count}")
+}
+
+fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
+    let lines: Vec<&str> = lines_of(content).collect();
+    if text
+        .slice(span)
+        .is_some_and(|now| lines_of(now).eq(lines.iter().copied()))
+    {
+        return Located::Fresh { text, span };
+    }
+    let places = starts_of(&text, &lines);
+    let words = content.split_whitespace().count();
+    let is_evidence = words >= FEW_WORDS || places.len() == 1;
+    let nearest = places
+        .into_iter()
+        .filter(|_| is_evidence)
+        .min_by_key(|&start| (start.abs_diff(span.start()), start));
+    match nearest.and_then(|start| span_at(start, lines.len())) {
+        Some(to) => Located::Moved {
+            text,
+            from: span,
+            to,
+        },
+        None => Located::Stale {
+            content: content.to_owned(),
+            why: match text.slice(span) {
+                Some(_) => format!("lines {span} say something else now"),
+                None => too_short(&text, span),
+            },
+        },
+    }
+}
+
+/// The lines, from 1, at which these lines begin.
+fn starts_of(text: &Text, lines: &[&str]) -> Vec<u32> {
+    let all: Vec<&str> = lines_of(text.as_str()).collect();
+    let windows = all.windows(lines.len().max(1)).zip(1_u32..);
+    windows
+        .filter(|(window, _)| *window == lines)
+        .map(|(_, start)| start)
+        .collect()
+}
+
+fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
+    let is_it = |span: LineSpan| {
+        text.slice(span).is_some_and(|lines| {
+            let as_it_is = text.lines().range(span).map(|range| &text.as_str()[range]);
+            let terminated = format!("{lines}\n");
+            [lines, &terminated, as_it_is.unwrap_or(lines)]
+                .iter()
+                .any(|text| blake3::hash(text.as_bytes()).to_hex().as_str() == hash)
+        })
+    };
+    if is_it(span) {
+        return Located::Fresh { text, span };
+    }
+    let (count, length) = (text.lines().count(), span.line_count());
+    let work = u64::from(count) * u64::from(length);
+    let starts = 1..=count.saturating_sub(length).saturating_add(1);
+    let mut places = starts
+        .filter(|_| work <= MOST_HASHED && length <= count)
+        .filter_map(|start| span_at(start, length as usize))
+        .filter(|&place| is_it(place));
+    match places
+        .by_ref()
+        .min_by_key(|it| (it.start().abs_diff(span.start()), it.start()))
+    {
+        Some(to) => Located::Moved {
+            text: Arc::clone(&text),
+            from: span,
+            to,
+        },
+        None => Located::Unavailable {
+            why: match text.slice(span) {
+                Some(_) => format!("lines {span} say something else now"),
+                None => too_short(&text, span),
+            },
+        },
+    }
+}
+
+fn span_at(start: u32, lines: usize) -> Option<LineSpan> {
+    let last = u32::try_from(lines).ok()?.checked_sub(1)?;
+    LineSpan::new(start, start.checked_add(last)?).ok()
+}
+
+/// Lines without their terminators, as [`crate::LineIndex`] counts them.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(without_terminator(text));
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let Some(end) = text.find(['\n', '\r']) else {
+            rest = None;
+            return Some(text);
+        };
+        let after = &text[end..];
+        let length = if after.starts_with("\r\n") { 2 } else { 1 };
+        rest = Some(&after[length..]);
+        Some(&text[..end])
+    })
+}

@@ -1,0 +1,324 @@
+//! Nothing outside the folder is read, and every read ends.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ctx_source::{PathFault, Root, SourceError};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+const SECRET: &[u8] = b"outside";
+const LIMIT: u64 = 1 << 20;
+
+/// A folder with a file in it, beside a folder with a secret and a prefix twin.
+fn beside_a_secret() -> (TempDir, Root) {
+    let all = super::folder(&[
+        ("root/inside.txt", b"inside"),
+        ("root/sub/deep.txt", b"inside"),
+        ("secret.txt", SECRET),
+        ("root-twin/secret.txt", SECRET),
+        ("other/secret.txt", SECRET),
+    ]);
+    let root = Root::open(all.path().join("root")).unwrap();
+    (all, root)
+}
+
+#[track_caller]
+fn leaks_nothing(root: &Root, path: &str) {
+    if let Ok(bytes) = root.read(path, LIMIT) {
+        assert_eq!(bytes, b"inside", "{path:?} leads out");
+    }
+}
+
+#[test]
+fn hostile_names_lead_nowhere() {
+    let (all, root) = beside_a_secret();
+    let outside = all.path().to_str().unwrap().to_owned();
+    let targets = [
+        "secret.txt",
+        "root-twin/secret.txt",
+        "other/secret.txt",
+        "root/../secret.txt",
+    ];
+    let ways = [
+        "../",
+        "./../",
+        "sub/../../",
+        "sub/../.././",
+        "/../",
+        "//",
+        "..//",
+        ".../",
+        "..\\",
+        "sub/./../../",
+        "inside.txt/../../",
+        "no/such/../../../",
+        "sub/deep.txt/../../../",
+        "~/",
+        "file:///",
+        "%2e%2e/",
+        "..%2f",
+        "%2e%2e%2f",
+        "..;/",
+        "\u{2025}/",
+        "．．/",
+        "..\u{0}/",
+        "\\\\?\\",
+        "C:\\",
+        "C:/",
+        "/proc/self/root/",
+        "/proc/self/cwd/",
+        "/dev/fd/../",
+        "-twin/",
+        "./././../",
+        " ../",
+        "../ ",
+        "\t../",
+        "..\n/",
+        "sub//..//../",
+        "sub/..",
+        "..",
+        ".",
+        "",
+        "/",
+        "./",
+        "sub/",
+        "sub",
+        "\0",
+        "root/",
+        "../root/../",
+    ];
+    let mut tried = 0;
+    for way in ways {
+        for target in targets {
+            leaks_nothing(&root, &format!("{way}{target}"));
+            leaks_nothing(&root, &format!("{way}{outside}/{target}"));
+            tried += 2;
+        }
+        leaks_nothing(&root, way);
+        tried += 1;
+    }
+    assert!(tried >= 200, "{tried}");
+}
+
+#[track_caller]
+fn faulty(root: &Root, path: &str, expected: PathFault) {
+    match root.read(path, LIMIT) {
+        Err(SourceError::Path { fault, path: named }) => {
+            assert_eq!((fault, &*named), (expected, path));
+        }
+        other => panic!("{path:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn what_is_no_path_within_is_named() {
+    let (_all, root) = beside_a_secret();
+    faulty(&root, "", PathFault::Empty);
+    faulty(&root, "./.", PathFault::Empty);
+    faulty(&root, "/etc/passwd", PathFault::Absolute);
+    faulty(&root, "sub/../inside.txt", PathFault::Parent);
+    faulty(&root, "a\0b", PathFault::Nul);
+    faulty(&root, &"a/".repeat(3000), PathFault::TooLong);
+    assert_eq!(root.read("./sub//deep.txt", LIMIT).unwrap(), b"inside");
+    assert!(matches!(
+        root.read("none", LIMIT),
+        Err(SourceError::NotFound { .. })
+    ));
+    assert!(matches!(
+        root.read("inside.txt/x", LIMIT),
+        Err(SourceError::NotFound { .. })
+    ));
+    let folder = root.read("sub", LIMIT);
+    assert!(
+        matches!(
+            folder,
+            Err(SourceError::NotAFile {
+                what: "a folder",
+                ..
+            })
+        ),
+        "{folder:?}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_path_of_such_parts_leads_out(
+        parts in prop::collection::vec(
+            prop::sample::select(vec!["..", ".", "sub", "inside.txt", "deep.txt", "", "/", "secret.txt", "link", "up"]),
+            0..8,
+        ),
+    ) {
+        use std::sync::OnceLock;
+        static SETTING: OnceLock<(TempDir, Root)> = OnceLock::new();
+        let (_, root) = SETTING.get_or_init(|| {
+            let (all, root) = beside_a_secret();
+            #[cfg(unix)]
+            {
+                let link = |from: &str, to: &str| std::os::unix::fs::symlink(to, all.path().join(from)).unwrap();
+                link("root/link", "../secret.txt");
+                link("root/up", "..");
+                link("root/sub/up", "../..");
+            }
+            (all, root)
+        });
+        leaks_nothing(root, &parts.join("/"));
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let error = Root::open("/no/such/folder").unwrap_err();
+    assert!(error.to_string().contains("/no/such/folder"), "{error}");
+}
+
+#[test]
+fn a_file_over_the_limit_is_refused_before_it_is_read() {
+    let folder = super::folder(&[("a", b"12345")]);
+    let root = Root::open(folder.path()).unwrap();
+    assert_eq!(root.read("a", 5).unwrap(), b"12345");
+    let error = root.read("a", 4).unwrap_err();
+    assert_eq!(error.to_string(), "\"a\" is larger than 4 bytes");
+    // A terabyte of nothing.
+    let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    assert!(matches!(
+        root.read("sparse", LIMIT),
+        Err(SourceError::TooLarge { .. })
+    ));
+}
+
+#[test]
+fn a_file_that_grows_is_cut_off() {
+    let folder = super::folder(&[("log", b"")]);
+    let root = Root::open(folder.path()).unwrap();
+    let path = folder.path().join("log");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            use std::io::Write as _;
+            let mut file = fs::File::options().append(true).open(&path).unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                file.write_all(&[b'x'; 4096]).unwrap();
+                if file.metadata().unwrap().len() > 8 << 20 {
+                    break;
+                }
+            }
+        });
+        let limit = 64 * 1024;
+        loop {
+            match root.read("log", limit) {
+                Ok(bytes) => assert!(bytes.len() as u64 <= limit),
+                Err(SourceError::TooLarge { .. }) => break,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+
+    #[test]
+    fn links_are_followed_within_and_not_out() {
+        let (all, root) = beside_a_secret();
+        let link = |from: &str, to: &Path| symlink(to, all.path().join("root").join(from)).unwrap();
+        link("good", Path::new("sub/deep.txt"));
+        link("also-good", Path::new("sub/../inside.txt"));
+        link("up", Path::new("../secret.txt"));
+        link("far", &all.path().join("secret.txt"));
+        link("folder", Path::new("../other"));
+        link("loop", Path::new("loop"));
+        link("loop2", Path::new("sub/loop3"));
+        link("sub/loop3", Path::new("../loop2"));
+        assert_eq!(root.read("good", LIMIT).unwrap(), b"inside");
+        assert_eq!(root.read("also-good", LIMIT).unwrap(), b"inside");
+        for path in ["up", "far", "folder/secret.txt", "loop", "loop2"] {
+            let error = root.read(path, LIMIT).unwrap_err();
+            assert!(matches!(error, SourceError::Io { .. }), "{path}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn pipes_and_devices_are_not_waited_for() {
+        let folder = super::super::folder(&[]);
+        let pipe = folder.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        let began = Instant::now();
+        let pipe = root.read("pipe", LIMIT);
+        assert!(
+            matches!(pipe, Err(SourceError::NotAFile { what: "a pipe", .. })),
+            "{pipe:?}"
+        );
+        assert!(root.read("socket", LIMIT).is_err());
+        let devices = Root::open("/dev").unwrap();
+        for device in ["zero", "null", "tty"] {
+            assert!(devices.read(device, LIMIT).is_err(), "{device}");
+        }
+        // Waiting would last for ever; this only tells the two apart.
+        assert!(began.elapsed() < Duration::from_secs(20));
+        if let Ok(process) = Root::open("/proc/self") {
+            // Files without a size have what they have, up to the limit.
+            assert!(!process.read("status", LIMIT).unwrap().is_empty());
+            assert!(matches!(
+                process.read("status", 10),
+                Err(SourceError::TooLarge { .. })
+            ));
+        }
+    }
+
+    /// A file and a link out are exchanged all the time: what is read is the file or nothing. One
+    /// second, or as many as `CTX_RACE_SECONDS` says.
+    #[test]
+    fn swapping_at_the_right_moment_shows_nothing() {
+        let (all, root) = beside_a_secret();
+        let inside = all.path().join("root/inside.txt");
+        let link = all.path().join("root/link");
+        symlink("../secret.txt", &link).unwrap();
+        let out = all.path().join("root/out");
+        symlink("../other", &out).unwrap();
+        let folder = all.path().join("root/sub");
+        fs::write(folder.join("secret.txt"), b"inside").unwrap();
+        let seconds = std::env::var("CTX_RACE_SECONDS").ok();
+        let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(1);
+        let stop = AtomicBool::new(false);
+        let (mut read, mut refused) = (0_u64, 0_u64);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &inside, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                    renameat_with(CWD, &folder, CWD, &out, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_secs(seconds) {
+                for path in ["inside.txt", "sub/secret.txt"] {
+                    match root.read(path, LIMIT) {
+                        Ok(bytes) => {
+                            assert_eq!(bytes, b"inside");
+                            read += 1;
+                        }
+                        Err(_) => refused += 1,
+                    }
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(
+            read > 0 && refused > 0,
+            "{read} read, {refused} refused: there was no race"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Line numbers, against a reading of the text one character at a time.
+
+use ctx_model::LineSpan;
+use ctx_source::{LineIndex, Text};
+use proptest::prelude::*;
+
+/// Lines with their terminators.
+fn plainly(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        lines.last_mut().unwrap().push(c);
+        let ends = match c {
+            '\n' => true,
+            '\r' => chars.peek() != Some(&'\n'),
+            _ => false,
+        };
+        if ends && chars.peek().is_some() {
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+#[track_caller]
+fn agrees(text: &str) {
+    let expected = plainly(text);
+    let index = LineIndex::new(text).unwrap();
+    assert_eq!(index.count() as usize, expected.len(), "{text:?}");
+    let decoded = Text::decode(text.as_bytes().to_vec()).unwrap();
+    let mut offset = 0;
+    for (line, number) in expected.iter().zip(1_u32..) {
+        let span = LineSpan::new(number, number).unwrap();
+        assert_eq!(&text[index.range(span).unwrap()], line, "{text:?}");
+        assert_eq!(
+            decoded.line(number).unwrap(),
+            line.trim_end_matches(['\r', '\n'])
+        );
+        for at in offset..offset + line.len() {
+            assert_eq!(index.line_of(at), number, "{text:?} at {at}");
+        }
+        offset += line.len();
+        let to_here = LineSpan::new(1, number).unwrap();
+        assert_eq!(index.range(to_here).unwrap(), 0..offset);
+    }
+    let past = LineSpan::new(1, index.count() + 1).unwrap();
+    assert_eq!(index.range(past), None);
+    assert_eq!(index.line_of(usize::MAX), index.count());
+}
+
+#[test]
+fn terminators_of_every_kind() {
+    for text in [
+        "",
+        "\n",
+        "\r",
+        "\r\n",
+        "a",
+        "a\n",
+        "a\r\nb\rc\nd",
+        "\n\r",
+        "\r\r\n\n",
+        "a\n\n",
+    ] {
+        agrees(text);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text(text in "[ab é\r\n]{0,40}") {
+        // A lone mark or NUL would be another encoding's; there is none in these.
+        agrees(&text);
+    }
+}
