@@ -1,7 +1,7 @@
 //! What is refused, and how the refusal names the culprit.
 
 use ctx_assemble::AssembleError;
-use ctx_model::{Chunk, Format, Tokens};
+use ctx_model::{Chunk, Format, Rendition, RenditionKind, Selection, Tokens};
 
 use crate::support::{build, chunk, files, is_sound, options, try_build};
 
@@ -63,4 +63,33 @@ fn a_chunk_far_over_the_budget_is_left_out_with_its_price() {
     assert_eq!(built.included[0].id, "small");
     assert_eq!(built.omitted[0].id, "huge");
     assert!(built.omitted[0].enters_at.unwrap() > Tokens::new(1_000_000));
+}
+
+#[test]
+fn renditions_that_are_alike_or_worth_nothing_are_no_trouble() {
+    let rendition = |text: &str, information| {
+        Rendition::new(RenditionKind::Skeleton, text, information).unwrap()
+    };
+    let chunks: Vec<Chunk> = (0..20)
+        .map(|n| {
+            chunk(&format!("c{n}"), 0.5, &format!("line {n}\n").repeat(40))
+                .with_path(format!("{n}.rs"))
+                .with_renditions(vec![
+                    rendition("the same", 0.5),
+                    rendition("the same", 0.5),
+                    rendition("", 0.0),
+                    rendition(&format!("line {n}\n").repeat(40), 1.0),
+                ])
+        })
+        .collect();
+    for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
+        for max_tokens in [100, 500, 100_000] {
+            let built = build(&chunks, &options(max_tokens).with_selection(selection));
+            let mut ids: Vec<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
+            ids.extend(built.omitted.iter().map(|it| it.id.as_str()));
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), chunks.len(), "{selection:?} at {max_tokens}");
+        }
+    }
 }
