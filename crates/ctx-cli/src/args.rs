@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use ctx::model::CounterName;
+use ctx::model::{CounterName, RenditionKind, Tokens};
+use ctx::syntax::Direction;
 
-use crate::options::{self, OptionFlags};
+use crate::options::{self, OptionFlags, Words};
 use crate::report::Verbosity;
 
 const EXIT_CODES: &str = "\
@@ -62,6 +63,15 @@ pub(crate) enum Verb {
     /// Count the tokens of files, folder by folder, largest first
     #[command(after_help = TOKENS_HELP)]
     Tokens(TokensArgs),
+    /// List what files define, and where
+    #[command(after_help = OUTLINE_HELP)]
+    Outline(OutlineArgs),
+    /// Show a file or a part of it, from all of it down to a mention
+    #[command(after_help = SHOW_HELP)]
+    Show(ShowArgs),
+    /// Tell what a symbol or file refers to, and what refers to it
+    #[command(after_help = RELATIONS_HELP)]
+    Relations(RelationsArgs),
     /// Check a context against its receipt, and against the files it was made from
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
@@ -99,6 +109,33 @@ Examples:
   ctx tokens src --depth 2
   ctx tokens src docs --counter cl100k_base --json
   git diff | ctx tokens -";
+
+const OUTLINE_HELP: &str = "\
+Definitions are found by the grammar of the file's language; files are passed over as `ctx pack` does.
+
+Examples:
+  ctx outline src/main.rs
+  ctx outline src --json | jq '.files[].symbols[] | select(.kind == \"function\") | .name'";
+
+const SHOW_HELP: &str = "\
+PLACE is a file, lines of it or something it defines: PATH, PATH:12, PATH:12-40 or PATH#name.
+Lines are shown as they are; a comment of the language says how many were left out. With
+--max-tokens the lines that matter most to the strategy are shown, marks included in the count.
+
+Examples:
+  ctx show src/main.rs --rendition skeleton
+  ctx show 'src/main.rs#run' --rendition signature
+  ctx show src/main.rs:10-80 --rendition excerpt --match 42 --numbers
+  ctx show src/main.rs --max-tokens 300 --strategy bookend";
+
+const RELATIONS_HELP: &str = "\
+Names are resolved by scope, imports and uniqueness. A name that several symbols have leads to each of
+them, with its share of certainty.
+
+Examples:
+  ctx relations Parser src
+  ctx relations src/main.rs --direction outgoing
+  ctx relations parse src --depth 2 --json";
 
 const VERIFY_HELP: &str = "\
 Checks that the context is the one the receipt is of, that it has as many tokens as the receipt tells
@@ -168,6 +205,73 @@ pub(crate) struct TokensArgs {
     /// Write the tree as one JSON value
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OutlineArgs {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Write the outlines as one JSON value
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// What to show
+    #[arg(value_name = "PLACE")]
+    pub(crate) place: String,
+    /// How much of it
+    #[arg(short, long, value_name = "KIND", default_value = "full", value_parser = Words::<RenditionKind>::of(&["full", "excerpt", "skeleton", "signature", "mention"]))]
+    pub(crate) rendition: RenditionKind,
+    /// A line that an excerpt is about; may be given more than once
+    #[arg(long = "match", value_name = "LINE")]
+    pub(crate) matches: Vec<u32>,
+    /// Show no more than so many tokens
+    #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition")]
+    pub(crate) max_tokens: Option<Tokens>,
+    /// Which lines matter most then
+    #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens")]
+    pub(crate) strategy: String,
+    /// Who counts: an encoding, a model, character-based or word-based
+    #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter)]
+    pub(crate) counter: CounterName,
+    /// Write the number of each line before it
+    #[arg(short, long)]
+    pub(crate) numbers: bool,
+    /// Refuse files larger than this, in bytes or with K, M or G
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    pub(crate) max_file_size: u64,
+    /// Write the lines as one JSON value
+    #[arg(long, conflicts_with = "numbers")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RelationsArgs {
+    /// A symbol's name, qualified or not, or a file's path
+    #[arg(value_name = "SYMBOL")]
+    pub(crate) symbol: String,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// How many steps away
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) depth: usize,
+    /// Which way
+    #[arg(long, value_name = "WAY", default_value = "both", value_parser = direction)]
+    pub(crate) direction: Direction,
+    /// Write the relations as one JSON value
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn direction(word: &str) -> Result<Direction, String> {
+    match word {
+        "outgoing" => Ok(Direction::Outgoing),
+        "incoming" => Ok(Direction::Incoming),
+        "both" => Ok(Direction::Both),
+        _ => Err("it is outgoing, incoming or both".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -16,12 +16,15 @@ mod interrupt;
 mod language;
 mod locate;
 mod options;
+mod outline;
 mod pack;
 mod progress;
 mod read;
 mod receipt;
+mod relations;
 mod relevance;
 mod report;
+mod show;
 mod skipped;
 mod tokens;
 mod tree;
@@ -56,6 +59,9 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Assemble(args) => assemble::run(args, report, &cancel),
         Verb::Pack(args) => pack::run(args, report, &cancel),
         Verb::Tokens(args) => tokens::run(args, report, &cancel),
+        Verb::Outline(args) => outline::run(args, report, &cancel),
+        Verb::Show(args) => show::run(args, report),
+        Verb::Relations(args) => relations::run(args, report, &cancel),
         Verb::Verify(args) => verify::run(args),
     }
 }

@@ -283,13 +283,13 @@ impl FromArgMatches for Switches {
 
 /// Reads one of a few words as the wire reads it.
 #[derive(Clone)]
-struct Words<T> {
+pub(crate) struct Words<T> {
     words: &'static [&'static str],
     read: fn(&str) -> Option<T>,
 }
 
 impl<T: DeserializeOwned> Words<T> {
-    fn of(words: &'static [&'static str]) -> Self {
+    pub(crate) fn of(words: &'static [&'static str]) -> Self {
         Words {
             words,
             read: |word| serde_json::from_value(camel(word).into()).ok(),
@@ -351,7 +351,7 @@ fn budget(text: &str) -> Result<Tokens, String> {
 }
 
 /// A number of tokens; `_` and `,` may keep its digits apart.
-fn tokens(text: &str) -> Result<Tokens, String> {
+pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err("not a whole number of tokens".to_owned());

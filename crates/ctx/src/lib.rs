@@ -11,6 +11,8 @@ pub use ctx_model as model;
 #[doc(inline)]
 pub use ctx_source as source;
 #[doc(inline)]
+pub use ctx_syntax as syntax;
+#[doc(inline)]
 pub use ctx_tokens as tokens;
 
 /// The front page of the repository: its examples are compiled too.

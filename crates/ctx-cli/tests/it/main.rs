@@ -6,5 +6,6 @@ mod bad_input;
 mod pack;
 mod run;
 mod shell;
+mod syntax;
 mod tokens;
 mod verify;

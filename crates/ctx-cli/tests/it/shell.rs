@@ -134,7 +134,15 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
 #[test]
 fn the_front_page_and_the_help_agree() {
     let page = include_str!("../../README.md");
-    let verbs = ["assemble", "pack", "tokens", "verify"];
+    let verbs = [
+        "assemble",
+        "pack",
+        "tokens",
+        "outline",
+        "show",
+        "relations",
+        "verify",
+    ];
     let help = verbs.map(|verb| ctx([verb, "--help"], "").stdout).concat();
     let words = page.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
     for flag in words.filter(|word| word.starts_with("--") && word.ends_with(char::is_alphabetic)) {

@@ -1,0 +1,198 @@
+//! `ctx show`: a part of a file, in one rendition of several, or cut to a number of tokens.
+
+use std::path::{Path, PathBuf};
+
+use ctx::model::{LineSpan, RenditionKind};
+use ctx::source::{Root, SourceError, Text};
+use ctx::syntax::{Language, Limits, Lines, Source, strategies};
+use serde::Serialize;
+
+use crate::args::ShowArgs;
+use crate::emit;
+use crate::failure::Failure;
+use crate::report::{self, Report};
+
+/// Runs the verb.
+///
+/// # Errors
+/// The file cannot be read, or does not have what is asked for.
+pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
+    let place = Place::of(&args.place);
+    let text = read(&place.path, args.max_file_size)?;
+    if let Some(converted) = text.converted() {
+        report.note(&format!("decoded from {}", converted.from));
+    }
+    // Lines are counted as editors do, whatever ends them.
+    let unified;
+    let body = if text.as_str().contains('\r') {
+        unified = text.as_str().replace("\r\n", "\n").replace('\r', "\n");
+        unified.as_str()
+    } else {
+        text.as_str()
+    };
+    let path = place.path.to_string_lossy();
+    let source = Source::new(&path, body, &Limits::default());
+    if let Some(fallback) = source.outline().fallback {
+        report.note(&format!("shown by its lines: {fallback}"));
+    }
+    let span = place.span(&source)?;
+    let lines = match args.max_tokens {
+        None => source.render(span, args.rendition, &args.matches),
+        Some(limit) => {
+            let counter = ctx::tokens::counter(&args.counter)?;
+            let strategy = strategies()
+                .into_iter()
+                .find(|it| it.name() == args.strategy)
+                .ok_or_else(|| {
+                    Failure::usage(format!("there is no strategy {:?}", args.strategy))
+                })?;
+            strategy.truncate(&source, span, limit, &counter)
+        }
+    };
+    if lines.as_slice().is_empty() {
+        report::warning("not even one line fits");
+    }
+    if args.json {
+        emit::json(&Wire::of(&path, source.language(), args.rendition, &lines))
+    } else if args.numbers {
+        let text = numbered(&lines);
+        emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
+    } else {
+        emit::write(|out| std::io::Write::write_all(out, lines.text().as_bytes()))
+    }
+}
+
+/// `PATH`, `PATH:A`, `PATH:A-B` or `PATH#symbol`.
+struct Place {
+    path: PathBuf,
+    part: Part,
+}
+
+enum Part {
+    Whole,
+    Lines(LineSpan),
+    Symbol(String),
+}
+
+impl Place {
+    /// A file of exactly this name is meant before a part of another.
+    fn of(text: &str) -> Place {
+        let whole = |path: &str| Place {
+            path: PathBuf::from(path),
+            part: Part::Whole,
+        };
+        if Path::new(text).exists() {
+            return whole(text);
+        }
+        if let Some((path, symbol)) = text.rsplit_once('#') {
+            return Place {
+                part: Part::Symbol(symbol.to_owned()),
+                ..whole(path)
+            };
+        }
+        match text.rsplit_once(':') {
+            Some((path, lines)) => match span(lines) {
+                Some(span) => Place {
+                    part: Part::Lines(span),
+                    ..whole(path)
+                },
+                None => whole(text),
+            },
+            None => whole(text),
+        }
+    }
+
+    fn span(&self, source: &Source<'_>) -> Result<LineSpan, Failure> {
+        match &self.part {
+            Part::Whole => Ok(source.whole()),
+            Part::Lines(span) if span.start() <= source.line_count() => Ok(*span),
+            Part::Lines(span) => Err(Failure::input(format!(
+                "{} has {} lines, and {} are asked for",
+                self.path.display(),
+                source.line_count(),
+                span
+            ))
+            .with_hint("ask for lines that it has")),
+            Part::Symbol(name) => {
+                let outline = source.outline();
+                let found = outline.find(name).ok_or_else(|| {
+                    Failure::input(format!("{} defines no {name:?}", self.path.display()))
+                        .with_hint("`ctx outline` lists what it defines")
+                })?;
+                Ok(outline.symbols[found].span_with_doc())
+            }
+        }
+    }
+}
+
+fn span(lines: &str) -> Option<LineSpan> {
+    let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
+    LineSpan::new(start.parse().ok()?, end.parse().ok()?).ok()
+}
+
+/// The text of a file that the user named: any folder will do, and its files as well as its links.
+fn read(path: &Path, limit: u64) -> Result<Text, Failure> {
+    let hint = "give the path of a file with text";
+    let failed = |error: SourceError| Failure::input(error).with_hint(hint);
+    let file = path.file_name().and_then(|name| name.to_str());
+    let file = file.ok_or_else(|| {
+        Failure::input(format!("{} names no file", path.display())).with_hint(hint)
+    })?;
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let bytes = Root::open(folder)
+        .and_then(|root| root.read(file, limit))
+        .map_err(failed)?;
+    Text::decode(bytes)
+        .ok_or_else(|| Failure::input(format!("{} holds no text", path.display())).with_hint(hint))
+}
+
+fn numbered(lines: &Lines) -> String {
+    let last = lines.numbers().last().unwrap_or_default();
+    let width = last.to_string().len();
+    let mut text = String::new();
+    for line in lines.as_slice() {
+        let number = line.number.map(|it| it.to_string()).unwrap_or_default();
+        let row = format!("{number:>width$}  {}", line.text);
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    path: &'a str,
+    language: Option<&'static str>,
+    rendition: RenditionKind,
+    lines: Vec<LineWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct LineWire<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<u32>,
+    text: &'a str,
+}
+
+impl<'a> Wire<'a> {
+    fn of(
+        path: &'a str,
+        language: Option<Language>,
+        rendition: RenditionKind,
+        lines: &'a Lines,
+    ) -> Self {
+        let line = |line: &'a ctx::syntax::Line| LineWire {
+            number: line.number,
+            text: &line.text,
+        };
+        Wire {
+            path,
+            language: language.map(Language::name),
+            rendition,
+            lines: lines.as_slice().iter().map(line).collect(),
+        }
+    }
+}

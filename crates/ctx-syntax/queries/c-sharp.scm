@@ -1,0 +1,19 @@
+(class_declaration name: (_) @name) @def.class
+(record_declaration name: (_) @name) @def.class
+(struct_declaration name: (_) @name) @def.struct
+(interface_declaration name: (_) @name) @def.interface
+(enum_declaration name: (_) @name) @def.enum
+(namespace_declaration name: (_) @name) @def.module
+(file_scoped_namespace_declaration name: (_) @name) @def.module
+(method_declaration name: (_) @name body: (_)? @body) @def.method
+(constructor_declaration name: (_) @name body: (_)? @body) @def.method
+(local_function_statement name: (_) @name body: (_)? @body) @def.function
+(property_declaration name: (_) @name) @def.field
+(field_declaration (variable_declaration (variable_declarator name: (_) @name))) @def.field
+(enum_member_declaration name: (_) @name) @def.field
+(delegate_declaration name: (_) @name) @def.type
+(using_directive (_) @module) @import
+(base_list (identifier) @ref.extends)
+(invocation_expression function: (identifier) @ref.call)
+(invocation_expression function: (member_access_expression name: (_) @ref.call))
+(object_creation_expression type: (identifier) @ref.call)

@@ -1,0 +1,322 @@
+//! Parsing, within bounds, and what the queries find.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{
+    Node, ParseOptions, Parser, Query, QueryCursor, QueryCursorOptions, QueryMatch,
+    StreamingIterator as _, Tree,
+};
+
+use crate::outline::{Fallback, Import, RawReference, ReferenceKind, SymbolKind, span_of};
+use crate::table::ROWS;
+use crate::{Language, Limits};
+
+/// A grammar and its query, made when it is first asked for: that takes up to some hundred
+/// milliseconds.
+pub(crate) struct Grammar {
+    parser_of: tree_sitter::Language,
+    query: Query,
+    roles: Vec<Role>,
+    deepest: Option<usize>,
+}
+
+/// What a capture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Definition(SymbolKind),
+    Name,
+    Body,
+    Doc,
+    Import,
+    Module,
+    Reference(ReferenceKind),
+    /// For a predicate alone.
+    Word,
+}
+
+/// What the query found.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) definitions: Vec<Definition>,
+    /// Bytes and rows of strings that document what they stand in.
+    pub(crate) docs: Vec<(Range<usize>, Range<usize>)>,
+    pub(crate) imports: Vec<Import>,
+    pub(crate) references: Vec<RawReference>,
+    /// Rows, ascending, that hold nothing but comments, attributes and decorators.
+    pub(crate) comment_rows: Vec<Range<usize>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) kind: SymbolKind,
+    pub(crate) name: String,
+    pub(crate) pattern: usize,
+    pub(crate) bytes: Range<usize>,
+    /// The end left out.
+    pub(crate) rows: Range<usize>,
+    pub(crate) body: Option<Range<usize>>,
+}
+
+impl Grammar {
+    /// The grammar of `language`, where it is linked in. Every query is tested to be one.
+    pub(crate) fn of(language: Language) -> Option<&'static Grammar> {
+        static GRAMMARS: [OnceLock<Option<Grammar>>; ROWS.len()] =
+            [const { OnceLock::new() }; ROWS.len()];
+        GRAMMARS[language.index()]
+            .get_or_init(|| Grammar::load(language).ok().flatten())
+            .as_ref()
+    }
+
+    /// The same, or what is wrong with the query.
+    pub(crate) fn load(language: Language) -> Result<Option<Grammar>, String> {
+        let row = language.row();
+        let Some(grammar) = row.grammar else {
+            return Ok(None);
+        };
+        let grammar = tree_sitter::Language::new(grammar);
+        let query = Query::new(&grammar, row.query).map_err(|error| error.to_string())?;
+        let names = query.capture_names().iter();
+        let roles: Option<Vec<Role>> = names.map(|name| role(name)).collect();
+        let roles = roles.ok_or_else(|| format!("a capture of {:?} has no meaning", row.name))?;
+        Ok(Some(Grammar {
+            parser_of: grammar,
+            query,
+            roles,
+            deepest: row.deepest,
+        }))
+    }
+
+    /// Parses `text` and runs the query, both within `limits`.
+    pub(crate) fn read(&self, text: &str, limits: &Limits) -> Result<Reading, Fallback> {
+        if text.len() > limits.bytes {
+            return Err(Fallback::TooLarge {
+                limit: limits.bytes,
+            });
+        }
+        if let Some(limit) = self.deepest
+            && indented_levels(text) > limit
+        {
+            return Err(Fallback::TooDeep { limit });
+        }
+        let deadline = Instant::now() + limits.time;
+        let tree = self.parse(text, deadline)?;
+        let root = tree.root_node();
+        if root.is_error() {
+            return Err(Fallback::NotParsed);
+        }
+        let mut reading = Reading {
+            comment_rows: comment_rows(&tree, text),
+            ..Reading::default()
+        };
+        let mut cursor = QueryCursor::new();
+        // More states at once are a query's explosion, not a file's richness.
+        cursor.set_match_limit(4096);
+        let mut late = false;
+        let mut progress = |_: &_| stop_after(deadline, &mut late);
+        let options = QueryCursorOptions::new().progress_callback(&mut progress);
+        let mut matches = cursor.matches_with_options(&self.query, root, text.as_bytes(), options);
+        while let Some(found) = matches.next() {
+            self.note(found, text, &mut reading);
+        }
+        drop(matches);
+        if late {
+            return Err(Fallback::TooSlow);
+        }
+        Ok(reading)
+    }
+
+    fn parse(&self, text: &str, deadline: Instant) -> Result<Tree, Fallback> {
+        let mut parser = Parser::new();
+        parser
+            .set_language(&self.parser_of)
+            .map_err(|_| Fallback::NoGrammar)?;
+        let mut late = false;
+        let mut progress = |_: &_| stop_after(deadline, &mut late);
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let bytes = text.as_bytes();
+        let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+        let tree = parser.parse_with_options(&mut read, None, Some(options));
+        match tree {
+            Some(tree) if !late => Ok(tree),
+            _ => Err(Fallback::TooSlow),
+        }
+    }
+
+    fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
+        let mut defined: Option<(SymbolKind, Node<'_>)> = None;
+        let (mut name, mut body, mut import, mut module) = (None, None, None, None);
+        for capture in found.captures() {
+            let node = capture.node;
+            match self.roles[capture.index as usize] {
+                Role::Definition(kind) => defined = Some((kind, node)),
+                Role::Name => name = Some(node),
+                Role::Body => body = Some(node),
+                Role::Doc => reading.docs.push((node.byte_range(), rows_of(node))),
+                Role::Import => import = Some(node),
+                Role::Module => module = Some(node),
+                Role::Reference(kind) => reading.references.extend(reference(kind, node, text)),
+                Role::Word => {}
+            }
+        }
+        if let (Some((kind, node)), Some(name)) = (defined, name) {
+            reading.definitions.push(Definition {
+                kind,
+                name: one_line(&text[name.byte_range()]),
+                pattern: found.pattern_index,
+                bytes: node.byte_range(),
+                rows: rows_of(node),
+                body: body.map(rows_of),
+            });
+        }
+        if let (Some(node), Some(module)) = (import, module) {
+            let module = one_line(&text[module.byte_range()]);
+            reading
+                .imports
+                .extend(span_of(&rows_of(node)).map(|span| Import {
+                    module: module.trim_matches(['"', '\'', '`', '<', '>']).to_owned(),
+                    span,
+                }));
+        }
+    }
+}
+
+fn role(name: &str) -> Option<Role> {
+    Some(match name {
+        "name" => Role::Name,
+        "body" => Role::Body,
+        "doc" => Role::Doc,
+        "import" => Role::Import,
+        "module" => Role::Module,
+        "ref.call" => Role::Reference(ReferenceKind::Call),
+        "ref.type" => Role::Reference(ReferenceKind::Type),
+        "ref.extends" => Role::Reference(ReferenceKind::Extends),
+        "_word" => Role::Word,
+        _ => Role::Definition(SymbolKind::of(name.strip_prefix("def.")?)?),
+    })
+}
+
+fn stop_after(deadline: Instant, late: &mut bool) -> ControlFlow<()> {
+    if Instant::now() < deadline {
+        return ControlFlow::Continue(());
+    }
+    *late = true;
+    ControlFlow::Break(())
+}
+
+fn reference(kind: ReferenceKind, node: Node<'_>, text: &str) -> Option<RawReference> {
+    Some(RawReference {
+        kind,
+        name: one_line(&text[node.byte_range()]),
+        byte: node.start_byte(),
+        line: span_of(&rows_of(node))?.start(),
+    })
+}
+
+/// The rows of `node`, the end left out. A node that ends with a line feed has no part in the row
+/// after it.
+fn rows_of(node: Node<'_>) -> Range<usize> {
+    let (start, end) = (node.start_position(), node.end_position());
+    let last = if end.column == 0 && end.row > start.row {
+        end.row
+    } else {
+        end.row + 1
+    };
+    start.row..last
+}
+
+fn one_line(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |line, word| line + " " + word)
+}
+
+/// The rows of all comments, attributes and decorators that begin their row; by a walk without
+/// recursion, which a deep tree could not bear. O(nodes).
+fn comment_rows(tree: &Tree, text: &str) -> Vec<Range<usize>> {
+    let mut rows: Vec<Range<usize>> = Vec::new();
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let kind = node.kind();
+        let is_comment = kind.contains("comment")
+            || matches!(
+                kind,
+                "attribute_item" | "decorator" | "attribute_list" | "pragma"
+            );
+        if is_comment && begins_its_row(node, text) {
+            rows.push(rows_of(node));
+        }
+        if !is_comment && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return rows;
+            }
+        }
+    }
+}
+
+fn begins_its_row(node: Node<'_>, text: &str) -> bool {
+    let start = node.start_byte();
+    let before = text[..start]
+        .bytes()
+        .rev()
+        .take(node.start_position().column);
+    before.into_iter().all(|byte| byte.is_ascii_whitespace())
+}
+
+/// How deep indentation nests, with the indicators `-`, `?` and `:` that begin a line counted as
+/// indentation too. O(bytes).
+fn indented_levels(text: &str) -> usize {
+    let mut levels: Vec<usize> = Vec::new();
+    let mut deepest = 0;
+    for line in text.lines() {
+        let mut column = 0;
+        let mut rest = line;
+        loop {
+            let content = rest.trim_start_matches([' ', '\t']);
+            column += rest.len() - content.len();
+            if content.is_empty() {
+                break;
+            }
+            while levels.last().is_some_and(|&last| last >= column) {
+                levels.pop();
+            }
+            levels.push(column);
+            deepest = deepest.max(levels.len());
+            let after = content.strip_prefix(['-', '?', ':']);
+            match after.filter(|after| after.is_empty() || after.starts_with([' ', '\t'])) {
+                Some(after) => (rest, column) = (after, column + 1),
+                None => break,
+            }
+        }
+    }
+    deepest
+}
+
+/// How long a parse may take by default.
+pub(crate) const TIME: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_indentation() {
+        assert_eq!(indented_levels(""), 0);
+        assert_eq!(indented_levels("a:\n  b:\n    c\n  d\n"), 3);
+        assert_eq!(indented_levels("- - - a\n- b\n"), 4);
+        assert_eq!(indented_levels("-a: b\n"), 1);
+    }
+
+    #[test]
+    fn every_query_is_one_for_its_grammar() {
+        let wrong: Vec<String> = Language::all()
+            .filter_map(|language| Some(format!("{language}: {}", Grammar::load(language).err()?)))
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Which language a file is in.
+
+use std::fmt;
+
+use crate::table::{ROWS, Row};
+
+/// A language that is known by name, whether or not its grammar is linked in.
+#[derive(Clone, Copy)]
+pub struct Language(&'static Row);
+
+impl Language {
+    /// All languages, in a fixed order.
+    pub fn all() -> impl Iterator<Item = Language> {
+        ROWS.iter().map(Language)
+    }
+
+    /// By name or alias, as in the info string of a code fence; case does not matter.
+    pub fn by_name(name: &str) -> Option<Language> {
+        let name = name.to_lowercase();
+        let name = name.as_str();
+        let mut rows = ROWS.iter();
+        rows.find(|row| row.name == name || row.aliases.contains(&name))
+            .map(Language)
+    }
+
+    /// By the name of the file, else its extension, else the interpreter that its first line names.
+    pub fn of(path: &str, text: &str) -> Option<Language> {
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let by_file = ROWS.iter().find(|row| row.files.contains(&file));
+        let extension = file.rsplit_once('.').map(|(_, it)| it.to_lowercase());
+        let by_extension = || {
+            let extension = extension.as_deref()?;
+            ROWS.iter().find(|row| row.extensions.contains(&extension))
+        };
+        let by_interpreter = || {
+            let interpreter = interpreter(text)?;
+            let is_it = |row: &&Row| row.interpreters.contains(&interpreter);
+            ROWS.iter().find(is_it)
+        };
+        by_file
+            .or_else(by_extension)
+            .or_else(by_interpreter)
+            .map(Language)
+    }
+
+    /// The name, as in the info string of a code fence.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Whether the grammar is linked in.
+    pub fn has_grammar(self) -> bool {
+        self.0.grammar.is_some()
+    }
+
+    pub(crate) fn row(self) -> &'static Row {
+        self.0
+    }
+
+    /// Its place among all.
+    pub(crate) fn index(self) -> usize {
+        ROWS.iter()
+            .position(|row| std::ptr::eq(row, self.0))
+            .unwrap_or_default()
+    }
+
+    /// `text` as a comment of one line.
+    pub(crate) fn comment(self, text: &str) -> String {
+        let (before, after) = self.0.comment;
+        format!("{before}{text}{after}")
+    }
+}
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Language {}
+
+impl fmt::Debug for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Language").field(&self.name()).finish()
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What `#!/usr/bin/env -S python3.11 -u` runs: `python3`, without path, version and flags.
+fn interpreter(text: &str) -> Option<&str> {
+    let line = text.strip_prefix("#!")?.lines().next()?;
+    let mut words = line
+        .split_ascii_whitespace()
+        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    let first = words.next()?;
+    let program = if first == "env" {
+        words.find(|word| !word.starts_with('-') && !word.contains('='))?
+    } else {
+        first
+    };
+    Some(program.split('.').next().unwrap_or(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[track_caller]
+    fn is(path: &str, text: &str, expected: Option<&str>) {
+        assert_eq!(
+            Language::of(path, text).map(Language::name),
+            expected,
+            "{path}"
+        );
+    }
+
+    #[test]
+    fn names_extensions_and_first_lines_tell() {
+        is("src/main.rs", "", Some("rust"));
+        is("a/B.PY", "", Some("python"));
+        is("Rakefile", "", Some("ruby"));
+        is("tool", "#!/usr/bin/env python3.11\n", Some("python"));
+        is("tool", "#!/usr/bin/env -S FOO=1 bash -e\n", Some("bash"));
+        is("tool", "#!/bin/sh", Some("bash"));
+        is("tool", "#!", None);
+        is("tool", "nothing", None);
+        is("x.unknown", "#!/usr/bin/node\n", Some("javascript"));
+        is("c\\d\\e.go", "", Some("go"));
+    }
+
+    #[test]
+    fn each_name_is_of_one_language() {
+        let mut seen = BTreeSet::new();
+        for language in Language::all() {
+            assert!(seen.insert(language.name()), "{language}");
+            assert_eq!(Language::by_name(language.name()), Some(language));
+            for alias in language.row().aliases {
+                assert_eq!(Language::by_name(alias), Some(language), "{alias}");
+            }
+        }
+        assert!(seen.len() >= 25);
+        assert_eq!(Language::by_name("C++").map(Language::name), Some("cpp"));
+        assert_eq!(Language::by_name("brainfuck"), None);
+    }
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod grammar;
+mod language;
+mod limits;
+mod lines;
+mod outline;
+mod relations;
+mod rendition;
+mod table;
+mod truncate;
+
+pub use language::Language;
+pub use limits::Limits;
+pub use lines::{Line, Lines};
+pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
+pub use relations::{Direction, Edge, EdgeKind, Graph, Node};
+pub use rendition::Source;
+pub use truncate::{Bookend, Head, OutlineFirst, SignatureFirst, Truncate, strategies};

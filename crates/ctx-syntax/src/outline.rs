@@ -1,0 +1,443 @@
+//! What a file defines, imports and refers to.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ctx_model::LineSpan;
+
+use crate::grammar::{Grammar, Reading};
+use crate::{Language, Limits};
+
+/// What a symbol is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SymbolKind {
+    /// A function that belongs to no type.
+    Function,
+    /// A function of a type.
+    Method,
+    /// A class or object.
+    Class,
+    /// A struct, record or table.
+    Struct,
+    /// An enumeration.
+    Enum,
+    /// A trait, interface, protocol or type class.
+    Interface,
+    /// A block of methods for a type.
+    Impl,
+    /// A module or namespace.
+    Module,
+    /// A name for another type.
+    Type,
+    /// A constant, or a variable of the whole file.
+    Constant,
+    /// A field, property or variant.
+    Field,
+    /// A macro.
+    Macro,
+    /// A part of a document.
+    Section,
+}
+
+impl SymbolKind {
+    const WORDS: [(&'static str, SymbolKind); 13] = [
+        ("function", SymbolKind::Function),
+        ("method", SymbolKind::Method),
+        ("class", SymbolKind::Class),
+        ("struct", SymbolKind::Struct),
+        ("enum", SymbolKind::Enum),
+        ("interface", SymbolKind::Interface),
+        ("impl", SymbolKind::Impl),
+        ("module", SymbolKind::Module),
+        ("type", SymbolKind::Type),
+        ("constant", SymbolKind::Constant),
+        ("field", SymbolKind::Field),
+        ("macro", SymbolKind::Macro),
+        ("section", SymbolKind::Section),
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        let mut words = Self::WORDS.into_iter();
+        words
+            .find(|(_, kind)| *kind == self)
+            .map_or("symbol", |(word, _)| word)
+    }
+
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        let mut words = Self::WORDS.into_iter();
+        words
+            .find(|(known, _)| *known == word)
+            .map(|(_, kind)| kind)
+    }
+
+    /// Whether functions in it are its methods.
+    fn has_methods(self) -> bool {
+        matches!(
+            self,
+            SymbolKind::Class
+                | SymbolKind::Struct
+                | SymbolKind::Enum
+                | SymbolKind::Interface
+                | SymbolKind::Impl
+        )
+    }
+}
+
+/// A definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Symbol {
+    /// What it is.
+    pub kind: SymbolKind,
+    /// Its name, as it is written.
+    pub name: String,
+    /// Its name with those of the symbols it is in.
+    pub qualified_name: String,
+    /// Its lines, without comments before it.
+    pub span: LineSpan,
+    /// Its bytes.
+    pub bytes: Range<usize>,
+    /// The lines up to its body; all of them where it has none.
+    pub signature: LineSpan,
+    /// The lines of its body that can be left out without cutting a line.
+    pub body: Option<LineSpan>,
+    /// The comments, attributes and decorators before it, or the string its body begins with.
+    pub doc: Option<LineSpan>,
+    /// The symbol it is in, by index.
+    pub parent: Option<usize>,
+}
+
+impl Symbol {
+    /// Its lines, with what is said of it before them.
+    pub fn span_with_doc(&self) -> LineSpan {
+        let start = self.doc.map_or(self.span.start(), LineSpan::start);
+        LineSpan::new(start.min(self.span.start()), self.span.end()).unwrap_or(self.span)
+    }
+}
+
+/// What another file is named for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Import {
+    /// The module, as it is written, without quotes.
+    pub module: String,
+    /// The lines of the statement.
+    pub span: LineSpan,
+}
+
+/// How a name is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ReferenceKind {
+    /// It is called, or constructed.
+    Call,
+    /// It is the type of something.
+    Type,
+    /// It is extended or implemented.
+    Extends,
+}
+
+/// A name that is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reference {
+    /// How.
+    pub kind: ReferenceKind,
+    /// The name.
+    pub name: String,
+    /// The line it is on, from 1.
+    pub line: u32,
+    /// The innermost symbol it is in, by index.
+    pub within: Option<usize>,
+}
+
+/// Why there is no outline by a grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fallback {
+    /// The language is unknown, or its grammar is not linked in.
+    #[error("there is no grammar for it")]
+    NoGrammar,
+    /// It has more bytes than are parsed.
+    #[error("it is larger than {limit} bytes")]
+    TooLarge {
+        /// The most bytes that are parsed.
+        limit: usize,
+    },
+    /// It is nested deeper than the grammar bears.
+    #[error("it is nested deeper than {limit} levels")]
+    TooDeep {
+        /// The most levels that are parsed.
+        limit: usize,
+    },
+    /// Parsing did not end in time.
+    #[error("parsing took too long")]
+    TooSlow,
+    /// The grammar makes nothing of it.
+    #[error("the grammar makes nothing of it")]
+    NotParsed,
+}
+
+/// What a text says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outline {
+    /// Definitions in the order of their beginnings; a parent comes before what is in it.
+    pub symbols: Vec<Symbol>,
+    /// Imports, in their order.
+    pub imports: Vec<Import>,
+    /// Names that are used, in their order.
+    pub references: Vec<Reference>,
+    /// Why there is nothing of all this, where that is so.
+    pub fallback: Option<Fallback>,
+}
+
+impl Outline {
+    /// The outline of `text`. Time: one parse and one pass over the tree, both within `limits`.
+    pub fn of(text: &str, language: Option<Language>, limits: &Limits) -> Outline {
+        let read = match language.and_then(Grammar::of) {
+            None => Err(Fallback::NoGrammar),
+            Some(grammar) => grammar.read(text, limits),
+        };
+        match (read, language) {
+            (Ok(reading), Some(language)) => build(text, reading, language),
+            (Err(fallback), _) => Outline {
+                fallback: Some(fallback),
+                ..Outline::default()
+            },
+            (Ok(_), None) => Outline::default(),
+        }
+    }
+
+    /// The innermost symbol that line `number` is in, by index. O(symbols).
+    pub fn enclosing(&self, number: u32) -> Option<usize> {
+        self.symbols
+            .iter()
+            .rposition(|symbol| symbol.span.start() <= number && number <= symbol.span.end())
+    }
+
+    /// Symbol `index` and those it is in, from the outermost inwards.
+    pub fn path_to(&self, index: usize) -> Vec<usize> {
+        let mut path = vec![index];
+        while let Some(parent) = path.last().and_then(|&last| self.symbols[last].parent) {
+            path.push(parent);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The first symbol of this name, qualified or not.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        let by = |of: fn(&Symbol) -> &String| self.symbols.iter().position(|it| of(it) == name);
+        by(|it| &it.qualified_name).or_else(|| by(|it| &it.name))
+    }
+}
+
+fn build(text: &str, reading: Reading, language: Language) -> Outline {
+    let Reading {
+        mut definitions,
+        docs,
+        imports,
+        references,
+        comment_rows,
+    } = reading;
+    definitions.sort_by(|a, b| {
+        let by_place = a
+            .bytes
+            .start
+            .cmp(&b.bytes.start)
+            .then(b.bytes.end.cmp(&a.bytes.end));
+        by_place.then(a.pattern.cmp(&b.pattern))
+    });
+    // One node may be a definition by several patterns; the first tells.
+    definitions
+        .dedup_by(|later, earlier| later.bytes == earlier.bytes && later.name == earlier.name);
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut symbols: Vec<Symbol> = Vec::with_capacity(definitions.len());
+    let mut open: Vec<usize> = Vec::new();
+    for definition in definitions {
+        while let Some(&last) = open.last()
+            && symbols[last].bytes.end < definition.bytes.end
+        {
+            open.pop();
+        }
+        let parent = open.last().copied();
+        let kind = match parent.map(|parent| symbols[parent].kind) {
+            Some(around) if around.has_methods() && definition.kind == SymbolKind::Function => {
+                SymbolKind::Method
+            }
+            _ => definition.kind,
+        };
+        let Some(span) = span_of(&definition.rows) else {
+            continue;
+        };
+        let body = definition
+            .body
+            .and_then(|rows| elidable(&lines, &definition.rows, &rows));
+        let name = definition.name;
+        let qualified_name = match parent {
+            Some(parent) => {
+                let outer = &symbols[parent].qualified_name;
+                format!("{outer}{}{name}", language.row().separator)
+            }
+            None => name.clone(),
+        };
+        let last_of_signature = match body {
+            Some(body) => body.start().saturating_sub(1).max(span.start()),
+            None => span.end(),
+        };
+        open.push(symbols.len());
+        symbols.push(Symbol {
+            kind,
+            name,
+            qualified_name,
+            span,
+            bytes: definition.bytes,
+            signature: LineSpan::new(span.start(), last_of_signature).unwrap_or(span),
+            body,
+            doc: comments_before(&comment_rows, definition.rows.start),
+            parent,
+        });
+    }
+    take_docs(&mut symbols, docs);
+    for symbol in &mut symbols {
+        narrow_signature(symbol, &lines);
+    }
+    Outline {
+        references: place(references, &symbols),
+        imports,
+        symbols,
+        fallback: None,
+    }
+}
+
+/// Strings that document the symbol whose body they begin.
+fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
+    for (bytes, rows) in docs {
+        let within = symbols
+            .iter_mut()
+            .rfind(|it| it.bytes.start <= bytes.start && bytes.end <= it.bytes.end);
+        let (Some(symbol), Some(doc)) = (within, span_of(&rows)) else {
+            continue;
+        };
+        if let Some(body) = symbol.body {
+            symbol.body = LineSpan::new(doc.end() + 1, body.end()).ok();
+            if doc.start() > symbol.span.start() {
+                let before = LineSpan::new(symbol.span.start(), doc.start() - 1);
+                symbol.signature = before.unwrap_or(symbol.signature);
+            }
+        }
+        symbol.doc = Some(doc);
+    }
+}
+
+/// What holds others is announced by its first line alone, up to the bracket that opens it.
+fn narrow_signature(symbol: &mut Symbol, lines: &[&str]) {
+    use SymbolKind::{Class, Enum, Impl, Interface, Module, Section, Struct};
+    if symbol.body.is_some()
+        || !matches!(
+            symbol.kind,
+            Class | Struct | Enum | Interface | Impl | Module | Section
+        )
+    {
+        return;
+    }
+    let (start, end) = (symbol.span.start(), symbol.span.end());
+    let opens = |number: &u32| {
+        let line = lines
+            .get(*number as usize - 1)
+            .map_or("", |line| line.trim_end());
+        line.ends_with(['{', ':', ';', ',', '('])
+            || line.ends_with(" do")
+            || line.ends_with("where")
+    };
+    let last = (start..=end.min(start + 8)).find(opens).unwrap_or(start);
+    symbol.signature = LineSpan::new(start, last).unwrap_or(symbol.span);
+}
+
+/// Each reference with the innermost symbol it is in. O((symbols + references) log symbols).
+fn place(mut references: Vec<RawReference>, symbols: &[Symbol]) -> Vec<Reference> {
+    references.sort_by(|a, b| a.byte.cmp(&b.byte).then(a.kind.cmp(&b.kind)));
+    // What is called or extended is not merely a type as well.
+    let mut told: BTreeMap<usize, ReferenceKind> = BTreeMap::new();
+    for reference in &references {
+        let kind = told.entry(reference.byte).or_insert(reference.kind);
+        if *kind == ReferenceKind::Type {
+            *kind = reference.kind;
+        }
+    }
+    references.dedup_by_key(|it| it.byte);
+    let mut placed = Vec::with_capacity(references.len());
+    let mut open: Vec<usize> = Vec::new();
+    let mut next = 0;
+    for reference in references {
+        while next < symbols.len() && symbols[next].bytes.start <= reference.byte {
+            open.retain(|&index| symbols[index].bytes.end > symbols[next].bytes.start);
+            open.push(next);
+            next += 1;
+        }
+        open.retain(|&index| symbols[index].bytes.end > reference.byte);
+        placed.push(Reference {
+            kind: told.get(&reference.byte).copied().unwrap_or(reference.kind),
+            name: reference.name,
+            line: reference.line,
+            within: open.last().copied(),
+        });
+    }
+    placed
+}
+
+/// A name as the query found it.
+#[derive(Debug)]
+pub(crate) struct RawReference {
+    pub(crate) kind: ReferenceKind,
+    pub(crate) name: String,
+    pub(crate) byte: usize,
+    pub(crate) line: u32,
+}
+
+/// Rows from 0, the end left out, as lines from 1.
+pub(crate) fn span_of(rows: &Range<usize>) -> Option<LineSpan> {
+    let start = u32::try_from(rows.start).ok()?.checked_add(1)?;
+    let end = u32::try_from(rows.end).ok()?;
+    LineSpan::new(start, end.max(start)).ok()
+}
+
+/// The rows of a body that can be left out: those between its brackets, or all where it has none.
+fn elidable(lines: &[&str], whole: &Range<usize>, body: &Range<usize>) -> Option<LineSpan> {
+    let line = |row: usize| lines.get(row).map_or("", |line| line.trim());
+    let begins_its_line = body.start > whole.start
+        && !line(body.start).starts_with(['{', '(', '['])
+        && !line(body.start).ends_with('{');
+    let first = if begins_its_line {
+        body.start
+    } else {
+        body.start + 1
+    };
+    let last = line(body.end.checked_sub(1)?);
+    let closes = last.starts_with(['}', ')', ']'])
+        || last == "end"
+        || last.starts_with("end ")
+        || last.starts_with("end;");
+    let end = if closes { body.end - 1 } else { body.end };
+    (first < end)
+        .then_some(first..end)
+        .and_then(|rows| span_of(&rows))
+}
+
+/// The rows of comments right above row `start`.
+fn comments_before(comment_rows: &[Range<usize>], start: usize) -> Option<LineSpan> {
+    let mut first = start;
+    let before = comment_rows.partition_point(|rows| rows.start < start);
+    for rows in comment_rows[..before].iter().rev() {
+        if rows.end < first {
+            break;
+        }
+        first = first.min(rows.start);
+    }
+    (first < start)
+        .then_some(first..start)
+        .and_then(|rows| span_of(&rows))
+}

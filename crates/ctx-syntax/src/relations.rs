@@ -1,0 +1,342 @@
+//! What refers to what, among the files of a project.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ctx_model::LineSpan;
+
+use crate::{Outline, ReferenceKind, SymbolKind};
+
+/// A name that so many symbols have is nobody's in particular.
+const MOST_CANDIDATES: usize = 16;
+
+/// How one thing relates to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum EdgeKind {
+    /// A file or symbol holds the definition of a symbol.
+    Defines,
+    /// A file imports a file.
+    Imports,
+    /// A symbol or file calls a symbol.
+    Calls,
+    /// A symbol or file has a use for a type.
+    Uses,
+    /// A type extends or implements a type.
+    Extends,
+}
+
+impl EdgeKind {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EdgeKind::Defines => "defines",
+            EdgeKind::Imports => "imports",
+            EdgeKind::Calls => "calls",
+            EdgeKind::Uses => "uses",
+            EdgeKind::Extends => "extends",
+        }
+    }
+}
+
+/// A relation between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Edge {
+    /// The node it goes out from.
+    pub from: usize,
+    /// The node it leads to.
+    pub to: usize,
+    /// What it says.
+    pub kind: EdgeKind,
+    /// 1 where the name leads to one symbol; where it could be any of n, 1/n to each of them.
+    pub weight: f64,
+}
+
+/// A file, or a symbol in one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Node {
+    /// The file.
+    pub path: String,
+    /// The symbol's qualified name and kind; `None` for the file itself.
+    pub symbol: Option<(String, SymbolKind)>,
+    /// The symbol's lines.
+    pub span: Option<LineSpan>,
+}
+
+/// Which way edges are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From what refers to what is referred to.
+    Outgoing,
+    /// Back.
+    Incoming,
+    /// Either way.
+    Both,
+}
+
+/// Files, symbols and relations. Names are resolved by scope (the same file), then by what the file
+/// imports, then where only one symbol of the project has the name; a name that several symbols
+/// might have is kept as leading to each of them, with its weight divided.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    /// Ordered by where they go out from, and each once.
+    outgoing: Vec<Vec<Edge>>,
+    incoming: Vec<Vec<Edge>>,
+}
+
+impl Graph {
+    /// The graph of `files`, each a path and its outline. The order of files does not matter.
+    /// O(symbols + references) log of it.
+    pub fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f Outline)>) -> Self {
+        let files: BTreeMap<&str, &Outline> = files.into_iter().collect();
+        let mut builder = Builder::default();
+        for (path, outline) in &files {
+            builder.add_file(path, outline);
+        }
+        for (file, (path, outline)) in files.iter().enumerate() {
+            builder.relate(file, path, outline);
+        }
+        builder.finish()
+    }
+
+    /// Files and symbols, by file.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// What goes out from node `id`, the surest first.
+    pub fn outgoing(&self, id: usize) -> &[Edge] {
+        self.outgoing.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What leads to node `id`, the surest first.
+    pub fn incoming(&self, id: usize) -> &[Edge] {
+        self.incoming.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The nodes of this name: a path, or a symbol's name, qualified or not.
+    pub fn find(&self, name: &str) -> Vec<usize> {
+        let is_it = |node: &Node| match &node.symbol {
+            None => node.path == name,
+            Some((symbol, _)) => {
+                symbol == name
+                    || symbol
+                        .strip_suffix(name)
+                        .is_some_and(|before| before.ends_with([':', '.', '\\', ' ']))
+            }
+        };
+        let nodes = self.nodes.iter().enumerate();
+        nodes
+            .filter(|(_, node)| is_it(node))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// All nodes at most `depth` edges from `id`, with their distances, the nearest first; `id` itself
+    /// is left out.
+    pub fn neighbourhood(
+        &self,
+        id: usize,
+        depth: usize,
+        direction: Direction,
+    ) -> Vec<(usize, usize)> {
+        let mut seen = BTreeSet::from([id]);
+        let mut queue = VecDeque::from([(id, 0)]);
+        let mut found = Vec::new();
+        while let Some((at, distance)) = queue.pop_front() {
+            if distance == depth {
+                continue;
+            }
+            let out = self.outgoing(at).iter().map(|edge| edge.to);
+            let back = self.incoming(at).iter().map(|edge| edge.from);
+            let next: Vec<usize> = match direction {
+                Direction::Outgoing => out.collect(),
+                Direction::Incoming => back.collect(),
+                Direction::Both => out.chain(back).collect(),
+            };
+            for node in next {
+                if seen.insert(node) {
+                    found.push((node, distance + 1));
+                    queue.push_back((node, distance + 1));
+                }
+            }
+        }
+        found
+    }
+}
+
+#[derive(Default)]
+struct Builder<'f> {
+    nodes: Vec<Node>,
+    edges: BTreeMap<(usize, usize, EdgeKind), f64>,
+    /// The node of each file, and of its first symbol.
+    files: Vec<(usize, usize)>,
+    /// A path without its extension → its file.
+    stems: BTreeMap<String, Vec<usize>>,
+    /// A name → its symbols: file and node.
+    names: BTreeMap<&'f str, Vec<(usize, usize)>>,
+}
+
+impl<'f> Builder<'f> {
+    fn add_file(&mut self, path: &str, outline: &'f Outline) {
+        let file = self.files.len();
+        let node = self.nodes.len();
+        self.files.push((node, node + 1));
+        self.nodes.push(Node {
+            path: path.to_owned(),
+            symbol: None,
+            span: None,
+        });
+        for part in stems(path) {
+            self.stems.entry(part).or_default().push(file);
+        }
+        for (index, symbol) in outline.symbols.iter().enumerate() {
+            let id = self.nodes.len();
+            self.nodes.push(Node {
+                path: path.to_owned(),
+                symbol: Some((symbol.qualified_name.clone(), symbol.kind)),
+                span: Some(symbol.span),
+            });
+            let holder = symbol.parent.map_or(node, |parent| node + 1 + parent);
+            debug_assert_eq!(id, node + 1 + index);
+            self.edges.insert((holder, id, EdgeKind::Defines), 1.0);
+            // The blocks of methods of a type are not the type.
+            if symbol.kind != SymbolKind::Impl && symbol.kind != SymbolKind::Section {
+                self.names.entry(&symbol.name).or_default().push((file, id));
+            }
+        }
+    }
+
+    fn relate(&mut self, file: usize, path: &str, outline: &Outline) {
+        let (node, first) = self.files[file];
+        let mut imported: BTreeSet<usize> = BTreeSet::new();
+        for import in &outline.imports {
+            imported.extend(self.imported(path, &import.module));
+        }
+        imported.remove(&file);
+        for &other in &imported {
+            let to = self.files[other].0;
+            self.edges.insert((node, to, EdgeKind::Imports), 1.0);
+        }
+        for reference in &outline.references {
+            let kind = match reference.kind {
+                ReferenceKind::Call => EdgeKind::Calls,
+                ReferenceKind::Type => EdgeKind::Uses,
+                ReferenceKind::Extends => EdgeKind::Extends,
+            };
+            let from = reference.within.map_or(node, |within| first + within);
+            let targets = self.resolve(&reference.name, file, &imported);
+            #[expect(clippy::cast_precision_loss, reason = "there are at most 16")]
+            let weight = 1.0 / targets.len().max(1) as f64;
+            for to in targets {
+                if to != from {
+                    let edge = self.edges.entry((from, to, kind)).or_insert(0.0);
+                    *edge = edge.max(weight);
+                }
+            }
+        }
+    }
+
+    /// The symbols that `name` may be, as seen from `file`.
+    fn resolve(&self, name: &str, file: usize, imported: &BTreeSet<usize>) -> Vec<usize> {
+        let Some(all) = self.names.get(name) else {
+            return Vec::new();
+        };
+        let among = |is_one: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            all.iter()
+                .filter(|(at, _)| is_one(*at))
+                .map(|(_, id)| *id)
+                .collect()
+        };
+        let here = among(&|at| at == file);
+        if !here.is_empty() {
+            return here;
+        }
+        let there = among(&|at| imported.contains(&at));
+        if !there.is_empty() {
+            return there;
+        }
+        let anywhere = among(&|_| true);
+        if anywhere.len() > MOST_CANDIDATES {
+            return Vec::new();
+        }
+        anywhere
+    }
+
+    /// The files that `module` may name, as written in the file at `path`: those whose path ends as it
+    /// does. Several are told apart by how much of the path they share with the importing file.
+    fn imported(&self, path: &str, module: &str) -> Vec<usize> {
+        let mut parts: Vec<&str> = module
+            .split(['/', '.', ':', '\\', '{', '}', ',', ' ', ';'])
+            .filter(|part| !part.is_empty() && !matches!(*part, "crate" | "self" | "super" | "*"))
+            .collect();
+        while !parts.is_empty() {
+            if let Some(files) = self.stems.get(&parts.join("/")) {
+                let shared = |file: &usize| {
+                    let other = &self.nodes[self.files[*file].0].path;
+                    path.bytes()
+                        .zip(other.bytes())
+                        .take_while(|(a, b)| a == b)
+                        .count()
+                };
+                let most = files.iter().map(shared).max().unwrap_or_default();
+                return files
+                    .iter()
+                    .copied()
+                    .filter(|file| shared(file) == most)
+                    .collect();
+            }
+            // The last part may be a name in the module, and not the module.
+            parts.pop();
+        }
+        Vec::new()
+    }
+
+    fn finish(self) -> Graph {
+        let mut outgoing: Vec<Vec<Edge>> = vec![Vec::new(); self.nodes.len()];
+        let mut incoming = outgoing.clone();
+        for ((from, to, kind), weight) in self.edges {
+            let edge = Edge {
+                from,
+                to,
+                kind,
+                weight,
+            };
+            outgoing[from].push(edge);
+            incoming[to].push(edge);
+        }
+        for edges in outgoing.iter_mut().chain(&mut incoming) {
+            // Stable: of edges as sure, the order is that of nodes and kinds.
+            edges.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        }
+        Graph {
+            nodes: self.nodes,
+            outgoing,
+            incoming,
+        }
+    }
+}
+
+/// The ends of `path` by which an import may name it: `a/b/c.py` is `c`, `b/c` and `a/b/c`; a file that
+/// stands for its folder has the folder's too.
+fn stems(path: &str) -> Vec<String> {
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = file.split('.').next().unwrap_or(file);
+    let whole =
+        if matches!(stem, "mod" | "index" | "__init__" | "lib" | "main") && !folder.is_empty() {
+            folder.to_owned()
+        } else if folder.is_empty() {
+            stem.to_owned()
+        } else {
+            format!("{folder}/{stem}")
+        };
+    let mut ends = vec![whole.clone()];
+    let mut rest = whole.as_str();
+    while let Some((_, after)) = rest.split_once('/') {
+        ends.push(after.to_owned());
+        rest = after;
+    }
+    ends
+}

@@ -1,0 +1,238 @@
+//! A span of a source in several fidelities. Each shows a part of the lines of the one above it.
+
+use std::collections::BTreeSet;
+
+use ctx_model::{LineSpan, RenditionKind};
+
+use crate::lines::{Line, Lines, indentation, mark};
+use crate::{Language, Limits, Outline, Symbol, SymbolKind};
+
+/// How many lines are shown before and after one that matches.
+const CONTEXT: u32 = 2;
+
+/// A text, its lines, and what it says of itself.
+#[derive(Clone, Debug)]
+pub struct Source<'t> {
+    language: Option<Language>,
+    lines: Vec<&'t str>,
+    outline: Outline,
+}
+
+impl<'t> Source<'t> {
+    /// Reads `text`, whose path tells its language. Time: that of [`Outline::of`].
+    pub fn new(path: &str, text: &'t str, limits: &Limits) -> Self {
+        let language = Language::of(path, text);
+        let outline = Outline::of(text, language, limits);
+        Source::with_outline(language, text, outline)
+    }
+
+    /// A text whose outline is known.
+    pub fn with_outline(language: Option<Language>, text: &'t str, outline: Outline) -> Self {
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        let lines = body.split('\n');
+        Source {
+            language,
+            // A line's number is the same whatever ends it.
+            lines: lines
+                .map(|line| line.strip_suffix('\r').unwrap_or(line))
+                .collect(),
+            outline,
+        }
+    }
+
+    /// The language, where it is known.
+    pub fn language(&self) -> Option<Language> {
+        self.language
+    }
+
+    /// What the text says of itself.
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// How many lines there are; at least one.
+    pub fn line_count(&self) -> u32 {
+        u32::try_from(self.lines.len()).unwrap_or(u32::MAX)
+    }
+
+    /// All lines.
+    pub fn whole(&self) -> LineSpan {
+        LineSpan::new(1, self.line_count()).expect("there is a line")
+    }
+
+    /// Line `number`, from 1; empty past the end.
+    pub(crate) fn line(&self, number: u32) -> &'t str {
+        let index = (number as usize).wrapping_sub(1);
+        self.lines.get(index).copied().unwrap_or_default()
+    }
+
+    /// `span` as `kind` shows it; `matches` are the lines that an excerpt is about.
+    ///
+    /// * *full*: every line;
+    /// * *excerpt*: the skeleton, and the lines round each match;
+    /// * *skeleton*: every line but those of functions' bodies;
+    /// * *signature*: signatures and doc comments of what the span defines, its parts left out;
+    /// * *mention*: the line that names it.
+    ///
+    /// Each shows a part of the lines of the kind before it, and a mark for each run that it leaves
+    /// out. Lines past the end are left out without one. O(lines + symbols).
+    pub fn render(&self, span: LineSpan, kind: RenditionKind, matches: &[u32]) -> Lines {
+        let Some(span) = self.clip(span) else {
+            return Lines::default();
+        };
+        let shown = self.numbers(span, kind, matches);
+        self.show(span, &shown, kind != RenditionKind::Mention)
+    }
+
+    /// How much of the information of `span` its rendition keeps, 0 to 1: the share of lines that are
+    /// not blank, and at least what names are worth. A rule of thumb: names and signatures tell more
+    /// than their number of lines.
+    pub fn information(&self, span: LineSpan, kind: RenditionKind, lines: &Lines) -> f64 {
+        let least = match kind {
+            RenditionKind::Full => return 1.0,
+            RenditionKind::Excerpt => 0.6,
+            RenditionKind::Skeleton => 0.4,
+            RenditionKind::Signature => 0.25,
+            RenditionKind::Mention => 0.1,
+        };
+        let is_text = |number: &u32| !self.line(*number).trim().is_empty();
+        let all = (span.start()..=span.end().min(self.line_count())).filter(is_text);
+        let shown = lines.numbers().filter(is_text).count();
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "there are fewer than 2^52 lines"
+        )]
+        let share = shown as f64 / all.count().max(1) as f64;
+        share.max(least).min(1.0)
+    }
+
+    fn clip(&self, span: LineSpan) -> Option<LineSpan> {
+        LineSpan::new(span.start(), span.end().min(self.line_count())).ok()
+    }
+
+    /// The lines of `span` that `kind` shows.
+    pub(crate) fn numbers(
+        &self,
+        span: LineSpan,
+        kind: RenditionKind,
+        matches: &[u32],
+    ) -> BTreeSet<u32> {
+        match kind {
+            RenditionKind::Full => (span.start()..=span.end()).collect(),
+            RenditionKind::Excerpt => self.excerpt(span, matches),
+            RenditionKind::Skeleton => self.skeleton(span),
+            RenditionKind::Signature => self.signature(span),
+            RenditionKind::Mention => BTreeSet::from([self.mention(span)]),
+        }
+    }
+
+    fn excerpt(&self, span: LineSpan, matches: &[u32]) -> BTreeSet<u32> {
+        let mut shown = self.skeleton(span);
+        for &number in matches {
+            if span.start() <= number && number <= span.end() {
+                let first = number.saturating_sub(CONTEXT).max(span.start());
+                let last = number.saturating_add(CONTEXT).min(span.end());
+                shown.extend(first..=last);
+            }
+        }
+        shown
+    }
+
+    fn skeleton(&self, span: LineSpan) -> BTreeSet<u32> {
+        if self.outline.fallback.is_some() {
+            return self.outermost(span);
+        }
+        let mut shown: BTreeSet<u32> = (span.start()..=span.end()).collect();
+        for body in self.outline.symbols.iter().filter_map(|it| it.body) {
+            for number in body.start().max(span.start())..=body.end().min(span.end()) {
+                shown.remove(&number);
+            }
+        }
+        // Of a span within one body, the lines it is found by.
+        shown.extend(self.signature(span));
+        shown
+    }
+
+    fn signature(&self, span: LineSpan) -> BTreeSet<u32> {
+        let mut shown = BTreeSet::from([self.mention(span)]);
+        if self.outline.fallback.is_some() {
+            return shown;
+        }
+        for symbol in self.defined_in(span) {
+            let spans = [Some(symbol.signature), symbol.doc];
+            for part in spans.into_iter().flatten() {
+                shown.extend(part.start().max(span.start())..=part.end().min(span.end()));
+            }
+        }
+        shown
+    }
+
+    /// The line that names what `span` is about: the first that is defined in it, else its first
+    /// that says something.
+    fn mention(&self, span: LineSpan) -> u32 {
+        let defined = self
+            .defined_in(span)
+            .map(|symbol| symbol.span.start())
+            .next();
+        let says = |number: &u32| !self.line(*number).trim().is_empty();
+        defined
+            .or_else(|| (span.start()..=span.end()).find(says))
+            .unwrap_or(span.start())
+    }
+
+    /// The outermost symbols that begin in `span`, their doc comment included or not.
+    fn defined_in(&self, span: LineSpan) -> impl Iterator<Item = &Symbol> {
+        let begins = move |symbol: &Symbol| {
+            span.start() <= symbol.span.start() && symbol.span.start() <= span.end()
+        };
+        let symbols = &self.outline.symbols;
+        symbols.iter().filter(move |symbol| {
+            let is_inner = symbol.parent.is_some_and(|parent| begins(&symbols[parent]));
+            begins(symbol) && (!is_inner || is_part_of_section(symbols, symbol))
+        })
+    }
+
+    /// Without a grammar: the lines that are indented least.
+    fn outermost(&self, span: LineSpan) -> BTreeSet<u32> {
+        let says = |number: &u32| !self.line(*number).trim().is_empty();
+        let depth = |number: u32| indentation(self.line(number)).len();
+        let numbers = || (span.start()..=span.end()).filter(says);
+        let least = numbers().map(depth).min().unwrap_or_default();
+        let mut shown: BTreeSet<u32> = numbers().filter(|&it| depth(it) == least).collect();
+        shown.insert(self.mention(span));
+        shown
+    }
+
+    /// The lines `shown` of `span`, with marks between them where `marks` says so.
+    pub(crate) fn show(&self, span: LineSpan, shown: &BTreeSet<u32>, marks: bool) -> Lines {
+        let mut lines = Vec::with_capacity(shown.len() + 2);
+        let mut next = span.start();
+        let ends = shown.iter().copied().chain([span.end() + 1]);
+        for number in ends {
+            let left_out = number.saturating_sub(next) as usize;
+            if marks && left_out > 0 {
+                let nearest = if number > span.end() { next } else { number };
+                let hidden = (next..number).map(|it| self.line(it));
+                let first = hidden.into_iter().find(|line| !line.trim().is_empty());
+                let first = first.unwrap_or_else(|| self.line(nearest));
+                lines.push(mark(self.language, indentation(first), left_out));
+            }
+            if number <= span.end() {
+                lines.push(Line {
+                    number: Some(number),
+                    text: self.line(number).to_owned(),
+                });
+            }
+            next = number + 1;
+        }
+        Lines(lines)
+    }
+}
+
+/// Headings of all levels are the outline of a document.
+fn is_part_of_section(symbols: &[Symbol], symbol: &Symbol) -> bool {
+    symbol.kind == SymbolKind::Section
+        && symbol
+            .parent
+            .is_some_and(|parent| symbols[parent].kind == SymbolKind::Section)
+}

@@ -1,0 +1,92 @@
+//! Texts made to hurt a parser: each is bounded, and none is shown as something else.
+
+use std::time::Duration;
+
+use ctx_model::RenditionKind;
+use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
+
+fn ends(path: &str, text: &str) {
+    let source = Source::new(path, text, &Limits::default());
+    crate::is_nested(text, &source, source.whole(), &[1]);
+}
+
+#[test]
+fn deep_nesting_ends() {
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("{", "}"),
+        ("a(", ")"),
+        ("if x {", "}"),
+    ] {
+        for path in [
+            "a.rs", "a.js", "a.py", "a.c", "a.json", "a.hs", "a.cpp", "a.rb",
+        ] {
+            ends(path, &(open.repeat(50_000) + &close.repeat(50_000)));
+            ends(path, &open.repeat(100_000));
+        }
+    }
+    ends("a.html", &"<div id=\"a\">".repeat(30_000));
+    ends("a.md", &"> ".repeat(100_000));
+    ends("a.yaml", &"- ".repeat(20_000));
+    let deep: String = (0..700).map(|n| " ".repeat(n) + "a:\n").collect();
+    ends("a.yaml", &deep);
+}
+
+#[test]
+fn odd_texts_end() {
+    let texts = [
+        "x".repeat(400_000),
+        "var a=1;".repeat(50_000),
+        "\0".repeat(1000),
+        "fn a() {}\r\n\rfn b() {}\n\0\u{feff}fn c() {}".to_owned(),
+        "\u{202e}fn a() {}\n".repeat(100),
+        "\"".repeat(100_001),
+        "/*".repeat(100_000),
+        String::new(),
+        "\n".repeat(10_000),
+    ];
+    for text in &texts {
+        for path in [
+            "a.rs",
+            "a.js",
+            "a.py",
+            "a.go",
+            "a.md",
+            "a.sh",
+            "a.swift",
+            "a.unknown",
+        ] {
+            ends(path, text);
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_or_too_slow_says_so() {
+    let large = "fn a() {}\n".repeat(60_000);
+    let outline = Outline::of(&large, Language::by_name("rust"), &Limits::default());
+    assert_eq!(
+        outline.fallback,
+        Some(Fallback::TooLarge { limit: 512 * 1024 })
+    );
+    let mut limits = Limits::default();
+    limits.time = Duration::ZERO;
+    let text = "fn a() { b(c(d(e()))) }\n".repeat(10_000);
+    let outline = Outline::of(&text, Language::by_name("rust"), &limits);
+    assert_eq!(outline.fallback, Some(Fallback::TooSlow));
+    let outline = Outline::of(&text, None, &limits);
+    assert_eq!(outline.fallback, Some(Fallback::NoGrammar));
+}
+
+#[test]
+fn without_a_grammar_lines_speak_for_themselves() {
+    let text = "chapter one\n  some text\n  more text\n\nchapter two\n  the end\n";
+    let source = Source::new("a.unknown", text, &Limits::default());
+    let skeleton = source.render(source.whole(), RenditionKind::Skeleton, &[]);
+    assert_eq!(
+        skeleton.text(),
+        "chapter one\n  … 3 lines left out\nchapter two\n  … 1 line left out\n"
+    );
+    crate::is_nested(text, &source, source.whole(), &[2, 6]);
+}

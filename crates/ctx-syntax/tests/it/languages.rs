@@ -1,0 +1,491 @@
+//! A sample of each language: its skeleton holds names, signatures and doc comments, and no body.
+
+use ctx_model::RenditionKind;
+use ctx_syntax::{Limits, Source, SymbolKind};
+
+/// What stands in every body, and must not be shown.
+const BODY: &str = "hidden";
+
+struct Sample {
+    path: &'static str,
+    text: &'static str,
+    /// Qualified names and what they are, in order.
+    symbols: &'static [(&'static str, SymbolKind)],
+    /// What the skeleton shows.
+    shown: &'static [&'static str],
+    imports: &'static [&'static str],
+}
+
+use SymbolKind::{
+    Class, Constant, Enum, Field, Function, Impl, Interface, Method, Module, Section, Struct, Type,
+};
+
+const SAMPLES: &[Sample] = &[
+    Sample {
+        path: "a.rs",
+        text: "use std::fmt;\n\n/// A point.\n#[derive(Debug)]\npub struct Point {\n    pub x: f64,\n}\n\nimpl Point {\n    /// Makes one.\n    pub fn new(x: f64) -> Self {\n        let hidden = x;\n        Point { x: hidden }\n    }\n}\n\ntrait Shape {\n    fn area(&self) -> f64;\n}\n",
+        symbols: &[
+            ("Point", Struct),
+            ("Point::x", Field),
+            ("Point", Impl),
+            ("Point::new", Method),
+            ("Shape", Interface),
+            ("Shape::area", Method),
+        ],
+        shown: &[
+            "/// A point.",
+            "#[derive(Debug)]",
+            "pub x: f64,",
+            "/// Makes one.",
+            "pub fn new(x: f64) -> Self {",
+            "        // … 2 lines left out",
+            "fn area(&self)",
+        ],
+        imports: &["std::fmt"],
+    },
+    Sample {
+        path: "a.py",
+        text: "import os\nfrom pathlib import Path\n\nLIMIT = 3\n\nclass Point(Base):\n    \"\"\"A point.\"\"\"\n\n    size = 1\n\n    def __init__(self, x):\n        \"\"\"Makes one.\"\"\"\n        self.hidden = x\n        self.y = 2\n\n    @property\n    def area(self):\n        return self.hidden\n\ndef free(a,\n         b):\n    hidden = a\n",
+        symbols: &[
+            ("LIMIT", Constant),
+            ("Point", Class),
+            ("Point.size", Field),
+            ("Point.__init__", Method),
+            ("Point.area", Method),
+            ("free", Function),
+        ],
+        shown: &[
+            "class Point(Base):",
+            "\"\"\"A point.\"\"\"",
+            "size = 1",
+            "def __init__(self, x):",
+            "\"\"\"Makes one.\"\"\"",
+            "        # … 2 lines left out",
+            "@property",
+            "def area(self):",
+            "         b):",
+        ],
+        imports: &["os", "pathlib"],
+    },
+    Sample {
+        path: "a.js",
+        text: "import { x } from './lib';\n\n/** A point. */\nclass Point extends Base {\n  size = 1;\n  /** Makes one. */\n  constructor(x) {\n    this.x = hidden(x);\n  }\n}\n\nconst twice = (n) => {\n  return hidden(n);\n};\n\nfunction free(a) {\n  hidden(a);\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point.size", Field),
+            ("Point.constructor", Method),
+            ("twice", Function),
+            ("free", Function),
+        ],
+        shown: &[
+            "/** A point. */",
+            "class Point extends Base {",
+            "size = 1;",
+            "/** Makes one. */",
+            "constructor(x) {",
+            "const twice = (n) => {",
+            "function free(a) {",
+        ],
+        imports: &["./lib"],
+    },
+    Sample {
+        path: "a.ts",
+        text: "import { x } from \"./lib\";\n\n/** A shape. */\nexport interface Shape {\n  area(): number;\n}\n\nexport class Point implements Shape {\n  private x: number;\n  /** Its area. */\n  area(): number {\n    return hidden;\n  }\n}\n\nexport type Id = string;\n",
+        symbols: &[
+            ("Shape", Interface),
+            ("Shape.area", Method),
+            ("Point", Class),
+            ("Point.x", Field),
+            ("Point.area", Method),
+            ("Id", Type),
+        ],
+        shown: &[
+            "/** A shape. */",
+            "export interface Shape {",
+            "area(): number;",
+            "private x: number;",
+            "/** Its area. */",
+            "export type Id",
+        ],
+        imports: &["./lib"],
+    },
+    Sample {
+        path: "a.tsx",
+        text: "import React from 'react';\n\nexport function App(props: Props) {\n  return <p>hidden</p>;\n}\n",
+        symbols: &[("App", Function)],
+        shown: &["export function App(props: Props) {"],
+        imports: &["react"],
+    },
+    Sample {
+        path: "a.go",
+        text: "package a\n\nimport \"fmt\"\n\n// Point is one.\ntype Point struct {\n\tX int\n}\n\n// Area of it.\nfunc (p Point) Area() int {\n\thidden := p.X\n\treturn hidden\n}\n\nfunc free() {\n\tfmt.Println(\"hidden\")\n}\n",
+        symbols: &[
+            ("Point", Struct),
+            ("Point.X", Field),
+            ("Area", Method),
+            ("free", Function),
+        ],
+        shown: &[
+            "// Point is one.",
+            "\tX int",
+            "// Area of it.",
+            "func (p Point) Area() int {",
+            "func free() {",
+        ],
+        imports: &["fmt"],
+    },
+    Sample {
+        path: "A.java",
+        text: "import java.util.List;\n\n/** A point. */\npublic class Point extends Base implements Shape {\n  private final int x;\n\n  /** Makes one. */\n  public Point(int x) {\n    this.x = hidden(x);\n  }\n\n  @Override\n  public int area() {\n    return hidden;\n  }\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point.x", Field),
+            ("Point.Point", Method),
+            ("Point.area", Method),
+        ],
+        shown: &[
+            "/** A point. */",
+            "private final int x;",
+            "/** Makes one. */",
+            "public Point(int x) {",
+            "@Override",
+            "public int area() {",
+        ],
+        imports: &["java.util.List"],
+    },
+    Sample {
+        path: "a.c",
+        text: "#include <stdio.h>\n\n#define LIMIT 3\n\n/* A point. */\nstruct point {\n  int x;\n};\n\n/* Its area. */\nint area(struct point *p)\n{\n  int hidden = p->x;\n  return hidden;\n}\n",
+        symbols: &[
+            ("LIMIT", Constant),
+            ("point", Struct),
+            ("point.x", Field),
+            ("area", Function),
+        ],
+        shown: &[
+            "#define LIMIT 3",
+            "/* A point. */",
+            "int x;",
+            "/* Its area. */",
+            "int area(struct point *p)",
+        ],
+        imports: &["stdio.h"],
+    },
+    Sample {
+        path: "a.cpp",
+        text: "#include \"b.h\"\n\nnamespace geo {\n\n// A point.\nclass Point : public Base {\n public:\n  explicit Point(int x) {\n    x_ = hidden(x);\n  }\n  int area() const;\n\n private:\n  int x_;\n};\n\nint Point::area() const {\n  return hidden;\n}\n\n}\n",
+        symbols: &[
+            ("geo", Module),
+            ("geo::Point", Class),
+            ("geo::Point::Point", Method),
+            ("geo::Point::area", Method),
+            ("geo::Point::x_", Field),
+            ("geo::Point::area", Function),
+        ],
+        shown: &[
+            "// A point.",
+            "explicit Point(int x) {",
+            "int area() const;",
+            "int x_;",
+            "int Point::area() const {",
+        ],
+        imports: &["b.h"],
+    },
+    Sample {
+        path: "A.cs",
+        text: "using System;\n\n/// <summary>A point.</summary>\npublic class Point : Base\n{\n    public int X { get; set; }\n\n    /// <summary>Makes one.</summary>\n    public Point(int x)\n    {\n        X = hidden(x);\n    }\n\n    public int Area()\n    {\n        return hidden;\n    }\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point.X", Field),
+            ("Point.Point", Method),
+            ("Point.Area", Method),
+        ],
+        shown: &[
+            "A point.",
+            "public int X { get; set; }",
+            "Makes one.",
+            "public Point(int x)",
+            "public int Area()",
+        ],
+        imports: &["System"],
+    },
+    Sample {
+        path: "a.rb",
+        text: "require 'set'\n\n# A point.\nclass Point < Base\n  LIMIT = 3\n\n  # Makes one.\n  def initialize(x)\n    @x = hidden(x)\n  end\n\n  def self.origin\n    hidden\n  end\nend\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point::LIMIT", Constant),
+            ("Point::initialize", Method),
+            ("Point::origin", Method),
+        ],
+        shown: &[
+            "# A point.",
+            "LIMIT = 3",
+            "# Makes one.",
+            "def initialize(x)",
+            "def self.origin",
+        ],
+        imports: &["set"],
+    },
+    Sample {
+        path: "a.php",
+        text: "<?php\nuse App\\Base;\n\n/** A point. */\nclass Point extends Base\n{\n    private int $x;\n\n    /** Makes one. */\n    public function __construct(int $x)\n    {\n        $this->x = hidden($x);\n    }\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point\\$x", Field),
+            ("Point\\__construct", Method),
+        ],
+        shown: &[
+            "/** A point. */",
+            "private int $x;",
+            "/** Makes one. */",
+            "public function __construct(int $x)",
+        ],
+        imports: &["App\\Base"],
+    },
+    Sample {
+        path: "a.kt",
+        text: "import kotlin.math.sqrt\n\n/** A point. */\nclass Point(val x: Int) : Base() {\n    val size = 1\n\n    /** Its area. */\n    fun area(): Int {\n        return hidden\n    }\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point.size", Field),
+            ("Point.area", Method),
+        ],
+        shown: &[
+            "/** A point. */",
+            "val size = 1",
+            "/** Its area. */",
+            "fun area(): Int {",
+        ],
+        imports: &["kotlin.math.sqrt"],
+    },
+    Sample {
+        path: "a.swift",
+        text: "import Foundation\n\n/// A point.\nclass Point: Base {\n    var x: Int\n\n    /// Makes one.\n    init(x: Int) {\n        self.x = hidden(x)\n    }\n\n    func area() -> Int {\n        return hidden\n    }\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point.x", Field),
+            ("Point.init", Method),
+            ("Point.area", Method),
+        ],
+        shown: &[
+            "/// A point.",
+            "var x: Int",
+            "/// Makes one.",
+            "init(x: Int) {",
+            "func area() -> Int {",
+        ],
+        imports: &["Foundation"],
+    },
+    Sample {
+        path: "a.scala",
+        text: "import scala.math\n\n/** A point. */\nclass Point(x: Int) extends Base {\n  val size = 1\n\n  /** Its area. */\n  def area: Int = {\n    hidden(x)\n  }\n}\n",
+        symbols: &[
+            ("Point", Class),
+            ("Point.size", Field),
+            ("Point.area", Method),
+        ],
+        shown: &[
+            "/** A point. */",
+            "val size = 1",
+            "/** Its area. */",
+            "def area: Int = {",
+        ],
+        imports: &["scala"],
+    },
+    Sample {
+        path: "a.sh",
+        text: "#!/bin/bash\nLIMIT=3\n\n# Says hello.\nhello() {\n  echo hidden\n}\n",
+        symbols: &[("LIMIT", Constant), ("hello", Function)],
+        shown: &["LIMIT=3", "# Says hello.", "hello() {"],
+        imports: &[],
+    },
+    Sample {
+        path: "a.lua",
+        text: "local limit = 3\n\n-- Says hello.\nfunction hello(name)\n  print(hidden)\nend\n",
+        symbols: &[("limit", Constant), ("hello", Function)],
+        shown: &["local limit = 3", "-- Says hello.", "function hello(name)"],
+        imports: &[],
+    },
+    Sample {
+        path: "a.ex",
+        text: "defmodule Point do\n  alias Geo.Base\n\n  # Its area.\n  def area(x) do\n    hidden(x)\n  end\nend\n",
+        symbols: &[("Point", Module), ("Point.area", Function)],
+        shown: &["defmodule Point do", "# Its area.", "def area(x) do"],
+        imports: &["Geo.Base"],
+    },
+    Sample {
+        path: "a.dart",
+        text: "import 'dart:math';\n\n/// A point.\nclass Point extends Base {\n  int x = 1;\n\n  /// Its area.\n  int area() {\n    return hidden;\n  }\n}\n\nvoid free() {\n  hidden();\n}\n",
+        symbols: &[("Point", Class), ("Point.area", Method), ("free", Function)],
+        shown: &[
+            "/// A point.",
+            "int x = 1;",
+            "/// Its area.",
+            "int area() {",
+            "void free() {",
+        ],
+        imports: &["dart:math"],
+    },
+    Sample {
+        path: "a.zig",
+        text: "const std = @import(\"std\");\n\n/// Its area.\npub fn area(x: i32) i32 {\n    const hidden = x;\n    return hidden;\n}\n",
+        symbols: &[("std", Constant), ("area", Function)],
+        shown: &["/// Its area.", "pub fn area(x: i32) i32 {"],
+        imports: &[],
+    },
+];
+
+#[test]
+fn skeletons_show_declarations_and_no_bodies() {
+    let mut wrong = Vec::new();
+    for sample in SAMPLES {
+        if let Err(why) = check(sample) {
+            wrong.push(format!("{}: {why}", sample.path));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+fn check(sample: &Sample) -> Result<(), String> {
+    let source = Source::new(sample.path, sample.text, &Limits::default());
+    let outline = source.outline();
+    if let Some(fallback) = outline.fallback {
+        return Err(fallback.to_string());
+    }
+    let symbols: Vec<(&str, SymbolKind)> = outline
+        .symbols
+        .iter()
+        .map(|symbol| (symbol.qualified_name.as_str(), symbol.kind))
+        .collect();
+    if symbols != sample.symbols {
+        return Err(format!("{symbols:?}"));
+    }
+    let imports: Vec<&str> = outline
+        .imports
+        .iter()
+        .map(|it| it.module.as_str())
+        .collect();
+    if imports != sample.imports {
+        return Err(format!("{imports:?}"));
+    }
+    let skeleton = source
+        .render(source.whole(), RenditionKind::Skeleton, &[])
+        .text();
+    for shown in sample.shown {
+        if !skeleton.contains(shown) {
+            return Err(format!("no {shown:?} in\n{skeleton}"));
+        }
+    }
+    if skeleton.contains(BODY) {
+        return Err(format!("a body in\n{skeleton}"));
+    }
+    crate::is_nested(sample.text, &source, source.whole(), &[]);
+    // Each symbol by itself: its signature shows its name, and no body.
+    for symbol in &outline.symbols {
+        let span = symbol.span_with_doc();
+        crate::is_nested(sample.text, &source, span, &[]);
+        let signature = source.render(span, RenditionKind::Signature, &[]).text();
+        let name = symbol.name.as_str();
+        if !signature.contains(name) || (symbol.body.is_some() && signature.contains(BODY)) {
+            return Err(format!("{name}: {signature}"));
+        }
+    }
+    Ok(())
+}
+
+#[track_caller]
+fn outlined(path: &str, text: &str, expected: &[&str]) {
+    let source = Source::new(path, text, &Limits::default());
+    let found: Vec<&str> = source
+        .outline()
+        .symbols
+        .iter()
+        .map(|symbol| symbol.qualified_name.as_str())
+        .collect();
+    assert_eq!(found, expected, "{path}: {:?}", source.outline().fallback);
+    crate::is_nested(text, &source, source.whole(), &[]);
+}
+
+#[test]
+fn data_and_documents_have_outlines_too() {
+    outlined(
+        "a.json",
+        "{\n  \"a\": {\n    \"b\": 1\n  },\n  \"c\": [1]\n}\n",
+        &["a", "a.b", "c"],
+    );
+    outlined("a.yaml", "a:\n  b: 1\nc: 2\n", &["a", "a.b", "c"]);
+    outlined(
+        "a.toml",
+        "[package]\nname = \"x\"\n\n[lib]\n",
+        &["package", "package.name", "lib"],
+    );
+    outlined("a.css", ".a { color: red; }\n", &[".a", ".a.color"]);
+    outlined(
+        "a.sql",
+        "CREATE TABLE users (\n  id INT\n);\n",
+        &["users", "users.id"],
+    );
+    outlined(
+        "a.html",
+        "<html>\n<body id=\"b\">\n<script>x</script>\n</body>\n</html>\n",
+        &["body", "body.script"],
+    );
+    outlined(
+        "a.hs",
+        "module A where\n\nimport Data.List\n\n-- | Doubles.\ntwice :: Int -> Int\ntwice x = x + x\n",
+        &["twice", "twice"],
+    );
+    outlined(
+        "a.ml",
+        "open Printf\n\nlet twice x = x + x\n\nmodule M = struct\n  let y = 1\nend\n",
+        &["twice", "M", "M.y"],
+    );
+    outlined(
+        "a.md",
+        "# One\n\ntext\n\n## Two\n\nmore\n\n# Three\n",
+        &["One", "One > Two", "Three"],
+    );
+}
+
+#[test]
+fn sections_of_a_document_are_its_outline() {
+    let text = "# One\n\ntext\n\n## Two\n\nmore\nand more\n\n# Three\n";
+    let source = Source::new("a.md", text, &Limits::default());
+    let sections = &source.outline().symbols;
+    assert!(sections.iter().all(|it| it.kind == Section));
+    let spans: Vec<(u32, u32)> = sections
+        .iter()
+        .map(|it| (it.span.start(), it.span.end()))
+        .collect();
+    assert_eq!(spans, [(1, 9), (5, 9), (10, 10)]);
+    let signature = source.render(source.whole(), RenditionKind::Signature, &[]);
+    let numbers: Vec<u32> = signature.numbers().collect();
+    assert_eq!(numbers, [1, 5, 10], "{}", signature.text());
+    assert!(Enum != Section);
+}
+
+#[test]
+fn references_say_what_is_called_extended_and_used() {
+    use ctx_syntax::ReferenceKind::{Call, Extends, Type};
+    let text = "class A(Base):\n    def f(self, x: Thing):\n        helper(x)\n        self.g()\n";
+    let source = Source::new("a.py", text, &Limits::default());
+    let outline = source.outline();
+    let found: Vec<_> = outline
+        .references
+        .iter()
+        .map(|it| (it.kind, it.name.as_str(), it.line, it.within))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Extends, "Base", 1, Some(0)),
+            (Type, "Thing", 2, Some(1)),
+            (Call, "helper", 3, Some(1)),
+            (Call, "g", 4, Some(1)),
+        ]
+    );
+    assert_eq!(outline.enclosing(3), Some(1));
+    assert_eq!(outline.path_to(1), [0, 1]);
+    assert_eq!(outline.find("A.f"), Some(1));
+}

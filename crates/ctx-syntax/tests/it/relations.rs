@@ -1,0 +1,137 @@
+//! What refers to what, and how sure that is.
+
+use ctx_syntax::{Direction, EdgeKind, Graph, Language, Limits, Outline};
+
+fn outline(path: &str, text: &str) -> Outline {
+    Outline::of(text, Language::of(path, text), &Limits::default())
+}
+
+fn graph(files: &[(&str, &str)]) -> Graph {
+    let outlines: Vec<(&str, Outline)> = files
+        .iter()
+        .map(|(path, text)| (*path, outline(path, text)))
+        .collect();
+    Graph::new(outlines.iter().map(|(path, outline)| (*path, outline)))
+}
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "app/main.py",
+        "from app.shapes import Circle\nimport app.util\n\ndef run():\n    c = Circle()\n    log(c)\n    shared()\n",
+    ),
+    (
+        "app/shapes.py",
+        "from app.base import Shape\n\nclass Circle(Shape):\n    def area(self):\n        return helper()\n\ndef helper():\n    pass\n\ndef shared():\n    pass\n",
+    ),
+    ("app/base.py", "class Shape:\n    pass\n"),
+    ("app/util.py", "def log(x):\n    pass\n"),
+    (
+        "other/noise.py",
+        "def helper():\n    pass\n\ndef common():\n    pass\n",
+    ),
+    (
+        "other/more.py",
+        "def common():\n    pass\n\ndef user():\n    unknown()\n",
+    ),
+    ("third/user.py", "def third():\n    common()\n"),
+];
+
+#[track_caller]
+fn edges(graph: &Graph, name: &str, expected: &[(EdgeKind, &str, &str, f64)]) {
+    let id = graph.find(name)[0];
+    let mut found: Vec<(EdgeKind, &str, &str, f64)> = graph
+        .outgoing(id)
+        .iter()
+        .map(|edge| {
+            let node = &graph.nodes()[edge.to];
+            let symbol = node.symbol.as_ref().map_or("", |(name, _)| name.as_str());
+            (edge.kind, node.path.as_str(), symbol, edge.weight)
+        })
+        .collect();
+    found.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+    assert_eq!(found, expected, "{name}");
+}
+
+#[test]
+fn names_are_resolved_by_scope_import_and_uniqueness() {
+    use EdgeKind::{Calls, Defines, Extends, Imports};
+    let graph = graph(FILES);
+    edges(
+        &graph,
+        "app/main.py",
+        &[
+            (Defines, "app/main.py", "run", 1.0),
+            (Imports, "app/shapes.py", "", 1.0),
+            (Imports, "app/util.py", "", 1.0),
+        ],
+    );
+    edges(
+        &graph,
+        "run",
+        &[
+            (Calls, "app/shapes.py", "Circle", 1.0),
+            (Calls, "app/shapes.py", "shared", 1.0),
+            (Calls, "app/util.py", "log", 1.0),
+        ],
+    );
+    edges(
+        &graph,
+        "Circle",
+        &[
+            (Defines, "app/shapes.py", "Circle.area", 1.0),
+            (Extends, "app/base.py", "Shape", 1.0),
+        ],
+    );
+    // The helper of the same file, not the one of another.
+    edges(&graph, "area", &[(Calls, "app/shapes.py", "helper", 1.0)]);
+}
+
+#[test]
+fn what_is_ambiguous_stays_so_and_nothing_is_invented() {
+    use EdgeKind::Calls;
+    let graph = graph(FILES);
+    edges(
+        &graph,
+        "third",
+        &[
+            (Calls, "other/more.py", "common", 0.5),
+            (Calls, "other/noise.py", "common", 0.5),
+        ],
+    );
+    edges(&graph, "user", &[]);
+}
+
+#[test]
+fn a_neighbourhood_is_bounded_and_has_a_direction() {
+    let graph = graph(FILES);
+    let names = |name: &str, depth, direction| -> Vec<(String, usize)> {
+        graph
+            .neighbourhood(graph.find(name)[0], depth, direction)
+            .into_iter()
+            .map(|(id, distance)| {
+                let node = &graph.nodes()[id];
+                let name = node.symbol.as_ref().map_or(&node.path, |(name, _)| name);
+                (name.clone(), distance)
+            })
+            .collect()
+    };
+    assert!(names("run", 0, Direction::Both).is_empty());
+    let one = names("run", 1, Direction::Outgoing);
+    assert_eq!(one.len(), 3);
+    let two = names("run", 2, Direction::Outgoing);
+    assert!(two.contains(&("Shape".to_owned(), 2)), "{two:?}");
+    assert_eq!(two[..3], one[..]);
+    let back = names("Shape", 1, Direction::Incoming);
+    assert_eq!(
+        back,
+        [("app/base.py".to_owned(), 1), ("Circle".to_owned(), 1)]
+    );
+}
+
+#[test]
+fn the_order_of_files_does_not_matter() {
+    let mut files = FILES.to_vec();
+    let before = format!("{:?}", graph(&files));
+    files.reverse();
+    assert_eq!(format!("{:?}", graph(&files)), before);
+}

@@ -1,0 +1,129 @@
+//! What each rendition shows of a span.
+
+use ctx_model::{LineSpan, RenditionKind};
+use ctx_syntax::{Limits, Source};
+use proptest::prelude::*;
+
+const TEXT: &str = "\
+//! A file.
+
+/// Adds.
+pub fn add(a: i32, b: i32) -> i32 {
+    let sum = a + b;
+    log(sum);
+    check(sum);
+    store(sum);
+    publish(sum);
+    archive(sum);
+    sum
+}
+
+pub fn one() -> i32 { 1 }
+";
+
+#[track_caller]
+fn shows(span: (u32, u32), kind: RenditionKind, matches: &[u32], expected: &str) {
+    let source = Source::new("a.rs", TEXT, &Limits::default());
+    let span = LineSpan::new(span.0, span.1).unwrap();
+    assert_eq!(source.render(span, kind, matches).text(), expected);
+    crate::is_nested(TEXT, &source, span, matches);
+}
+
+#[test]
+fn a_function_from_all_of_it_to_its_name() {
+    use RenditionKind::{Excerpt, Full, Mention, Signature, Skeleton};
+    let lines: Vec<&str> = TEXT.split_inclusive('\n').collect();
+    shows((3, 12), Full, &[], &lines[2..12].concat());
+    shows(
+        (3, 12),
+        Skeleton,
+        &[],
+        "/// Adds.\npub fn add(a: i32, b: i32) -> i32 {\n    // … 7 lines left out\n}\n",
+    );
+    shows(
+        (3, 12),
+        Signature,
+        &[],
+        "/// Adds.\npub fn add(a: i32, b: i32) -> i32 {\n    // … 8 lines left out\n",
+    );
+    shows(
+        (3, 12),
+        Mention,
+        &[],
+        "pub fn add(a: i32, b: i32) -> i32 {\n",
+    );
+    shows(
+        (3, 12),
+        Excerpt,
+        &[10],
+        "/// Adds.\npub fn add(a: i32, b: i32) -> i32 {\n    // … 3 lines left out\n    store(sum);\n    publish(sum);\n    archive(sum);\n    sum\n}\n",
+    );
+}
+
+#[test]
+fn lines_within_a_body_are_found_by_what_they_say() {
+    shows(
+        (6, 7),
+        RenditionKind::Skeleton,
+        &[],
+        "    log(sum);\n    // … 1 line left out\n",
+    );
+    shows(
+        (6, 7),
+        RenditionKind::Excerpt,
+        &[7],
+        "    log(sum);\n    check(sum);\n",
+    );
+}
+
+#[test]
+fn what_is_past_the_end_is_not_shown() {
+    shows(
+        (14, 99),
+        RenditionKind::Full,
+        &[],
+        "pub fn one() -> i32 { 1 }\n",
+    );
+    shows((50, 99), RenditionKind::Full, &[], "");
+}
+
+#[test]
+fn a_rendition_knows_its_lines_and_its_worth() {
+    let source = Source::new("a.rs", TEXT, &Limits::default());
+    let span = LineSpan::new(3, 12).unwrap();
+    let mut last = 1.0;
+    for kind in RenditionKind::ALL {
+        let lines = source.render(span, kind, &[]);
+        let information = source.information(span, kind, &lines);
+        assert!(
+            information <= last && information > 0.0,
+            "{kind}: {information}"
+        );
+        last = information;
+        let text = lines.text();
+        let rendition = lines.into_rendition(kind, information).unwrap();
+        assert_eq!(rendition.text(), text);
+        assert_eq!(rendition.lines().len(), text.lines().count());
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_span_of_any_text_is_nested_and_verbatim(
+        lines in prop::collection::vec(prop::sample::select(vec![
+            "fn a() {", "}", "", "    let x = 1;", "// comment", "struct S {", "    x: u8,", "impl S {",
+            "\u{feff}", "\t\t}", "\"", "/*", "*/", "mod m {", "é☔", "#[test]", "fn b() -> u8 { 2 }\r",
+        ]), 1..40),
+        path in prop::sample::select(vec!["a.rs", "a.js", "a.py", "a.md", "a.unknown", "a.c"]),
+        start in 1_u32..40,
+        length in 0_u32..40,
+        matches in prop::collection::vec(1_u32..40, 0..4),
+    ) {
+        let text = lines.join("\n");
+        let source = Source::new(path, &text, &Limits::default());
+        if start <= source.line_count() {
+            let span = LineSpan::new(start, start + length).unwrap();
+            crate::is_nested(&text, &source, span, &matches);
+        }
+    }
+}
