@@ -8,13 +8,15 @@ use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
 
 use crate::candidates::{Candidate, Candidates};
-use crate::emit::{emit, shown};
+use crate::emit::{Shown, emit, shown};
 use crate::entry::entry_budgets;
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan};
 use crate::price::Pricer;
 use crate::receipt::Receipt;
+use crate::showing::Piece;
 use crate::sorted::Sorted;
+use crate::total::total;
 use crate::{AssembleError, Control};
 
 /// Builds one context from `chunks` that needs at most `options.max_tokens - options.reserve`
@@ -23,8 +25,9 @@ use crate::{AssembleError, Control};
 /// `options.counter` is not looked at: `counter` is who counts. The order in which `chunks` arrive
 /// does not show in the result.
 ///
-/// Time: O(n log n) for n chunks, and two counts of what is rendered: each block once to price it,
-/// the whole once more when it is finished. Memory: the context, the largest block, and O(n).
+/// Time: O(n log n) for n chunks, and a count of each block to price it. The finished text is counted
+/// once more, but for blocks whose bytes are shown, by their hash, to be those that were counted.
+/// Memory: the context, the largest block, and O(n).
 ///
 /// # Errors
 /// [`AssembleError::Budget`] when not even the header, footer and notices fit, with the smallest
@@ -175,7 +178,12 @@ impl Run<'_> {
             let (document, total) = stage("emit", control, || {
                 let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
                 let document = emit(&self.pricer, self.options, &shown, &notice, bytes);
-                let total = self.pricer.recount(&document.text)?;
+                let pieces: Vec<&Piece<'_>> = shown
+                    .iter()
+                    .flat_map(Shown::pieces)
+                    .map(|(_, it)| it)
+                    .collect();
+                let total = total(&self.pricer, &document, &pieces)?;
                 Ok((document, total))
             })?;
             debug!(

@@ -21,6 +21,7 @@ mod shared_prefix;
 mod showing;
 mod sorted;
 mod survey;
+mod total;
 mod unit;
 
 pub use assemble::assemble;

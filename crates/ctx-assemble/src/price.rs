@@ -14,6 +14,9 @@ use crate::{AssembleError, Control, parallel};
 /// about 2 ms of counting.
 const WINDOW: usize = 256 * 1024;
 
+/// Text with so many bytes for each token of the budget has little chance of fitting into it.
+const BYTES_PER_TOKEN: usize = 6;
+
 /// What a piece costs, and how long it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Price {
@@ -63,12 +66,15 @@ impl Pricer<'_> {
         options: &BuildOptions,
     ) -> Result<Vec<Showings<'u>>, AssembleError> {
         let bytes = units.iter().map(|unit| bytes_to_render(unit.chunk())).sum();
+        // Where everything is likely to be shown, no block should be weighed twice.
+        let seal = bytes / BYTES_PER_TOKEN <= options.max_tokens.get() as usize;
         parallel::map(units, bytes, self.control, |unit, scratch| {
             let mut showings = showings(unit, options);
             for piece in showings.iter_mut().flat_map(|it| &mut it.pieces) {
                 scratch.clear();
                 self.formatter.block(&piece.block, scratch);
                 piece.price = self.price_of(scratch)?;
+                piece.seal = seal.then(|| blake3::hash(scratch.as_bytes()));
                 if options.include_sources {
                     piece.source = self.piece(|out| self.formatter.source(&piece.block, out))?;
                 }
@@ -81,7 +87,8 @@ impl Pricer<'_> {
         })
     }
 
-    fn price_of(&self, text: &str) -> Result<Price, AssembleError> {
+    /// O(bytes).
+    pub(crate) fn price_of(&self, text: &str) -> Result<Price, AssembleError> {
         let mut weight = 0_u64;
         for window in windows(text, self.counter) {
             self.control.check()?;

@@ -26,6 +26,8 @@ pub(crate) struct Piece<'u> {
     pub(crate) value: f64,
     /// The block's own price.
     pub(crate) price: Price,
+    /// BLAKE3 of the bytes that were priced, where they are likely to be shown.
+    pub(crate) seal: Option<blake3::Hash>,
     /// The price of its line among the sources, where they are shown.
     pub(crate) source: Price,
 }
@@ -50,6 +52,7 @@ impl<'u> Piece<'u> {
             parts,
             value,
             price: Price::default(),
+            seal: None,
             source: Price::default(),
         }
     }
