@@ -87,6 +87,7 @@ Examples:
   ctx assemble hits.json --max-tokens 4000
   search 'token budget' | ctx assemble --format xml --sources > context.xml
   ctx assemble hits.jsonl --max-tokens 4000 --explain > context.md
+  ctx assemble hits.json --root . --selection optimal > context.md
   ctx assemble request.json --json | jq .omitted"#;
 
 const PACK_HELP: &str = "\
@@ -94,6 +95,8 @@ Folders are walked in the order of their paths. What .gitignore, .ignore and .ct
 passed over, and so are hidden files, links, files without text and files over --max-file-size;
 a file that is named itself is always taken. What is not UTF-8 is decoded. Files that were named
 matter most, then READMEs and manifests, then the rest, then tests, then lock files and minified code.
+Where not all of it fits, files are shown in part: as skeletons, signatures, or the line that names
+them, whichever is worth most for the tokens (--selection optimal, unless you say otherwise).
 
 Examples:
   ctx pack . --max-tokens 32000 > context.md
@@ -164,6 +167,9 @@ pub(crate) struct AssembleArgs {
     /// Where the chunks are; - or nothing is standard input
     #[arg(value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
+    /// Take the text of chunks from the files they name below this folder, and check what they say
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionFlags,
     #[command(flatten)]
@@ -186,6 +192,9 @@ pub(crate) struct Files {
 pub(crate) struct PackArgs {
     #[command(flatten)]
     pub(crate) files: Files,
+    /// Leave files out that do not fit, and show none of them in part
+    #[arg(long)]
+    pub(crate) whole_files: bool,
     #[command(flatten)]
     pub(crate) options: OptionFlags,
     #[command(flatten)]

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control};
 use ctx::model::{BuildOptions, BuiltContext, Chunk};
+use ctx::resolve::{Resolved, resolve};
+use ctx::source::{self, Root, Sources};
+use ctx::syntax;
 
 use crate::args::AssembleArgs;
 use crate::emit;
@@ -31,9 +34,35 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     }
     args.options.apply(&mut options)?;
     options.explain |= args.output.explain;
-    let built = build(&chunks, &options, args.options.deadline(), cancel)?;
+    let mut resolved = Resolved::default();
+    if let Some(root) = &args.root {
+        resolved = resolve_below(root, chunks)?;
+    } else {
+        resolved.chunks = chunks;
+    }
+    let mut built = build(&resolved.chunks, &options, args.options.deadline(), cancel)?;
+    match resolved.warnings.len() {
+        0 => {}
+        1 => report::warning("1 chunk is not as its file says (--verbose tells more)"),
+        n => report::warning(&format!(
+            "{n} chunks are not as their files say (--verbose tells more)"
+        )),
+    }
+    built.omitted.extend(resolved.omitted);
+    built.warnings.extend(resolved.warnings);
     emit::warnings(&built, report);
     emit::result(&built, args.output, report)
+}
+
+/// The chunks with what the files below `root` say.
+fn resolve_below(root: &Path, chunks: Vec<Chunk>) -> Result<Resolved, Failure> {
+    let root = Root::open(root).map_err(|error| {
+        Failure::input(error)
+            .with_hint("give the folder that the paths of the chunks are relative to")
+    })?;
+    let _progress = Progress::start("resolving", 0);
+    let sources = Sources::new(root, source::Limits::default());
+    Ok(resolve(chunks, &sources, &syntax::Limits::default()))
 }
 
 fn read(path: Option<&Path>) -> Result<Input, Failure> {

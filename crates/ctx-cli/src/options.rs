@@ -77,6 +77,11 @@ pub(crate) struct OptionFlags {
 }
 
 impl OptionFlags {
+    /// The policy, where one was asked for.
+    pub(crate) fn selection(&self) -> Option<Selection> {
+        self.selection
+    }
+
     /// How long choosing may take.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.deadline

@@ -2,14 +2,19 @@
 
 use ctx::assemble::Cancel;
 use ctx::model::{
-    BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance, Warning,
+    BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance,
+    Selection, Warning,
 };
+use ctx::resolve::renditions;
+use ctx::syntax::{Limits, Source};
+use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use crate::args::PackArgs;
 use crate::assemble;
 use crate::emit;
 use crate::failure::Failure;
 use crate::language;
+use crate::progress::Progress;
 use crate::read::{Content, read_each};
 use crate::relevance;
 use crate::report::{self, Report};
@@ -43,10 +48,37 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     if packed.chunks.is_empty() {
         report::warning("there are no files with text here");
     }
+    if !args.whole_files && !surely_fits(&packed.chunks, &options) {
+        add_renditions(&mut packed.chunks, cancel);
+        // What may be shown in several ways has to be weighed.
+        options.selection = args.options.selection().unwrap_or(Selection::Optimal);
+    }
     let mut built = assemble::build(&packed.chunks, &options, args.options.deadline(), cancel)?;
     emit::warnings(&built, report);
     packed.tell(&mut built);
     emit::result(&built, args.output, report)
+}
+
+/// No text has more tokens than bytes, whoever counts; what is around it is little beside that.
+fn surely_fits(chunks: &[Chunk], options: &BuildOptions) -> bool {
+    let bytes: usize = chunks
+        .iter()
+        .map(|it| it.content.len() + it.id.len() + 64)
+        .sum();
+    bytes < options.max_tokens.saturating_sub(options.reserve).get() as usize
+}
+
+/// Gives each file the ways to show it in part. O(bytes), on several threads.
+fn add_renditions(chunks: &mut [Chunk], cancel: &Cancel) {
+    let limits = Limits::default();
+    let _progress = Progress::start("outlining", 0);
+    chunks.par_iter_mut().for_each(|chunk| {
+        if let (Some(span), false) = (chunk.span, cancel.is_cancelled()) {
+            let path = chunk.path.as_deref().unwrap_or_default();
+            let source = Source::new(path, &chunk.content, &limits);
+            chunk.renditions = renditions(&source, span, &[]);
+        }
+    });
 }
 
 /// One file after it was read.

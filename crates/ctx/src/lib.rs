@@ -9,6 +9,8 @@ pub use ctx_format as format;
 #[doc(inline)]
 pub use ctx_model as model;
 #[doc(inline)]
+pub use ctx_resolve as resolve;
+#[doc(inline)]
 pub use ctx_source as source;
 #[doc(inline)]
 pub use ctx_syntax as syntax;

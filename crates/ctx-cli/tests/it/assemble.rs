@@ -350,3 +350,48 @@ fn the_front_page_shows_what_the_program_prints() {
         assert!(page.contains(&shown), "{format}:\n{}", printed.ok());
     }
 }
+
+#[test]
+fn with_a_root_chunks_take_their_text_from_files() {
+    let folder = Folder::of([("src/a.rs", b"// new\nfn a() {\n    one();\n    two();\n}\n")]);
+    let hit = |id: &str, path: &str, content: &str, start: u32, end: u32| json!({"id": id, "content": content, "relevance": 0.5, "filePath": path, "startLine": start, "endLine": end});
+    let hits = json!([
+        hit("named", "src/a.rs", "", 2, 5),
+        hit("moved", "src/a.rs", "    one();\n    two();", 1, 2),
+        hit("gone", "src/b.rs", "", 1, 1),
+        hit("outside", "../a.rs", "", 1, 1),
+    ]);
+    folder.write("hits.json", hits.to_string());
+    let ran = folder.run(["assemble", "hits.json", "--root", ".", "--json"]);
+    let receipt = ran.json();
+    assert!(
+        ran.stderr.contains("3 chunks are not as their files say"),
+        "{ran:?}"
+    );
+    let context = receipt["context"].as_str().unwrap();
+    assert!(
+        context.contains("fn a() {\n    one();\n    two();\n}"),
+        "{context}"
+    );
+    let reasons: Vec<(&str, &str)> = receipt["omitted"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["id"].as_str().unwrap(), it["reason"].as_str().unwrap()))
+        .collect();
+    assert!(
+        reasons.contains(&("gone", "unreadable")) && reasons.contains(&("outside", "unreadable")),
+        "{reasons:?}"
+    );
+    let moved = receipt["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|it| it["code"] == "moved");
+    assert!(moved, "{receipt}");
+    folder.write("receipt.json", receipt.to_string());
+    folder.run(["verify", "receipt.json", "--root", "."]).ok();
+    folder
+        .run(["assemble", "hits.json", "--root", "nowhere"])
+        .fails(3, &["nowhere"]);
+}

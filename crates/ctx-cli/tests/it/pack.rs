@@ -356,3 +356,52 @@ fn an_ignore_file_that_makes_no_sense_is_told() {
     assert!(run.stderr.contains("warning: an ignore file"), "{run:?}");
     assert_eq!(included(&run.json()), ["a.rs"]);
 }
+
+/// A file whose body is long, and one that fits.
+fn long_and_short() -> Folder {
+    let body = "    let value = compute(value, other, another);\n".repeat(200);
+    let long =
+        format!("/// Does it all.\npub fn work(value: u32) -> u32 {{\n{body}    value\n}}\n");
+    Folder::of([
+        ("src/long.rs", long.as_bytes()),
+        ("src/short.rs", b"pub fn short() {}\n"),
+    ])
+}
+
+#[test]
+fn what_does_not_fit_whole_is_shown_in_part() {
+    let folder = long_and_short();
+    let receipt = folder.run(["pack", "--max-tokens", "300", "--json"]).json();
+    let kinds: Vec<(&str, &str)> = receipt["included"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                it["id"].as_str().unwrap(),
+                it["rendition"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [("src/long.rs", "skeleton"), ("src/short.rs", "full")]
+    );
+    assert_eq!(receipt["wasTruncated"], true);
+    let context = receipt["context"].as_str().unwrap();
+    assert!(
+        context.contains("pub fn work(value: u32) -> u32 {\n    // … 201 lines left out\n}"),
+        "{context}"
+    );
+    let whole = folder
+        .run(["pack", "--max-tokens", "300", "--whole-files", "--json"])
+        .json();
+    assert_eq!(whole["included"].as_array().unwrap().len(), 1);
+    assert_eq!(whole["omitted"][0]["id"], "src/long.rs");
+    let all = folder
+        .run(["pack", "--max-tokens", "30000", "--json"])
+        .json();
+    assert_eq!(all["wasTruncated"], false);
+    folder.write("receipt.json", receipt.to_string());
+    folder.run(["verify", "receipt.json", "--root", "."]).ok();
+}

@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+
+mod relate;
+mod renditions;
+mod resolve;
+
+pub use renditions::renditions;
+pub use resolve::{Resolved, resolve};

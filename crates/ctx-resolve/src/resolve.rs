@@ -1,0 +1,233 @@
+//! From a hit to its code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
+use ctx_source::{Located, SourceError, Sources, Text, Wanted};
+use ctx_syntax::{Language, Limits, Outline, Source};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::relate::relate;
+use crate::renditions::renditions;
+
+/// What hits came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The hits that can be shown, in the order they were given.
+    pub chunks: Vec<Chunk>,
+    /// Those that cannot, and why.
+    pub omitted: Vec<Omitted>,
+    /// What is not as the hits said: `moved`, `stale`, `moved_or_deleted`, and in words why.
+    pub warnings: Vec<Warning>,
+}
+
+/// One hit, when it was looked up.
+struct Found {
+    index: usize,
+    chunk: Option<Chunk>,
+    omitted: Option<Omitted>,
+    warning: Option<Warning>,
+}
+
+/// Fills each chunk that names a file with what the file says now, checks what the chunk says of it,
+/// and adds renditions, imports and relations. Chunks without a path, and those that bring expanded
+/// context of their own, stay as they are.
+///
+/// What a chunk says (its content, else its content hash) decides: lines that say it still are shown;
+/// text that moved is shown where it is now; text that is gone is shown as it was stored, with a
+/// warning; and where nothing was stored, the chunk is left out with the reason. Files are read side
+/// by side, each once; the order of the result is that of `chunks`. O(bytes of the files).
+pub fn resolve(chunks: Vec<Chunk>, sources: &Sources, limits: &Limits) -> Resolved {
+    let count = chunks.len();
+    let mut by_file: BTreeMap<Option<String>, Vec<(usize, Chunk)>> = BTreeMap::new();
+    for (index, chunk) in chunks.into_iter().enumerate() {
+        let path = chunk
+            .path
+            .clone()
+            .filter(|_| chunk.expanded_context.is_none());
+        by_file.entry(path).or_default().push((index, chunk));
+    }
+    let by_file: Vec<_> = by_file.into_iter().collect();
+    let files: Vec<_> = by_file
+        .into_par_iter()
+        .map(|(path, chunks)| match path {
+            Some(path) => of_file(path, chunks, sources, limits),
+            None => (chunks.into_iter().map(Found::as_given).collect(), None),
+        })
+        .collect();
+    let mut outlines = BTreeMap::new();
+    let mut found: Vec<Found> = Vec::with_capacity(count);
+    for (of_file, outline) in files {
+        found.extend(of_file);
+        outlines.extend(outline);
+    }
+    found.sort_unstable_by_key(|it| it.index);
+    let mut resolved = Resolved::default();
+    for it in found {
+        resolved.chunks.extend(it.chunk);
+        resolved.omitted.extend(it.omitted);
+        resolved.warnings.extend(it.warning);
+    }
+    relate(&mut resolved.chunks, &outlines);
+    resolved
+}
+
+impl Found {
+    fn as_given((index, chunk): (usize, Chunk)) -> Self {
+        Found {
+            index,
+            chunk: Some(chunk),
+            omitted: None,
+            warning: None,
+        }
+    }
+}
+
+fn of_file(
+    path: String,
+    chunks: Vec<(usize, Chunk)>,
+    sources: &Sources,
+    limits: &Limits,
+) -> (Vec<Found>, Option<(String, Outline)>) {
+    let text = sources.text(&path);
+    let mut found: Vec<Found> = chunks
+        .into_iter()
+        .map(|(index, chunk)| look_up(index, chunk, text.as_deref(), sources))
+        .collect();
+    let Ok(text) = text else {
+        return (found, None);
+    };
+    let language = Language::of(&path, text.as_str());
+    // Grammars and renditions count lines by their line feeds; a file with other ends has its text alone.
+    if has_lone_returns(text.as_str()) {
+        return (found, None);
+    }
+    let outline = Outline::of(text.as_str(), language, limits);
+    let source = Source::with_outline(language, text.as_str(), outline.clone());
+    let imports = imports(&outline);
+    let mut is_first = true;
+    for it in &mut found {
+        let (Some(chunk), true) = (
+            &mut it.chunk,
+            it.warning.as_ref().is_none_or(is_of_the_file),
+        ) else {
+            continue;
+        };
+        chunk.language = chunk
+            .language
+            .take()
+            .or(language.map(|it| it.name().to_owned()));
+        if chunk.imports.is_empty() && std::mem::take(&mut is_first) {
+            chunk.imports.clone_from(&imports);
+        }
+        if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
+            chunk.renditions = renditions(&source, span, &chunk.matched_keywords);
+        }
+    }
+    (found, Some((path, outline)))
+}
+
+/// Whether the chunk shows lines of the file as it is now.
+fn is_of_the_file(warning: &Warning) -> bool {
+    warning.code == "moved"
+}
+
+/// Each module once, in their order.
+fn imports(outline: &Outline) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let modules = outline.imports.iter().map(|it| it.module.clone());
+    modules
+        .filter(|module| seen.insert(module.clone()))
+        .collect()
+}
+
+fn has_lone_returns(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut returns = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\r');
+    returns.any(|(at, _)| bytes.get(at + 1) != Some(&b'\n'))
+}
+
+fn look_up(
+    index: usize,
+    mut chunk: Chunk,
+    text: Result<&Text, &SourceError>,
+    sources: &Sources,
+) -> Found {
+    let path = chunk.path.clone().unwrap_or_default();
+    let whole = || {
+        let lines = text.map_or(1, |text| text.lines().count());
+        LineSpan::new(1, lines).ok()
+    };
+    let stored = (!chunk.content.is_empty()).then(|| chunk.content.clone());
+    let Some(span) = chunk.span.or_else(whole) else {
+        return Found::as_given((index, chunk));
+    };
+    let located = sources.locate(Wanted {
+        path: &path,
+        span,
+        content: stored.as_deref(),
+        content_hash: chunk.content_hash.as_deref(),
+    });
+    let warning = |code: &str, detail: String| {
+        Some(Warning {
+            id: Some(chunk.id.clone()),
+            code: code.to_owned(),
+            detail,
+        })
+    };
+    let (warning, shown) = match located {
+        Located::Fresh { text, span } | Located::Unverified { text, span } => {
+            (None, Some((text, span)))
+        }
+        Located::Moved { text, from, to } => {
+            let detail = format!("lines {from} of {path} are lines {to} now");
+            (warning("moved", detail), Some((text, to)))
+        }
+        Located::Stale { why, .. } => {
+            let detail = format!("shown as it was stored: {why}");
+            (warning("stale", detail), None)
+        }
+        Located::MovedOrDeleted { .. } => {
+            let detail = format!("shown as it was stored: {path} does not exist any more");
+            (warning("moved_or_deleted", detail), None)
+        }
+        Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
+        _ => (None, None),
+    };
+    if let Some((text, span)) = shown {
+        if let Some(lines) = text.slice(span) {
+            lines.clone_into(&mut chunk.content);
+        }
+        chunk.span = Some(span);
+    }
+    Found {
+        index,
+        chunk: Some(chunk),
+        omitted: None,
+        warning,
+    }
+}
+
+fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Found {
+    let (reason, code) = if is_unreadable {
+        (OmittedReason::Unreadable, "unreadable")
+    } else {
+        (OmittedReason::Stale, "stale")
+    };
+    Found {
+        index,
+        chunk: None,
+        omitted: Some(Omitted {
+            id: chunk.id.clone(),
+            reason,
+            enters_at: None,
+            other: None,
+        }),
+        warning: Some(Warning {
+            id: Some(chunk.id.clone()),
+            code: code.to_owned(),
+            detail: why,
+        }),
+    }
+}

@@ -1,0 +1,174 @@
+//! Hits against real files: what is found, what has moved, what is gone.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+
+use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
+use ctx_resolve::{Resolved, resolve};
+use ctx_source::{Limits, Root, Sources};
+use tempfile::TempDir;
+
+const SHAPES: &str = "import math\n\ndef area(r):\n    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)\n\n\ndef unused():\n    pass\n";
+const UTIL: &str = "def scale(x):\n    return x * 3\n";
+
+fn setting() -> (TempDir, Sources) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("app")).unwrap();
+    fs::write(folder.path().join("app/shapes.py"), SHAPES).unwrap();
+    fs::write(folder.path().join("app/util.py"), UTIL).unwrap();
+    let sources = Sources::new(Root::open(folder.path()).unwrap(), Limits::default());
+    (folder, sources)
+}
+
+fn hit(id: &str, path: &str, lines: (u32, u32), content: &str) -> Chunk {
+    Chunk::new(id, content, Relevance::ONE)
+        .with_path(path)
+        .with_span(LineSpan::new(lines.0, lines.1).unwrap())
+}
+
+fn run(sources: &Sources, hits: Vec<Chunk>) -> Resolved {
+    resolve(hits, sources, &ctx_syntax::Limits::default())
+}
+
+#[test]
+fn a_hit_becomes_its_code_with_all_that_belongs_to_it() {
+    let (_folder, sources) = setting();
+    let mut wanted = hit("a", "app/shapes.py", (3, 6), "");
+    wanted.matched_keywords = vec!["SCALE".to_owned()];
+    let resolved = run(&sources, vec![wanted, hit("b", "app/util.py", (1, 2), "")]);
+    assert_eq!(
+        (resolved.omitted.len(), resolved.warnings.len()),
+        (0, 0),
+        "{resolved:?}"
+    );
+    let [area, scale] = &resolved.chunks[..] else {
+        panic!("{resolved:?}");
+    };
+    assert_eq!(
+        area.content,
+        "def area(r):\n    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)"
+    );
+    assert_eq!(area.language.as_deref(), Some("python"));
+    assert_eq!(area.imports, ["math"]);
+    let calls = Relation {
+        kind: "calls".to_owned(),
+        target: "scale".to_owned(),
+    };
+    assert_eq!(area.relations, [calls]);
+    let kinds: Vec<RenditionKind> = area
+        .renditions
+        .iter()
+        .map(ctx_model::Rendition::kind)
+        .collect();
+    assert!(
+        kinds.contains(&RenditionKind::Skeleton) && kinds.contains(&RenditionKind::Mention),
+        "{kinds:?}"
+    );
+    assert_eq!(area.renditions.last().unwrap().text(), "def area(r):\n");
+    assert!(scale.content.starts_with("def scale"));
+}
+
+#[test]
+fn what_moved_is_shown_where_it_is() {
+    let (_folder, sources) = setting();
+    let resolved = run(
+        &sources,
+        vec![hit("a", "app/shapes.py", (1, 2), "def unused():\n    pass")],
+    );
+    assert_eq!(resolved.chunks[0].span, LineSpan::new(9, 10).ok());
+    assert_eq!(resolved.warnings[0].code, "moved");
+    assert!(!resolved.chunks[0].renditions.is_empty());
+}
+
+#[test]
+fn what_is_gone_is_shown_as_it_was_stored_or_left_out_with_a_reason() {
+    let (_folder, sources) = setting();
+    let hits = vec![
+        hit(
+            "stale",
+            "app/shapes.py",
+            (3, 4),
+            "def something_else(a, b):\n    pass",
+        ),
+        hit("deleted", "app/gone.py", (1, 1), "def gone(): pass"),
+        hit("nothing", "app/gone.py", (1, 1), ""),
+        hit("past", "app/util.py", (90, 99), ""),
+        hit("outside", "../secret", (1, 1), ""),
+        Chunk::new("message", "hello", Relevance::ONE),
+    ];
+    let resolved = run(&sources, hits);
+    let ids: Vec<&str> = resolved.chunks.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["stale", "deleted", "message"]);
+    assert_eq!(
+        resolved.chunks[0].content,
+        "def something_else(a, b):\n    pass"
+    );
+    assert!(resolved.chunks[0].renditions.is_empty());
+    let out: Vec<(&str, OmittedReason)> = resolved
+        .omitted
+        .iter()
+        .map(|it| (it.id.as_str(), it.reason))
+        .collect();
+    assert_eq!(
+        out,
+        [
+            ("nothing", OmittedReason::Unreadable),
+            ("past", OmittedReason::Stale),
+            ("outside", OmittedReason::Unreadable),
+        ]
+    );
+    let codes: Vec<&str> = resolved
+        .warnings
+        .iter()
+        .map(|it| it.code.as_str())
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            "stale",
+            "moved_or_deleted",
+            "unreadable",
+            "stale",
+            "unreadable"
+        ]
+    );
+    for warning in &resolved.warnings {
+        assert!(!warning.detail.is_empty());
+    }
+}
+
+#[test]
+fn a_file_without_lines_named_is_shown_whole() {
+    let (_folder, sources) = setting();
+    let whole = Chunk::new("u", "", Relevance::ONE).with_path("app/util.py");
+    let resolved = run(&sources, vec![whole]);
+    assert_eq!(resolved.chunks[0].content, UTIL.trim_end());
+    assert_eq!(resolved.chunks[0].span, LineSpan::new(1, 2).ok());
+}
+
+#[test]
+fn the_result_is_the_same_in_any_run() {
+    let (_folder, sources) = setting();
+    let hits = || -> Vec<Chunk> {
+        (0..50)
+            .map(|n| {
+                let path = if n % 2 == 0 {
+                    "app/shapes.py"
+                } else {
+                    "app/util.py"
+                };
+                hit(&format!("h{n}"), path, (1, 2), "")
+            })
+            .collect()
+    };
+    let first = run(&sources, hits());
+    assert_eq!(run(&sources, hits()), first);
+    let ids: Vec<String> = first.chunks.iter().map(|it| it.id.clone()).collect();
+    assert_eq!(ids, (0..50).map(|n| format!("h{n}")).collect::<Vec<_>>());
+    let with_imports = first
+        .chunks
+        .iter()
+        .filter(|it| !it.imports.is_empty())
+        .count();
+    assert_eq!(with_imports, 1, "imports are told once a file");
+}
