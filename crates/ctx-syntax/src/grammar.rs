@@ -1,5 +1,6 @@
 //! Parsing, within bounds, and what the queries find.
 
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -32,6 +33,7 @@ enum Role {
     Import,
     Module,
     Reference(ReferenceKind),
+    Comment,
     /// For a predicate alone.
     Word,
 }
@@ -76,7 +78,8 @@ impl Grammar {
             return Ok(None);
         };
         let grammar = tree_sitter::Language::new(grammar);
-        let query = Query::new(&grammar, row.query).map_err(|error| error.to_string())?;
+        let query = format!("{}\n{}", row.query, comments(&grammar));
+        let query = Query::new(&grammar, &query).map_err(|error| error.to_string())?;
         let names = query.capture_names().iter();
         let roles: Option<Vec<Role>> = names.map(|name| role(name)).collect();
         let roles = roles.ok_or_else(|| format!("a capture of {:?} has no meaning", row.name))?;
@@ -106,10 +109,7 @@ impl Grammar {
         if root.is_error() {
             return Err(Fallback::NotParsed);
         }
-        let mut reading = Reading {
-            comment_rows: comment_rows(&tree, text),
-            ..Reading::default()
-        };
+        let mut reading = Reading::default();
         let mut cursor = QueryCursor::new();
         // More states at once are a query's explosion, not a file's richness.
         cursor.set_match_limit(4096);
@@ -124,6 +124,7 @@ impl Grammar {
         if late {
             return Err(Fallback::TooSlow);
         }
+        reading.comment_rows.sort_unstable_by_key(|rows| rows.start);
         Ok(reading)
     }
 
@@ -157,7 +158,10 @@ impl Grammar {
                 Role::Import => import = Some(node),
                 Role::Module => module = Some(node),
                 Role::Reference(kind) => reading.references.extend(reference(kind, node, text)),
-                Role::Word => {}
+                Role::Comment if begins_its_row(node, text) => {
+                    reading.comment_rows.push(rows_of(node));
+                }
+                Role::Comment | Role::Word => {}
             }
         }
         if let (Some((kind, node)), Some(name)) = (defined, name) {
@@ -192,6 +196,7 @@ fn role(name: &str) -> Option<Role> {
         "ref.call" => Role::Reference(ReferenceKind::Call),
         "ref.type" => Role::Reference(ReferenceKind::Type),
         "ref.extends" => Role::Reference(ReferenceKind::Extends),
+        "comment" => Role::Comment,
         "_word" => Role::Word,
         _ => Role::Definition(SymbolKind::of(name.strip_prefix("def.")?)?),
     })
@@ -232,31 +237,23 @@ fn one_line(text: &str) -> String {
     words.fold(first, |line, word| line + " " + word)
 }
 
-/// The rows of all comments, attributes and decorators that begin their row; by a walk without
-/// recursion, which a deep tree could not bear. O(nodes).
-fn comment_rows(tree: &Tree, text: &str) -> Vec<Range<usize>> {
-    let mut rows: Vec<Range<usize>> = Vec::new();
-    let mut cursor = tree.walk();
-    loop {
-        let node = cursor.node();
-        let kind = node.kind();
-        let is_comment = kind.contains("comment")
+/// Patterns for all comments, attributes and decorators that the grammar knows.
+fn comments(grammar: &tree_sitter::Language) -> String {
+    let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
+    let ids =
+        (0..count).filter(|&id| grammar.node_kind_is_named(id) && grammar.node_kind_is_visible(id));
+    let kinds: BTreeSet<&str> = ids.filter_map(|id| grammar.node_kind_for_id(id)).collect();
+    let is_comment = |kind: &&str| {
+        kind.contains("comment")
             || matches!(
-                kind,
+                *kind,
                 "attribute_item" | "decorator" | "attribute_list" | "pragma"
-            );
-        if is_comment && begins_its_row(node, text) {
-            rows.push(rows_of(node));
-        }
-        if !is_comment && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return rows;
-            }
-        }
-    }
+            )
+    };
+    let comments = kinds.into_iter().filter(is_comment);
+    comments.fold(String::new(), |patterns, kind| {
+        patterns + "(" + kind + ") @comment\n"
+    })
 }
 
 fn begins_its_row(node: Node<'_>, text: &str) -> bool {
