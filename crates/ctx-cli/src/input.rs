@@ -235,12 +235,13 @@ fn chunk_hint(fault: &Fault) -> &'static str {
     match fault.error.classify() {
         Category::Eof => "is the file cut short? on input by lines, each line is one whole chunk",
         Category::Syntax if &*fault.field == "relevance" => NUMBERS,
+        // First: its message names all the fields that there are.
+        Category::Data if message.contains("unknown field") => {
+            "fields are spelled as in the README of ctx-model; remove what is not among them"
+        }
         Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
         Category::Data if message.contains("Line") => {
             "startLine and endLine count from 1, and the last line is shown too"
-        }
-        Category::Data if message.contains("unknown field") => {
-            "fields are spelled as in the README of ctx-model; remove what is not among them"
         }
         _ => "a chunk needs `id`, `content` and `relevance`",
     }

@@ -17,7 +17,7 @@ use crate::report::{self, Report};
 /// # Errors
 /// The file cannot be read, or does not have what is asked for.
 pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
-    let place = Place::of(&args.place);
+    let place = Place::of(&args.place)?;
     let text = read(&place.path, args.max_file_size)?;
     if let Some(converted) = text.converted() {
         report.note(&format!("decoded from {}", converted.from));
@@ -76,29 +76,27 @@ enum Part {
 
 impl Place {
     /// A file of exactly this name is meant before a part of another.
-    fn of(text: &str) -> Place {
-        let whole = |path: &str| Place {
+    fn of(text: &str) -> Result<Place, Failure> {
+        let place = |path: &str, part| Place {
             path: PathBuf::from(path),
-            part: Part::Whole,
+            part,
         };
         if Path::new(text).exists() {
-            return whole(text);
+            return Ok(place(text, Part::Whole));
         }
         if let Some((path, symbol)) = text.rsplit_once('#') {
-            return Place {
-                part: Part::Symbol(symbol.to_owned()),
-                ..whole(path)
-            };
+            return Ok(place(path, Part::Symbol(symbol.to_owned())));
         }
         match text.rsplit_once(':') {
-            Some((path, lines)) => match span(lines) {
-                Some(span) => Place {
-                    part: Part::Lines(span),
-                    ..whole(path)
-                },
-                None => whole(text),
-            },
-            None => whole(text),
+            Some((path, lines)) if lines.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+                let span = span(lines).ok_or_else(|| {
+                    Failure::usage(format!("{lines:?} in {text:?} is no range of lines")).with_hint(
+                        "lines count from 1, and the last is no less than the first: PATH:12-40",
+                    )
+                })?;
+                Ok(place(path, Part::Lines(span)))
+            }
+            _ => Ok(place(text, Part::Whole)),
         }
     }
 

@@ -152,6 +152,8 @@ fn what_is_not_there_is_named() {
     fails(&["show", "src/none.rs"], 3, &["none.rs", "does not exist"]);
     fails(&["show", "src/a.rs#nix"], 3, &["src/a.rs", "nix"]);
     fails(&["show", "src/a.rs:100-200"], 3, &["9 lines", "100-200"]);
+    fails(&["show", "src/a.rs:0"], 2, &["\"0\"", "no range of lines"]);
+    fails(&["show", "src/a.rs:5-2"], 2, &["5-2", "no range of lines"]);
     fails(&["show", "src"], 3, &["a folder"]);
     fails(&["show", "c.bin"], 3, &["no text"]);
     fails(&["show", "src/a.rs", "-r", "half"], 2, &["half"]);
