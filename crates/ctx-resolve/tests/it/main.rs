@@ -172,3 +172,39 @@ fn the_result_is_the_same_in_any_run() {
         .count();
     assert_eq!(with_imports, 1, "imports are told once a file");
 }
+
+/// Every symbol of this workspace's own sources, as a search would name it.
+#[test]
+fn hits_with_good_places_are_all_resolved() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let sources = Sources::new(Root::open(&crates).unwrap(), Limits::default());
+    let limits = ctx_syntax::Limits::default();
+    let mut hits = Vec::new();
+    for name in ["ctx-model", "ctx-assemble", "ctx-syntax"] {
+        for entry in fs::read_dir(crates.join(name).join("src")).unwrap() {
+            let file = entry.unwrap().file_name().into_string().unwrap();
+            let path = format!("{name}/src/{file}");
+            let Ok(text) = sources.text(&path) else {
+                continue;
+            };
+            let source = ctx_syntax::Source::new(&path, text.as_str(), &limits);
+            for symbol in &source.outline().symbols {
+                let id = format!("{path}#{}", hits.len());
+                let stored = text.slice(symbol.span).unwrap();
+                let lines = (symbol.span.start(), symbol.span.end());
+                hits.push(hit(&id, &path, lines, stored));
+            }
+        }
+    }
+    assert!(hits.len() > 300, "{}", hits.len());
+    let resolved = run(&sources, hits.clone());
+    assert!(resolved.omitted.is_empty() && resolved.warnings.is_empty());
+    for (hit, chunk) in hits.iter().zip(&resolved.chunks) {
+        assert_eq!(
+            (&hit.content, hit.span),
+            (&chunk.content, chunk.span),
+            "{}",
+            hit.id
+        );
+    }
+}
