@@ -62,7 +62,7 @@ fn resolve_below(root: &Path, chunks: Vec<Chunk>) -> Result<Resolved, Failure> {
     })?;
     let _progress = Progress::start("resolving", 0);
     let sources = Sources::new(root, source::Limits::default());
-    Ok(resolve(chunks, &sources, &syntax::Limits::default()))
+    Ok(resolve(chunks, sources, syntax::Limits::default()))
 }
 
 fn read(path: Option<&Path>) -> Result<Input, Failure> {

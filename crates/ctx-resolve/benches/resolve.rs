@@ -5,7 +5,7 @@ use std::path::Path;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use ctx_model::{Chunk, LineSpan, Relevance};
-use ctx_resolve::resolve;
+use ctx_resolve::Resolver;
 use ctx_source::{Limits, Root, Sources};
 
 const FILES: [&str; 10] = [
@@ -33,25 +33,25 @@ fn hits() -> Vec<Chunk> {
 
 fn ten_hits(criterion: &mut Criterion) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let sources = || {
+    let resolver = || {
         let root = Root::open(&folder).expect("the workspace has crates");
-        Sources::new(root, Limits::default())
+        let sources = Sources::new(root, Limits::default());
+        Resolver::new(sources, ctx_syntax::Limits::default())
     };
-    let limits = ctx_syntax::Limits::default();
-    let found = resolve(hits(), &sources(), &limits);
+    let found = resolver().resolve(hits());
     assert_eq!((found.chunks.len(), found.warnings.len()), (10, 0));
 
     let mut group = criterion.benchmark_group("resolve/10");
     group.bench_function("cold", |b| {
         b.iter_batched(
-            sources,
-            |sources| black_box(resolve(hits(), &sources, &limits)),
+            resolver,
+            |resolver| black_box(resolver.resolve(hits())),
             BatchSize::PerIteration,
         );
     });
     group.bench_function("warm", |b| {
-        let sources = sources();
-        b.iter(|| black_box(resolve(hits(), &sources, &limits)));
+        let resolver = resolver();
+        b.iter(|| black_box(resolver.resolve(hits())));
     });
     group.finish();
 }

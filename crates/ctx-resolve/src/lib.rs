@@ -5,4 +5,4 @@ mod renditions;
 mod resolve;
 
 pub use renditions::renditions;
-pub use resolve::{Resolved, resolve};
+pub use resolve::{Resolved, Resolver, resolve};

@@ -1,6 +1,7 @@
 //! What the files of the hits refer to, among each other.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ctx_model::{Chunk, Relation};
 use ctx_syntax::{EdgeKind, Graph, Outline};
@@ -9,11 +10,11 @@ use ctx_syntax::{EdgeKind, Graph, Outline};
 const MOST: usize = 5;
 
 /// Gives each chunk without relations those of the symbol its first line is in, or of its file.
-pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Outline>) {
+pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outline>>) {
     let graph = Graph::new(
         outlines
             .iter()
-            .map(|(path, outline)| (path.as_str(), outline)),
+            .map(|(path, outline)| (path.as_str(), &**outline)),
     );
     let files: BTreeMap<&str, usize> = graph
         .nodes()

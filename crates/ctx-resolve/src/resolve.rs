@@ -1,14 +1,19 @@
 //! From a hit to its code.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
 use ctx_source::{Located, SourceError, Sources, Text, Wanted};
-use ctx_syntax::{Language, Limits, Outline, Source};
+use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
+use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::relate::relate;
 use crate::renditions::renditions;
+
+/// So many outlines are kept.
+const OUTLINES: usize = 1024;
 
 /// What hits came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +35,49 @@ struct Found {
     warning: Option<Warning>,
 }
 
+/// Looks hits up below one folder, and keeps the outlines of the files it has met.
+#[derive(Debug)]
+pub struct Resolver {
+    sources: Sources,
+    limits: Limits,
+    /// By the hash of the text and the language.
+    outlines: Cache<([u8; 32], Option<&'static str>), Arc<Outline>>,
+}
+
+impl Resolver {
+    /// Looks hits up in `sources`, and parses within `limits`.
+    pub fn new(sources: Sources, limits: Limits) -> Self {
+        Resolver {
+            sources,
+            limits,
+            outlines: Cache::new(OUTLINES),
+        }
+    }
+
+    /// The files.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// What hits come to: see [`resolve`].
+    pub fn resolve(&self, chunks: Vec<Chunk>) -> Resolved {
+        resolve_all(chunks, self)
+    }
+
+    fn outline(&self, text: &Text, language: Option<Language>) -> Arc<Outline> {
+        let key = (*text.hash(), language.map(Language::name));
+        if let Some(outline) = self.outlines.get(&key) {
+            return outline;
+        }
+        let outline = Arc::new(Outline::of(text.as_str(), language, &self.limits));
+        // What took too long today may not tomorrow.
+        if outline.fallback != Some(Fallback::TooSlow) {
+            self.outlines.insert(key, Arc::clone(&outline));
+        }
+        outline
+    }
+}
+
 /// Fills each chunk that names a file with what the file says now, checks what the chunk says of it,
 /// and adds renditions, imports and relations. Chunks without a path, and those that bring expanded
 /// context of their own, stay as they are.
@@ -38,7 +86,11 @@ struct Found {
 /// text that moved is shown where it is now; text that is gone is shown as it was stored, with a
 /// warning; and where nothing was stored, the chunk is left out with the reason. Files are read side
 /// by side, each once; the order of the result is that of `chunks`. O(bytes of the files).
-pub fn resolve(chunks: Vec<Chunk>, sources: &Sources, limits: &Limits) -> Resolved {
+pub fn resolve(chunks: Vec<Chunk>, sources: Sources, limits: Limits) -> Resolved {
+    Resolver::new(sources, limits).resolve(chunks)
+}
+
+fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let count = chunks.len();
     let mut by_file: BTreeMap<Option<String>, Vec<(usize, Chunk)>> = BTreeMap::new();
     for (index, chunk) in chunks.into_iter().enumerate() {
@@ -52,7 +104,7 @@ pub fn resolve(chunks: Vec<Chunk>, sources: &Sources, limits: &Limits) -> Resolv
     let files: Vec<_> = by_file
         .into_par_iter()
         .map(|(path, chunks)| match path {
-            Some(path) => of_file(path, chunks, sources, limits),
+            Some(path) => of_file(path, chunks, within),
             None => (chunks.into_iter().map(Found::as_given).collect(), None),
         })
         .collect();
@@ -87,9 +139,9 @@ impl Found {
 fn of_file(
     path: String,
     chunks: Vec<(usize, Chunk)>,
-    sources: &Sources,
-    limits: &Limits,
-) -> (Vec<Found>, Option<(String, Outline)>) {
+    resolver: &Resolver,
+) -> (Vec<Found>, Option<(String, Arc<Outline>)>) {
+    let sources = &resolver.sources;
     let text = sources.text(&path);
     let mut found: Vec<Found> = chunks
         .into_iter()
@@ -103,8 +155,8 @@ fn of_file(
     if has_lone_returns(text.as_str()) {
         return (found, None);
     }
-    let outline = Outline::of(text.as_str(), language, limits);
-    let source = Source::with_outline(language, text.as_str(), outline.clone());
+    let outline = resolver.outline(&text, language);
+    let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
     let imports = imports(&outline);
     let mut is_first = true;
     for it in &mut found {

@@ -63,6 +63,11 @@ impl Text {
         self.converted
     }
 
+    /// BLAKE3 of the text.
+    pub fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
     /// BLAKE3 of the text: 64 hexadecimal digits.
     pub fn content_hash(&self) -> String {
         blake3::Hash::from_bytes(self.hash).to_hex().to_string()

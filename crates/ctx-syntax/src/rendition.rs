@@ -1,6 +1,7 @@
 //! A span of a source in several fidelities. Each shows a part of the lines of the one above it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ctx_model::{LineSpan, RenditionKind};
 
@@ -15,7 +16,7 @@ const CONTEXT: u32 = 2;
 pub struct Source<'t> {
     language: Option<Language>,
     lines: Vec<&'t str>,
-    outline: Outline,
+    outline: Arc<Outline>,
 }
 
 impl<'t> Source<'t> {
@@ -27,7 +28,11 @@ impl<'t> Source<'t> {
     }
 
     /// A text whose outline is known.
-    pub fn with_outline(language: Option<Language>, text: &'t str, outline: Outline) -> Self {
+    pub fn with_outline(
+        language: Option<Language>,
+        text: &'t str,
+        outline: impl Into<Arc<Outline>>,
+    ) -> Self {
         let body = text.strip_suffix('\n').unwrap_or(text);
         let lines = body.split('\n');
         Source {
@@ -36,7 +41,7 @@ impl<'t> Source<'t> {
             lines: lines
                 .map(|line| line.strip_suffix('\r').unwrap_or(line))
                 .collect(),
-            outline,
+            outline: outline.into(),
         }
     }
 

@@ -4,20 +4,23 @@
 use std::fs;
 
 use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
-use ctx_resolve::{Resolved, resolve};
+use ctx_resolve::{Resolved, Resolver};
 use ctx_source::{Limits, Root, Sources};
 use tempfile::TempDir;
 
 const SHAPES: &str = "import math\n\ndef area(r):\n    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)\n\n\ndef unused():\n    pass\n";
 const UTIL: &str = "def scale(x):\n    return x * 3\n";
 
-fn setting() -> (TempDir, Sources) {
+fn setting() -> (TempDir, Resolver) {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("app")).unwrap();
     fs::write(folder.path().join("app/shapes.py"), SHAPES).unwrap();
     fs::write(folder.path().join("app/util.py"), UTIL).unwrap();
     let sources = Sources::new(Root::open(folder.path()).unwrap(), Limits::default());
-    (folder, sources)
+    (
+        folder,
+        Resolver::new(sources, ctx_syntax::Limits::default()),
+    )
 }
 
 fn hit(id: &str, path: &str, lines: (u32, u32), content: &str) -> Chunk {
@@ -26,8 +29,8 @@ fn hit(id: &str, path: &str, lines: (u32, u32), content: &str) -> Chunk {
         .with_span(LineSpan::new(lines.0, lines.1).unwrap())
 }
 
-fn run(sources: &Sources, hits: Vec<Chunk>) -> Resolved {
-    resolve(hits, sources, &ctx_syntax::Limits::default())
+fn run(resolver: &Resolver, hits: Vec<Chunk>) -> Resolved {
+    resolver.resolve(hits)
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn hits_with_good_places_are_all_resolved() {
         }
     }
     assert!(hits.len() > 300, "{}", hits.len());
-    let resolved = run(&sources, hits.clone());
+    let resolved = run(&Resolver::new(sources, limits), hits.clone());
     assert!(resolved.omitted.is_empty() && resolved.warnings.is_empty());
     for (hit, chunk) in hits.iter().zip(&resolved.chunks) {
         assert_eq!(
