@@ -170,6 +170,9 @@ pub(crate) struct AssembleArgs {
     /// Take the text of chunks from the files they name below this folder, and check what they say
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
+    /// With --root, show so many lines more before and after each hit
+    #[arg(long, value_name = "LINES", default_value_t = 0, requires = "root")]
+    pub(crate) context_lines: u32,
     #[command(flatten)]
     pub(crate) options: OptionFlags,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control};
 use ctx::model::{BuildOptions, BuiltContext, Chunk};
-use ctx::resolve::{Resolved, resolve};
+use ctx::resolve::{Resolved, Resolver};
 use ctx::source::{self, Root, Sources};
 use ctx::syntax;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     options.explain |= args.output.explain;
     let mut resolved = Resolved::default();
     if let Some(root) = &args.root {
-        resolved = resolve_below(root, chunks)?;
+        resolved = resolve_below(root, chunks, args.context_lines)?;
     } else {
         resolved.chunks = chunks;
     }
@@ -55,14 +55,15 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
 }
 
 /// The chunks with what the files below `root` say.
-fn resolve_below(root: &Path, chunks: Vec<Chunk>) -> Result<Resolved, Failure> {
+fn resolve_below(root: &Path, chunks: Vec<Chunk>, context_lines: u32) -> Result<Resolved, Failure> {
     let root = Root::open(root).map_err(|error| {
         Failure::input(error)
             .with_hint("give the folder that the paths of the chunks are relative to")
     })?;
     let _progress = Progress::start("resolving", 0);
     let sources = Sources::new(root, source::Limits::default());
-    Ok(resolve(chunks, sources, syntax::Limits::default()))
+    let resolver = Resolver::new(sources, syntax::Limits::default());
+    Ok(resolver.with_context_lines(context_lines).resolve(chunks))
 }
 
 fn read(path: Option<&Path>) -> Result<Input, Failure> {

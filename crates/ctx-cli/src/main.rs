@@ -13,7 +13,6 @@ mod explain;
 mod failure;
 mod input;
 mod interrupt;
-mod language;
 mod locate;
 mod options;
 mod outline;

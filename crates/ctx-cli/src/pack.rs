@@ -2,18 +2,17 @@
 
 use ctx::assemble::Cancel;
 use ctx::model::{
-    BuildOptions, BuiltContext, Chunk, LineSpan, Omitted, OmittedReason, Origin, Relevance,
-    Selection, Warning,
+    BuildOptions, BuiltContext, Chunk, ChunkKind, LineSpan, Omitted, OmittedReason, Origin,
+    Relevance, Selection, Warning,
 };
 use ctx::resolve::renditions;
-use ctx::syntax::{Limits, Source};
+use ctx::syntax::{self, Limits, Source};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use crate::args::PackArgs;
 use crate::assemble;
 use crate::emit;
 use crate::failure::Failure;
-use crate::language;
 use crate::progress::Progress;
 use crate::read::{Content, read_each};
 use crate::relevance;
@@ -95,7 +94,12 @@ fn chunk(file: &Found, content: Content) -> Read {
         Content::Text { text, converted } => (text, converted),
         Content::Skipped(skipped) => return Read::Skipped(skipped),
     };
-    let language = language::of(&file.shown);
+    let language = syntax::language_name(&file.shown, &text);
+    let kind = if syntax::is_prose(&file.shown, language) {
+        ChunkKind::Document
+    } else {
+        ChunkKind::File
+    };
     // A final newline ends the last line and begins no other.
     let body = text.strip_suffix('\n').unwrap_or(&text).as_bytes();
     let newlines = memchr::memchr_iter(b'\n', body).count();
@@ -104,7 +108,7 @@ fn chunk(file: &Found, content: Content) -> Read {
     let relevance =
         Relevance::new(relevance::of(&file.shown, file.named)).unwrap_or(Relevance::ONE);
     let mut chunk = Chunk::new(file.shown.clone(), text, relevance)
-        .with_kind(language::kind(&file.shown, language))
+        .with_kind(kind)
         .with_path(file.shown.clone())
         .with_span(span);
     chunk.language = language.map(str::to_owned);

@@ -4,8 +4,6 @@
 //! (its manifest), more at the root than below. Then the rest; then tests; and last what machines
 //! wrote. Files that matter alike come in the order of their paths.
 
-use crate::language::file_name;
-
 const NAMED: f64 = 1.0;
 const FRONT_AT_ROOT: f64 = 0.9;
 const FRONT: f64 = 0.8;
@@ -75,6 +73,13 @@ fn is_test(path: &str, name: &str) -> bool {
         || stem.starts_with("test_")
         || stem.ends_with("_test")
         || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
+}
+
+/// The last part of `path`.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', std::path::MAIN_SEPARATOR])
+        .next()
+        .unwrap_or(path)
 }
 
 fn is_in(sorted: &[&str], name: &str) -> bool {

@@ -40,6 +40,8 @@ struct Found {
 pub struct Resolver {
     sources: Sources,
     limits: Limits,
+    /// How many lines before and after a hit are shown with it.
+    context_lines: u32,
     /// By the hash of the text and the language.
     outlines: Cache<([u8; 32], Option<&'static str>), Arc<Outline>>,
 }
@@ -50,8 +52,16 @@ impl Resolver {
         Resolver {
             sources,
             limits,
+            context_lines: 0,
             outlines: Cache::new(OUTLINES),
         }
+    }
+
+    /// Shows `lines` more before and after each hit, as far as the file has them.
+    #[must_use]
+    pub fn with_context_lines(mut self, lines: u32) -> Self {
+        self.context_lines = lines;
+        self
     }
 
     /// The files.
@@ -62,6 +72,63 @@ impl Resolver {
     /// What hits come to: see [`resolve`].
     pub fn resolve(&self, chunks: Vec<Chunk>) -> Resolved {
         resolve_all(chunks, self)
+    }
+
+    fn look_up(&self, index: usize, mut chunk: Chunk, text: Result<&Text, &SourceError>) -> Found {
+        let path = chunk.path.clone().unwrap_or_default();
+        let whole = || {
+            let lines = text.map_or(1, |text| text.lines().count());
+            LineSpan::new(1, lines).ok()
+        };
+        let stored = (!chunk.content.is_empty()).then(|| chunk.content.clone());
+        let Some(span) = chunk.span.or_else(whole) else {
+            return Found::as_given((index, chunk));
+        };
+        let located = self.sources.locate(Wanted {
+            path: &path,
+            span,
+            content: stored.as_deref(),
+            content_hash: chunk.content_hash.as_deref(),
+        });
+        let warning = |code: &str, detail: String| {
+            Some(Warning {
+                id: Some(chunk.id.clone()),
+                code: code.to_owned(),
+                detail,
+            })
+        };
+        let (warning, shown) = match located {
+            Located::Fresh { text, span } | Located::Unverified { text, span } => {
+                (None, Some((text, span)))
+            }
+            Located::Moved { text, from, to } => {
+                let detail = format!("lines {from} of {path} are lines {to} now");
+                (warning("moved", detail), Some((text, to)))
+            }
+            Located::Stale { why, .. } => {
+                let detail = format!("shown as it was stored: {why}");
+                (warning("stale", detail), None)
+            }
+            Located::MovedOrDeleted { .. } => {
+                let detail = format!("shown as it was stored: {path} does not exist any more");
+                (warning("moved_or_deleted", detail), None)
+            }
+            Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
+            _ => (None, None),
+        };
+        if let Some((text, span)) = shown {
+            let span = widened(span, self.context_lines, text.lines().count());
+            if let Some(lines) = text.slice(span) {
+                lines.clone_into(&mut chunk.content);
+            }
+            chunk.span = Some(span);
+        }
+        Found {
+            index,
+            chunk: Some(chunk),
+            omitted: None,
+            warning,
+        }
     }
 
     fn outline(&self, text: &Text, language: Option<Language>) -> Arc<Outline> {
@@ -145,7 +212,7 @@ fn of_file(
     let text = sources.text(&path);
     let mut found: Vec<Found> = chunks
         .into_iter()
-        .map(|(index, chunk)| look_up(index, chunk, text.as_deref(), sources))
+        .map(|(index, chunk)| resolver.look_up(index, chunk, text.as_deref()))
         .collect();
     let Ok(text) = text else {
         return (found, None);
@@ -200,65 +267,11 @@ fn has_lone_returns(text: &str) -> bool {
     returns.any(|(at, _)| bytes.get(at + 1) != Some(&b'\n'))
 }
 
-fn look_up(
-    index: usize,
-    mut chunk: Chunk,
-    text: Result<&Text, &SourceError>,
-    sources: &Sources,
-) -> Found {
-    let path = chunk.path.clone().unwrap_or_default();
-    let whole = || {
-        let lines = text.map_or(1, |text| text.lines().count());
-        LineSpan::new(1, lines).ok()
-    };
-    let stored = (!chunk.content.is_empty()).then(|| chunk.content.clone());
-    let Some(span) = chunk.span.or_else(whole) else {
-        return Found::as_given((index, chunk));
-    };
-    let located = sources.locate(Wanted {
-        path: &path,
-        span,
-        content: stored.as_deref(),
-        content_hash: chunk.content_hash.as_deref(),
-    });
-    let warning = |code: &str, detail: String| {
-        Some(Warning {
-            id: Some(chunk.id.clone()),
-            code: code.to_owned(),
-            detail,
-        })
-    };
-    let (warning, shown) = match located {
-        Located::Fresh { text, span } | Located::Unverified { text, span } => {
-            (None, Some((text, span)))
-        }
-        Located::Moved { text, from, to } => {
-            let detail = format!("lines {from} of {path} are lines {to} now");
-            (warning("moved", detail), Some((text, to)))
-        }
-        Located::Stale { why, .. } => {
-            let detail = format!("shown as it was stored: {why}");
-            (warning("stale", detail), None)
-        }
-        Located::MovedOrDeleted { .. } => {
-            let detail = format!("shown as it was stored: {path} does not exist any more");
-            (warning("moved_or_deleted", detail), None)
-        }
-        Located::Unavailable { why } => return left_out(index, &chunk, text.is_err(), why),
-        _ => (None, None),
-    };
-    if let Some((text, span)) = shown {
-        if let Some(lines) = text.slice(span) {
-            lines.clone_into(&mut chunk.content);
-        }
-        chunk.span = Some(span);
-    }
-    Found {
-        index,
-        chunk: Some(chunk),
-        omitted: None,
-        warning,
-    }
+/// `span` with `more` lines at each end, in a text of `count` lines.
+fn widened(span: LineSpan, more: u32, count: u32) -> LineSpan {
+    let first = span.start().saturating_sub(more).max(1);
+    let last = span.end().saturating_add(more).min(count).max(span.end());
+    LineSpan::new(first, last).unwrap_or(span)
 }
 
 fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Found {

@@ -1,7 +1,7 @@
 //! Bytes of a file into text.
 //!
 //! UTF-8 is taken as it is, without a copy. Otherwise, in this order: a byte order mark decides; a
-//! NUL means there is no text; a few broken sequences in what is UTF-8 besides are replaced; and
+//! NUL means that it is UTF-16 without one, or no text; a few broken sequences in what is UTF-8 besides are replaced; and
 //! last comes the encoding that the bytes look most like. Whatever was done is told.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -40,7 +40,7 @@ pub fn decode(mut bytes: Vec<u8>) -> Decoded {
         ContentType::UTF_32BE => return utf_32(&bytes[4..], "UTF-32BE", u32::from_be_bytes),
         // The mark is no part of the text.
         ContentType::UTF_8_BOM => drop(bytes.drain(..3)),
-        ContentType::BINARY => return Decoded::Binary,
+        ContentType::BINARY => return unmarked_utf_16(&bytes).unwrap_or(Decoded::Binary),
         ContentType::UTF_8 => {}
     }
     if bytes.is_empty() {
@@ -48,7 +48,7 @@ pub fn decode(mut bytes: Vec<u8>) -> Decoded {
     }
     // The inspector looks at the beginning only.
     if bytes.contains(&0) {
-        return Decoded::Binary;
+        return unmarked_utf_16(&bytes).unwrap_or(Decoded::Binary);
     }
     match String::from_utf8(bytes) {
         Ok(text) => Decoded::Text(text),
@@ -69,6 +69,25 @@ fn decode_legacy(bytes: &[u8]) -> Decoded {
     detector.feed(head, head.len() == bytes.len());
     let encoding = detector.guess(None, Utf8Detection::Deny);
     convert(encoding, encoding.name(), bytes)
+}
+
+/// UTF-16 without a mark, where the bytes leave no doubt: more than half of the units are ASCII of one
+/// byte order, every unit decodes, and no control character comes out.
+fn unmarked_utf_16(bytes: &[u8]) -> Option<Decoded> {
+    let (units, rest) = bytes.as_chunks::<2>();
+    let zeros = |at: usize| units.iter().filter(|unit| unit[at] == 0).count();
+    let (first, second) = (zeros(0), zeros(1));
+    let (encoding, from) = match units.len() / 2 {
+        _ if !rest.is_empty() => return None,
+        half if second > half && first == 0 => (UTF_16LE, "UTF-16LE"),
+        half if first > half && second == 0 => (UTF_16BE, "UTF-16BE"),
+        _ => return None,
+    };
+    let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
+    if controls(text.as_bytes()) > 0 {
+        return None;
+    }
+    Some(converted(text.into_owned(), from, 0))
 }
 
 fn convert(encoding: &'static Encoding, from: &'static str, bytes: &[u8]) -> Decoded {
@@ -197,6 +216,33 @@ mod tests {
             0,
         );
         converted(b"\xff\xfea\0b", "a\u{fffd}", "UTF-16LE", 1);
+    }
+
+    #[test]
+    fn utf_16_without_a_mark_is_recognised_where_there_is_no_doubt() {
+        let line = "let name = \"naïve ☔\";\r\n";
+        let (little, big) = (u16::to_le_bytes, u16::to_be_bytes);
+        converted(
+            &utf_16(line, [b'/', 0], little),
+            &format!("/{line}"),
+            "UTF-16LE",
+            0,
+        );
+        converted(
+            &utf_16(line, [0, b'/'], big),
+            &format!("/{line}"),
+            "UTF-16BE",
+            0,
+        );
+        for doubtful in [
+            b"a\0b\0c".as_slice(),
+            b"a\0\x01\0b\0",
+            b"a\0b\0\0\0c\0",
+            b"a\0b\0c\0\x00\xd8",
+            b"a\0b\0\x14\x26\x15\x26\x16\x26",
+        ] {
+            assert_eq!(decode(doubtful.to_vec()), Decoded::Binary, "{doubtful:?}");
+        }
     }
 
     #[test]

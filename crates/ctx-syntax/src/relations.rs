@@ -1,6 +1,6 @@
 //! What refers to what, among the files of a project.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use ctx_model::LineSpan;
 
@@ -170,13 +170,14 @@ impl Graph {
 #[derive(Default)]
 struct Builder<'f> {
     nodes: Vec<Node>,
-    edges: BTreeMap<(usize, usize, EdgeKind), f64>,
+    /// In any order, and some more than once.
+    edges: Vec<Edge>,
     /// The node of each file, and of its first symbol.
     files: Vec<(usize, usize)>,
     /// A path without its extension → its file.
-    stems: BTreeMap<String, Vec<usize>>,
+    stems: HashMap<String, Vec<usize>>,
     /// A name → its symbols: file and node.
-    names: BTreeMap<&'f str, Vec<(usize, usize)>>,
+    names: HashMap<&'f str, Vec<(usize, usize)>>,
 }
 
 impl<'f> Builder<'f> {
@@ -201,7 +202,7 @@ impl<'f> Builder<'f> {
             });
             let holder = symbol.parent.map_or(node, |parent| node + 1 + parent);
             debug_assert_eq!(id, node + 1 + index);
-            self.edges.insert((holder, id, EdgeKind::Defines), 1.0);
+            self.add(holder, id, EdgeKind::Defines, 1.0);
             // The blocks of methods of a type are not the type.
             if symbol.kind != SymbolKind::Impl && symbol.kind != SymbolKind::Section {
                 self.names.entry(&symbol.name).or_default().push((file, id));
@@ -218,7 +219,7 @@ impl<'f> Builder<'f> {
         imported.remove(&file);
         for &other in &imported {
             let to = self.files[other].0;
-            self.edges.insert((node, to, EdgeKind::Imports), 1.0);
+            self.add(node, to, EdgeKind::Imports, 1.0);
         }
         for reference in &outline.references {
             let kind = match reference.kind {
@@ -232,11 +233,19 @@ impl<'f> Builder<'f> {
             let weight = 1.0 / targets.len().max(1) as f64;
             for to in targets {
                 if to != from {
-                    let edge = self.edges.entry((from, to, kind)).or_insert(0.0);
-                    *edge = edge.max(weight);
+                    self.add(from, to, kind, weight);
                 }
             }
         }
+    }
+
+    fn add(&mut self, from: usize, to: usize, kind: EdgeKind, weight: f64) {
+        self.edges.push(Edge {
+            from,
+            to,
+            kind,
+            weight,
+        });
     }
 
     /// The symbols that `name` may be, as seen from `file`.
@@ -294,18 +303,20 @@ impl<'f> Builder<'f> {
         Vec::new()
     }
 
-    fn finish(self) -> Graph {
+    fn finish(mut self) -> Graph {
+        let place = |edge: &Edge| (edge.from, edge.to, edge.kind);
+        // Of edges that say the same, the surest comes first and stays.
+        self.edges.sort_unstable_by(|a, b| {
+            let by_weight = || b.weight.total_cmp(&a.weight);
+            place(a).cmp(&place(b)).then_with(by_weight)
+        });
+        self.edges
+            .dedup_by(|later, first| place(later) == place(first));
         let mut outgoing: Vec<Vec<Edge>> = vec![Vec::new(); self.nodes.len()];
         let mut incoming = outgoing.clone();
-        for ((from, to, kind), weight) in self.edges {
-            let edge = Edge {
-                from,
-                to,
-                kind,
-                weight,
-            };
-            outgoing[from].push(edge);
-            incoming[to].push(edge);
+        for edge in self.edges {
+            outgoing[edge.from].push(edge);
+            incoming[edge.to].push(edge);
         }
         for edges in outgoing.iter_mut().chain(&mut incoming) {
             // Stable: of edges as sure, the order is that of nodes and kinds.

@@ -72,6 +72,28 @@ fn a_hit_becomes_its_code_with_all_that_belongs_to_it() {
 }
 
 #[test]
+fn lines_around_a_hit_are_shown_on_request() {
+    let (_folder, plain) = setting();
+    let widening = plain.with_context_lines(1);
+    let hits = vec![
+        hit("a", "app/shapes.py", (5, 5), "    square = r * r"),
+        hit("b", "app/util.py", (1, 2), ""),
+        hit("gone", "app/none.py", (1, 1), "as stored"),
+    ];
+    let resolved = run(&widening, hits);
+    let [area, scale, gone] = &resolved.chunks[..] else {
+        panic!("{resolved:?}");
+    };
+    assert_eq!(area.span, LineSpan::new(4, 6).ok());
+    assert_eq!(
+        area.content,
+        "    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)"
+    );
+    assert_eq!(scale.span, LineSpan::new(1, 2).ok(), "a file has its ends");
+    assert_eq!(gone.content, "as stored");
+}
+
+#[test]
 fn what_moved_is_shown_where_it_is() {
     let (_folder, sources) = setting();
     let resolved = run(

@@ -1,0 +1,168 @@
+//! Names for what no grammar is known for: data, and two look-ups.
+
+use crate::Language;
+
+/// Extension, language as an info string names it. Sorted, so that a look-up is a binary search.
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("adb", "ada"),
+    ("adoc", "asciidoc"),
+    ("asm", "asm"),
+    ("astro", "astro"),
+    ("awk", "awk"),
+    ("bat", "bat"),
+    ("bazel", "starlark"),
+    ("bib", "bibtex"),
+    ("bzl", "starlark"),
+    ("cfg", "ini"),
+    ("clj", "clojure"),
+    ("cljs", "clojure"),
+    ("cmake", "cmake"),
+    ("conf", "ini"),
+    ("csproj", "xml"),
+    ("csv", "csv"),
+    ("cu", "cuda"),
+    ("d", "d"),
+    ("diff", "diff"),
+    ("dockerfile", "dockerfile"),
+    ("el", "elisp"),
+    ("elm", "elm"),
+    ("erl", "erlang"),
+    ("f90", "fortran"),
+    ("fish", "fish"),
+    ("fs", "fsharp"),
+    ("gql", "graphql"),
+    ("gradle", "groovy"),
+    ("graphql", "graphql"),
+    ("groovy", "groovy"),
+    ("hcl", "hcl"),
+    ("ini", "ini"),
+    ("ipynb", "json"),
+    ("jl", "julia"),
+    ("json5", "json5"),
+    ("jsonl", "json"),
+    ("less", "less"),
+    ("lisp", "lisp"),
+    ("m", "objectivec"),
+    ("mdx", "mdx"),
+    ("mk", "makefile"),
+    ("mli", "ocaml"),
+    ("mm", "objectivec"),
+    ("nim", "nim"),
+    ("nix", "nix"),
+    ("org", "org"),
+    ("pas", "pascal"),
+    ("patch", "diff"),
+    ("pl", "perl"),
+    ("pm", "perl"),
+    ("proto", "protobuf"),
+    ("ps1", "powershell"),
+    ("r", "r"),
+    ("rst", "rst"),
+    ("s", "asm"),
+    ("sass", "sass"),
+    ("scss", "scss"),
+    ("sol", "solidity"),
+    ("svelte", "svelte"),
+    ("svg", "xml"),
+    ("tex", "latex"),
+    ("tf", "hcl"),
+    ("tfvars", "hcl"),
+    ("thrift", "thrift"),
+    ("tsv", "tsv"),
+    ("txt", "text"),
+    ("vb", "vb"),
+    ("vim", "vim"),
+    ("vue", "vue"),
+    ("wat", "wat"),
+    ("wgsl", "wgsl"),
+    ("xml", "xml"),
+    ("xsd", "xml"),
+    ("xsl", "xml"),
+];
+
+/// Whole file names in lower case, language. Sorted.
+const NAMES: &[(&str, &str)] = &[
+    ("build", "starlark"),
+    ("cmakelists.txt", "cmake"),
+    ("containerfile", "dockerfile"),
+    ("dockerfile", "dockerfile"),
+    ("gnumakefile", "makefile"),
+    ("go.mod", "go"),
+    ("jenkinsfile", "groovy"),
+    ("justfile", "just"),
+    ("makefile", "makefile"),
+];
+
+/// Languages that people read rather than machines.
+const PROSE: &[&str] = &["asciidoc", "latex", "markdown", "mdx", "org", "rst", "text"];
+
+/// What the file at `path` with this `text` is in, as an info string names it, whether or not there is a
+/// grammar for it: by its name, its extension, and its first line.
+pub fn language_name(path: &str, text: &str) -> Option<&'static str> {
+    let name = file_name(path).to_ascii_lowercase();
+    let by_extension = || find(EXTENSIONS, name.rsplit_once('.')?.1);
+    find(NAMES, &name)
+        .or_else(|| Language::of(path, text).map(Language::name))
+        .or_else(by_extension)
+}
+
+/// Whether the file at `path`, in `language`, is written for people to read.
+pub fn is_prose(path: &str, language: Option<&str>) -> bool {
+    let Some(language) = language else {
+        // README, LICENSE, CHANGELOG and their like: capitals and no extension.
+        let capital = |b: u8| b.is_ascii_uppercase() || b"-_".contains(&b);
+        return file_name(path).bytes().all(capital);
+    };
+    PROSE.contains(&language)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn find(table: &'static [(&str, &str)], key: &str) -> Option<&'static str> {
+    let at = table.binary_search_by_key(&key, |(name, _)| name).ok()?;
+    Some(table[at].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::ROWS;
+
+    #[test]
+    fn tables_are_sorted_and_name_nothing_that_has_a_grammar() {
+        for table in [EXTENSIONS, NAMES] {
+            assert!(table.is_sorted_by(|a, b| a.0 < b.0));
+        }
+        assert!(PROSE.is_sorted());
+        for (extension, _) in EXTENSIONS {
+            assert!(
+                !ROWS.iter().any(|row| row.extensions.contains(extension)),
+                "{extension}"
+            );
+        }
+    }
+
+    #[track_caller]
+    fn check(path: &str, language: Option<&str>, prose: bool) {
+        assert_eq!(language_name(path, ""), language, "{path}");
+        assert_eq!(is_prose(path, language), prose, "{path}");
+    }
+
+    #[test]
+    fn files_are_known_by_their_names() {
+        check("src/main.rs", Some("rust"), false);
+        check("Main.RS", Some("rust"), false);
+        check("a/Dockerfile", Some("dockerfile"), false);
+        check("CMakeLists.txt", Some("cmake"), false);
+        check("notes.txt", Some("text"), true);
+        check("docs/guide.md", Some("markdown"), true);
+        check("LICENSE-MIT", None, true);
+        check("run", None, false);
+        check("a.rs/data", None, false);
+        check("archive.unknown", None, false);
+        check("", None, true);
+        assert_eq!(language_name("run", "#!/bin/sh\n"), Some("bash"));
+    }
+}
