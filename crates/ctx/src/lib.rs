@@ -6,10 +6,21 @@ pub use ctx_assemble as assemble;
 pub use ctx_budget as budget;
 #[doc(inline)]
 pub use ctx_format as format;
+#[cfg(feature = "search")]
+#[doc(inline)]
+pub use ctx_index as index;
 #[doc(inline)]
 pub use ctx_model as model;
 #[doc(inline)]
+pub use ctx_rank as rank;
+#[doc(inline)]
 pub use ctx_resolve as resolve;
+#[cfg(feature = "search")]
+#[doc(inline)]
+pub use ctx_retrieve as retrieve;
+#[cfg(feature = "search")]
+#[doc(inline)]
+pub use ctx_service as service;
 #[doc(inline)]
 pub use ctx_source as source;
 #[doc(inline)]

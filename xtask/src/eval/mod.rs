@@ -1,6 +1,7 @@
 //! `cargo xtask eval`: whether a context holds what its question needs.
 
 mod bm25;
+mod code;
 mod passages;
 mod report;
 mod sets;
@@ -19,6 +20,30 @@ use crate::workspace::Workspace;
 pub(crate) enum Options {
     /// Passages and questions of three sets, with each policy of selection.
     Passages(Passages),
+    /// Issues of real projects, and the lines that their fixes touched.
+    Code(Code),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Code {
+    /// The issues [default: ../shared/data/code/dev.jsonl, beside the checkout].
+    #[arg(long, value_name = "FILE")]
+    instances: Option<PathBuf>,
+    /// The folder with a git folder for each repository, OWNER+NAME.
+    #[arg(long, value_name = "DIR")]
+    repos: PathBuf,
+    /// Where the contexts are written [default: target/eval/predictions.jsonl].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write what was found for each issue, and what each strategy said of it.
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+    /// Build each context twice, and compare.
+    #[arg(long)]
+    twice: bool,
+    /// Only the first so many issues.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -44,7 +69,34 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     }
     match options {
         Options::Passages(options) => passages(workspace, options),
+        Options::Code(options) => code(workspace, options),
     }
+}
+
+fn code(workspace: &Workspace, options: &Code) -> Result<()> {
+    let beside = workspace.root.join("../shared/data/code/dev.jsonl");
+    let instances = options.instances.clone().unwrap_or(beside);
+    let work = workspace.root.join("target/eval");
+    fs::create_dir_all(&work)?;
+    let predictions = options
+        .out
+        .clone()
+        .unwrap_or_else(|| work.join("predictions.jsonl"));
+    let places = code::Places {
+        instances: &instances,
+        repos: &options.repos,
+        work: &work,
+        predictions: &predictions,
+        features: options.features.as_deref(),
+        first: options.first.unwrap_or(usize::MAX),
+    };
+    let unstable = code::run(&places, options.twice)?;
+    println!("wrote {}", predictions.display());
+    ensure!(
+        unstable == 0,
+        "{unstable} contexts came out otherwise the second time"
+    );
+    Ok(())
 }
 
 fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {

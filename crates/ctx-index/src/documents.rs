@@ -1,0 +1,114 @@
+//! A file into what is written of it.
+
+use ctx_model::LineSpan;
+use ctx_syntax::{Outline, language_name};
+use tantivy::TantivyDocument;
+
+use crate::pieces::{Piece, pieces};
+use crate::schema::{Fields, Stored};
+
+/// The document of the file, and one for each of its parts.
+pub(crate) fn documents(
+    fields: &Fields,
+    path: &str,
+    text: &str,
+    outline: &Outline,
+    modified_at: i64,
+) -> Vec<TantivyDocument> {
+    let lines: Vec<&str> = lines(text);
+    let language = language_name(path, text);
+    let stored = Stored {
+        language: language.map(str::to_owned),
+        modified_at: Some(modified_at),
+        ..Stored::default()
+    };
+    let mut documents = vec![of_file(fields, path, text, &stored)];
+    for piece in pieces(&lines, outline) {
+        documents.push(of_piece(fields, path, &lines, &piece, &stored));
+    }
+    documents
+}
+
+/// Lines as grammars count them; their ends are left out.
+pub(crate) fn lines(text: &str) -> Vec<&str> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    body.split('\n').collect()
+}
+
+fn of_file(fields: &Fields, path: &str, text: &str, stored: &Stored) -> TantivyDocument {
+    let mut document = TantivyDocument::default();
+    document.add_text(fields.path, path);
+    document.add_bytes(fields.stored, &encoded(stored));
+    document.add_text(fields.path_words, path);
+    document.add_text(fields.text, text);
+    document.add_text(fields.trigrams, path.rsplit('/').next().unwrap_or(path));
+    let lower = path.to_lowercase();
+    let mut end = lower.as_str();
+    document.add_text(fields.path_ends, end);
+    while let Some((_, after)) = end.split_once('/') {
+        document.add_text(fields.path_ends, after);
+        end = after;
+    }
+    document
+}
+
+fn of_piece(
+    fields: &Fields,
+    path: &str,
+    lines: &[&str],
+    piece: &Piece,
+    stored: &Stored,
+) -> TantivyDocument {
+    let mut document = TantivyDocument::default();
+    let stored = Stored {
+        lines: (piece.span.start(), piece.span.end()),
+        kind: piece.kind.to_owned(),
+        name: piece.name.clone(),
+        qualified_name: piece.qualified_name.clone(),
+        refers_to: piece.refers_to.clone(),
+        ..stored.clone()
+    };
+    document.add_text(fields.path, path);
+    document.add_bytes(fields.stored, &encoded(&stored));
+    if let Some(name) = &piece.qualified_name {
+        document.add_text(fields.name, name);
+    }
+    let is_in = |part: Option<LineSpan>, number: u32| {
+        part.is_some_and(|it| it.start() <= number && number <= it.end())
+    };
+    let (mut signature, mut doc, mut body) = (String::new(), String::new(), String::new());
+    for number in piece.span.start()..=piece.span.end() {
+        let to = if is_in(piece.doc, number) {
+            &mut doc
+        } else if is_in(piece.signature, number) {
+            &mut signature
+        } else {
+            &mut body
+        };
+        to.push_str(lines[number as usize - 1]);
+        to.push('\n');
+    }
+    for (field, text) in [
+        (fields.signature, signature),
+        (fields.doc, doc),
+        (fields.body, body),
+    ] {
+        if !text.is_empty() {
+            document.add_text(field, text);
+        }
+    }
+    for name in piece.name.iter().chain(&piece.defines) {
+        document.add_text(fields.defines, name.to_lowercase());
+    }
+    if let Some(name) = &piece.name {
+        document.add_text(fields.trigrams, name);
+    }
+    for name in &piece.refers_to {
+        document.add_text(fields.uses, name.to_lowercase());
+    }
+    document
+}
+
+fn encoded(stored: &Stored) -> Vec<u8> {
+    serde_json::to_vec(stored).expect("its fields are numbers and texts")
+}

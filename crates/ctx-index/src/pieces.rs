@@ -1,0 +1,253 @@
+//! A file into the parts that are found one by one: every line is in one of them, but for lines that say
+//! nothing.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use ctx_model::LineSpan;
+use ctx_syntax::{Outline, Symbol, SymbolKind};
+
+/// What holds others is one part if it has no more lines than this.
+const SMALL: u32 = 25;
+/// A declaration with so many lines is a part of its own.
+const LONG_DECLARATION: u32 = 15;
+/// A function with more lines than this is taken apart if others are defined in it.
+const LARGE: u32 = 150;
+/// Lines that no definition holds are cut into parts of about this many.
+const RUN: u32 = 40;
+/// No part has more bytes.
+pub(crate) const MOST_BYTES: usize = 256 << 10;
+/// So many names are kept of those that a part uses.
+const MOST_REFERENCES: usize = 64;
+
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) span: LineSpan,
+    pub(crate) kind: &'static str,
+    pub(crate) name: Option<String>,
+    pub(crate) qualified_name: Option<String>,
+    pub(crate) signature: Option<LineSpan>,
+    pub(crate) doc: Option<LineSpan>,
+    /// Names of the small things that are defined in it.
+    pub(crate) defines: Vec<String>,
+    pub(crate) refers_to: Vec<String>,
+}
+
+/// The parts of a text whose `lines` and `outline` these are, in their order. O(lines + symbols).
+pub(crate) fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
+    let roles = roles(&outline.symbols);
+    let owners = owners(lines.len(), &outline.symbols, &roles);
+    let mut pieces = Vec::new();
+    let mut first = 0;
+    while first < lines.len() {
+        let owner = owners[first];
+        let length = owners[first..]
+            .iter()
+            .take_while(|&&it| it == owner)
+            .count();
+        let last = first + length;
+        let is_whole = owner.is_some_and(|it| roles[it] == Part::Whole);
+        for span in cut(lines, first, last, is_whole) {
+            pieces.push(piece(span, owner, outline, &roles));
+        }
+        first = last;
+    }
+    refer(&mut pieces, outline);
+    pieces
+}
+
+/// What becomes of a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// A part of its own.
+    Whole,
+    /// Its own lines are a part, what is in it has others.
+    Split,
+    /// Its lines belong to what it is in.
+    Within,
+}
+
+fn roles(symbols: &[Symbol]) -> Vec<Part> {
+    let mut has_functions = vec![false; symbols.len()];
+    for symbol in symbols {
+        if let (Some(parent), SymbolKind::Function | SymbolKind::Method) =
+            (symbol.parent, symbol.kind)
+        {
+            has_functions[parent] = true;
+        }
+    }
+    let mut roles: Vec<Part> = Vec::with_capacity(symbols.len());
+    // Whether all of it is in a part of something around it.
+    let mut is_taken: Vec<bool> = Vec::with_capacity(symbols.len());
+    for (index, symbol) in symbols.iter().enumerate() {
+        let around = symbol
+            .parent
+            .is_some_and(|it| is_taken[it] || roles[it] == Part::Whole);
+        let lines = symbol.span.end() - symbol.span.start() + 1;
+        let role = match symbol.kind {
+            _ if around => Part::Within,
+            SymbolKind::Function | SymbolKind::Method | SymbolKind::Macro => {
+                if lines > LARGE && has_functions[index] {
+                    Part::Split
+                } else {
+                    Part::Whole
+                }
+            }
+            SymbolKind::Class
+            | SymbolKind::Struct
+            | SymbolKind::Enum
+            | SymbolKind::Interface
+            | SymbolKind::Impl
+            | SymbolKind::Module
+            | SymbolKind::Section => {
+                if lines > SMALL {
+                    Part::Split
+                } else {
+                    Part::Whole
+                }
+            }
+            _ if lines >= LONG_DECLARATION => Part::Whole,
+            _ => Part::Within,
+        };
+        roles.push(role);
+        is_taken.push(around);
+    }
+    roles
+}
+
+/// For each line the innermost symbol that has it.
+fn owners(count: usize, symbols: &[Symbol], roles: &[Part]) -> Vec<Option<usize>> {
+    let mut owners = vec![None; count];
+    for (index, symbol) in symbols.iter().enumerate() {
+        if roles[index] == Part::Within {
+            continue;
+        }
+        let span = symbol.span_with_doc();
+        let last = (span.end() as usize).min(count);
+        if let Some(lines) = owners.get_mut(span.start() as usize - 1..last) {
+            lines.fill(Some(index));
+        }
+    }
+    owners
+}
+
+/// Rows `first..last` as spans: all of them where they are one definition, else without blank lines at the
+/// ends, in parts that end at blank lines where they can.
+fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpan> {
+    let says = |row: &usize| {
+        lines[*row]
+            .bytes()
+            .any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80)
+    };
+    let mut spans = Vec::new();
+    let mut at = first;
+    while at < last {
+        let Some(start) = (at..last).find(says) else {
+            break;
+        };
+        let end = if is_whole {
+            last
+        } else {
+            end_of_run(lines, start, last)
+        };
+        let end = within_bytes(lines, start, end);
+        let shown = (start..end).rev().find(says).unwrap_or(start);
+        // What closes a definition belongs to it.
+        let shown = if is_whole { end - 1 } else { shown };
+        spans.extend(span_of(start..=shown));
+        at = end;
+    }
+    spans
+}
+
+fn end_of_run(lines: &[&str], start: usize, last: usize) -> usize {
+    let wanted = start + RUN as usize;
+    if last <= wanted + RUN as usize / 2 {
+        return last;
+    }
+    let is_blank = |row: &usize| lines[*row].trim().is_empty();
+    let half = RUN as usize / 2;
+    let before = (wanted - half..wanted).rev().find(is_blank);
+    before
+        .or_else(|| (wanted..(wanted + half).min(last)).find(is_blank))
+        .unwrap_or(wanted)
+}
+
+fn within_bytes(lines: &[&str], start: usize, end: usize) -> usize {
+    let mut bytes = 0;
+    for (row, line) in lines[start..end].iter().enumerate() {
+        bytes += line.len() + 1;
+        if bytes > MOST_BYTES {
+            return start + row.max(1);
+        }
+    }
+    end
+}
+
+fn span_of(rows: RangeInclusive<usize>) -> Option<LineSpan> {
+    let number = |row: usize| u32::try_from(row + 1).ok();
+    LineSpan::new(number(*rows.start())?, number(*rows.end())?).ok()
+}
+
+fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]) -> Piece {
+    let symbols = &outline.symbols;
+    let within = |part: LineSpan| {
+        LineSpan::new(part.start().max(span.start()), part.end().min(span.end())).ok()
+    };
+    let begins =
+        |symbol: &Symbol| span.start() <= symbol.span.start() && symbol.span.start() <= span.end();
+    let small = symbols
+        .iter()
+        .enumerate()
+        .filter(|(index, it)| roles[*index] == Part::Within && begins(it));
+    let defines = small.map(|(_, it)| it.name.clone()).collect();
+    let Some(symbol) = owner.map(|it| &symbols[it]) else {
+        return Piece {
+            span,
+            kind: "lines",
+            name: None,
+            qualified_name: None,
+            signature: None,
+            doc: None,
+            defines,
+            refers_to: Vec::new(),
+        };
+    };
+    let is_head = begins(symbol);
+    Piece {
+        span,
+        kind: symbol.kind.as_str(),
+        name: is_head.then(|| symbol.name.clone()),
+        qualified_name: Some(symbol.qualified_name.clone()),
+        signature: is_head.then(|| within(symbol.signature)).flatten(),
+        doc: symbol.doc.and_then(within),
+        defines,
+        refers_to: Vec::new(),
+    }
+}
+
+/// Gives each part the names that it uses.
+fn refer(pieces: &mut [Piece], outline: &Outline) {
+    let mut references: Vec<(u32, &str)> = outline
+        .references
+        .iter()
+        .map(|it| (it.line, it.name.as_str()))
+        .collect();
+    references.sort_unstable();
+    for piece in pieces {
+        let first = references.partition_point(|&(line, _)| line < piece.span.start());
+        let mut seen = BTreeSet::new();
+        let own = references[first..]
+            .iter()
+            .take_while(|&&(line, _)| line <= piece.span.end());
+        for &(_, name) in own {
+            if piece.name.as_deref() != Some(name)
+                && seen.len() < MOST_REFERENCES
+                && seen.insert(name)
+            {
+                piece.refers_to.push(name.to_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What is kept of each file and each of its parts.
+
+use ctx_rank::Analyzer;
+use serde::{Deserialize, Serialize};
+use tantivy::schema::{
+    Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
+
+/// The form of the index. Another is made anew.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The name of the analyzer.
+const WORDS: &str = "ctx-words";
+/// The name of the analyzer that cuts into three characters.
+const TRIGRAMS: &str = "ctx-trigrams";
+
+/// The fields of the text index.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    pub(crate) schema: Schema,
+    /// Of all documents: the path, whole.
+    pub(crate) path: Field,
+    /// Of parts: how they are shown, and what else is to be known without reading the file.
+    pub(crate) stored: Field,
+    pub(crate) name: Field,
+    pub(crate) signature: Field,
+    pub(crate) doc: Field,
+    pub(crate) body: Field,
+    /// Of parts: the names that they define and use, whole, in lower case.
+    pub(crate) defines: Field,
+    pub(crate) uses: Field,
+    /// Of parts and files: the trigrams of their names.
+    pub(crate) trigrams: Field,
+    /// Of files: the path in words, and all text.
+    pub(crate) path_words: Field,
+    pub(crate) text: Field,
+    /// Of files: each end of the path that begins after a slash.
+    pub(crate) path_ends: Field,
+}
+
+impl Fields {
+    pub(crate) fn new() -> Self {
+        let mut builder = Schema::builder();
+        let words = |name: &str| {
+            let indexing = TextFieldIndexing::default()
+                .set_tokenizer(name)
+                .set_index_option(IndexRecordOption::WithFreqs);
+            TextOptions::default().set_indexing_options(indexing)
+        };
+        let raw = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
+        let raw = TextOptions::default().set_indexing_options(raw);
+        Fields {
+            path: builder.add_text_field("path", STRING | STORED),
+            stored: builder.add_bytes_field("stored", STORED),
+            name: builder.add_text_field("name", words(WORDS)),
+            signature: builder.add_text_field("signature", words(WORDS)),
+            doc: builder.add_text_field("doc", words(WORDS)),
+            body: builder.add_text_field("body", words(WORDS)),
+            defines: builder.add_text_field("defines", raw.clone()),
+            uses: builder.add_text_field("uses", raw.clone()),
+            trigrams: builder.add_text_field("trigrams", words(TRIGRAMS)),
+            path_words: builder.add_text_field("path_words", words(WORDS)),
+            text: builder.add_text_field("text", words(WORDS)),
+            path_ends: builder.add_text_field("path_ends", raw),
+            schema: builder.build(),
+        }
+    }
+}
+
+/// What is known of a part without its file, beside its path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    /// First and last line; 0 for the document of a file.
+    #[serde(rename = "l")]
+    pub(crate) lines: (u32, u32),
+    #[serde(rename = "k", default, skip_serializing_if = "String::is_empty")]
+    pub(crate) kind: String,
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) qualified_name: Option<String>,
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) language: Option<String>,
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) modified_at: Option<i64>,
+    #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refers_to: Vec<String>,
+}
+
+/// The analyzers, by name.
+pub(crate) fn tokenizers() -> TokenizerManager {
+    let manager = TokenizerManager::default();
+    manager.register(WORDS, TextAnalyzer::from(Words::default()));
+    manager.register(TRIGRAMS, TextAnalyzer::from(Trigrams::default()));
+    manager
+}
+
+/// [`Analyzer`], as the index calls it.
+#[derive(Clone, Default)]
+struct Words {
+    analyzer: Analyzer,
+    tokens: Tokens,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = &'a mut Tokens;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> &'a mut Tokens {
+        let tokens = &mut self.tokens;
+        tokens.start();
+        self.analyzer.words(text, &mut |term, _, bytes| {
+            tokens.push(term, bytes.start, bytes.end);
+        });
+        tokens
+    }
+}
+
+#[derive(Clone, Default)]
+struct Trigrams {
+    tokens: Tokens,
+}
+
+impl Tokenizer for Trigrams {
+    type TokenStream<'a> = &'a mut Tokens;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> &'a mut Tokens {
+        self.tokens.start();
+        for gram in trigrams(text) {
+            self.tokens.push(&gram, 0, 0);
+        }
+        &mut self.tokens
+    }
+}
+
+/// The trigrams of `text` in lower case, with two blanks before it and one behind, as PostgreSQL's `pg_trgm`
+/// has them; each once.
+pub(crate) fn trigrams(text: &str) -> Vec<String> {
+    let mut grams = Vec::new();
+    for word in text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|it| !it.is_empty())
+    {
+        let padded = format!("  {} ", word.to_lowercase());
+        let padded: Vec<char> = padded.chars().collect();
+        grams.extend(padded.windows(3).map(|it| it.iter().collect::<String>()));
+    }
+    grams.sort_unstable();
+    grams.dedup();
+    grams
+}
+
+/// The tokens of one text. Their memory is used again.
+#[derive(Clone, Default)]
+pub(crate) struct Tokens {
+    all: Vec<Token>,
+    count: usize,
+    next: usize,
+}
+
+impl Tokens {
+    fn start(&mut self) {
+        self.count = 0;
+        self.next = 0;
+    }
+
+    fn push(&mut self, text: &str, from: usize, to: usize) {
+        if self.count == self.all.len() {
+            self.all.push(Token::default());
+        }
+        let token = &mut self.all[self.count];
+        token.text.clear();
+        token.text.push_str(text);
+        token.offset_from = from;
+        token.offset_to = to;
+        token.position = self.count;
+        self.count += 1;
+    }
+}
+
+impl TokenStream for &mut Tokens {
+    fn advance(&mut self) -> bool {
+        self.next += 1;
+        self.next <= self.count
+    }
+
+    fn token(&self) -> &Token {
+        &self.all[self.next - 1]
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        let at = self.next - 1;
+        &mut self.all[at]
+    }
+}

@@ -1,0 +1,138 @@
+//! Several ranked lists into one.
+
+use std::collections::BTreeMap;
+
+/// What is added to each rank, from Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
+/// Condorcet and individual rank learning methods" (SIGIR 2009).
+pub const K: f64 = 60.0;
+
+/// A ranked list, and what its voice is worth.
+#[derive(Clone, Debug)]
+pub struct List<I> {
+    /// Its weight, finite and not below 0.
+    pub weight: f64,
+    /// Items and their scores, in any order. Of an item that is in it twice, the better score counts.
+    pub items: Vec<(I, f64)>,
+}
+
+/// What an item came to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Fused<I> {
+    /// The item.
+    pub item: I,
+    /// The sum of its contributions.
+    pub score: f64,
+    /// What each list added, in the order of the lists.
+    pub contributions: Vec<f64>,
+}
+
+/// Why lists cannot be fused.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FusionError {
+    /// A score or weight is NaN or infinite, or a weight is below 0.
+    #[error("fuse list {list}: {value} is not a {what}")]
+    NotANumber {
+        /// Which list, from 0.
+        list: usize,
+        /// What it holds.
+        value: f64,
+        /// `score` or `weight`.
+        what: &'static str,
+    },
+}
+
+/// Reciprocal rank fusion: each list gives an item `weight / (k + rank)`, ranks from 1 by descending score,
+/// equal scores by the order of the items. The result is ordered by descending score, then by item.
+/// O(n log n).
+pub fn reciprocal_rank<I: Ord + Clone>(
+    lists: &[List<I>],
+    k: f64,
+) -> Result<Vec<Fused<I>>, FusionError> {
+    fuse(lists, |ranked| {
+        let ranks = (1..=ranked.len()).map(as_f64);
+        ranks.map(|rank| 1.0 / (k + rank)).collect()
+    })
+}
+
+/// The sum of `weight × normalised score`. Scores are normalised by list, to 0..=1: divided by the list's
+/// highest, the least that a score can be taken as 0 (Bruch, Gai and Ingber, "An analysis of fusion
+/// functions for hybrid retrieval", 2023, call that the theoretical minimum). A list whose highest score is
+/// 0 or less says nothing. An item that a list lacks gets 0 from it. The result is ordered by descending
+/// score, then by item. O(n log n).
+pub fn convex<I: Ord + Clone>(lists: &[List<I>]) -> Result<Vec<Fused<I>>, FusionError> {
+    fuse(lists, |ranked| {
+        let highest = ranked.first().map_or(0.0, |&(_, score)| score);
+        let share = |score: f64| {
+            if highest > 0.0 {
+                (score / highest).max(0.0)
+            } else {
+                0.0
+            }
+        };
+        ranked.iter().map(|&(_, score)| share(score)).collect()
+    })
+}
+
+fn fuse<I: Ord + Clone>(
+    lists: &[List<I>],
+    voices: impl Fn(&[(&I, f64)]) -> Vec<f64>,
+) -> Result<Vec<Fused<I>>, FusionError> {
+    let mut all: BTreeMap<&I, Vec<f64>> = BTreeMap::new();
+    for (index, list) in lists.iter().enumerate() {
+        check(index, list)?;
+        let ranked = ranked(list);
+        for (&(item, _), voice) in ranked.iter().zip(voices(&ranked)) {
+            let contributions = all.entry(item).or_insert_with(|| vec![0.0; lists.len()]);
+            contributions[index] = list.weight * voice;
+        }
+    }
+    let mut fused: Vec<Fused<I>> = all
+        .into_iter()
+        .map(|(item, contributions)| Fused {
+            item: item.clone(),
+            score: contributions.iter().sum(),
+            contributions,
+        })
+        .collect();
+    // Stable: equal scores stay in the order of their items.
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    Ok(fused)
+}
+
+fn check<I>(index: usize, list: &List<I>) -> Result<(), FusionError> {
+    let wrong = |value, what| FusionError::NotANumber {
+        list: index,
+        value,
+        what,
+    };
+    if !list.weight.is_finite() || list.weight < 0.0 {
+        return Err(wrong(list.weight, "weight"));
+    }
+    match list.items.iter().find(|(_, score)| !score.is_finite()) {
+        Some(&(_, score)) => Err(wrong(score, "score")),
+        None => Ok(()),
+    }
+}
+
+/// Each item once, the best first.
+fn ranked<I: Ord>(list: &List<I>) -> Vec<(&I, f64)> {
+    let mut items: Vec<(&I, f64)> = list
+        .items
+        .iter()
+        .map(|(item, score)| (item, *score))
+        .collect();
+    items.sort_by(|a, b| a.0.cmp(b.0).then(b.1.total_cmp(&a.1)));
+    items.dedup_by(|later, first| later.0 == first.0);
+    items.sort_by(|a, b| b.1.total_cmp(&a.1));
+    items
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "there are fewer than 2^52 items"
+)]
+fn as_f64(rank: usize) -> f64 {
+    rank as f64
+}

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod fusion;
+mod mentions;
+mod names;
+mod query;
+mod role;
+mod signals;
+mod words;
+
+pub use fusion::{Fused, FusionError, K, List, convex, reciprocal_rank};
+pub use mentions::{Frame, Place};
+pub use names::Name;
+pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
+pub use role::Role;
+pub use signals::{
+    Contribution, Corpus, Profile, Score, Signals, UNDATED, Vector, keyword_match, recency,
+    source_priority, usage_frequency,
+};
+pub use words::{Analyzer, LONGEST, Part, is_stop_word};

@@ -1,0 +1,180 @@
+//! Files that a text names, and calls of its stack traces.
+
+/// A file, and a line of it where one is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// As it is written, with `/` between its parts, and without `./` before it.
+    pub path: String,
+    /// From 1.
+    pub line: Option<u32>,
+}
+
+/// One call of a stack trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Frame {
+    /// The file, where it is named.
+    pub path: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The function, as the trace names it.
+    pub function: Option<String>,
+}
+
+/// Extensions of what people write by hand. Sorted.
+const EXTENSIONS: &[&str] = &[
+    "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "dart", "ex", "exs", "go",
+    "gradle", "h", "hh", "hpp", "hs", "html", "ini", "ipynb", "java", "js", "json", "jsx", "kt",
+    "lua", "m", "md", "mdx", "mjs", "ml", "php", "pl", "proto", "ps1", "py", "pyi", "r", "rb",
+    "rs", "rst", "scala", "scss", "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx", "txt",
+    "vue", "xml", "yaml", "yml", "zig",
+];
+
+/// The file that `word` names: with a known extension, or with a slash and an extension. A link to a file
+/// on a code host names the file.
+pub(crate) fn place_of(word: &str) -> Option<Place> {
+    let word = word
+        .trim_end_matches(['.', ':', '!', '?', '*'])
+        .trim_start_matches('*');
+    let (word, is_link) = match word.split_once("://") {
+        Some((_, rest)) => {
+            let behind = ["/blob/", "/tree/", "/src/"];
+            let path = behind.iter().find_map(|it| Some(rest.split_once(it)?.1))?;
+            (path.split_once('/')?.1, true)
+        }
+        None => (word, false),
+    };
+    let (path, line) = with_line(word);
+    let path = path
+        .split(['?', '#'])
+        .next()
+        .unwrap_or(path)
+        .replace('\\', "/");
+    let path = path.trim_start_matches("./").trim_start_matches("../");
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, extension) = name.rsplit_once('.')?;
+    let is_known = EXTENSIONS
+        .binary_search(&extension.to_lowercase().as_str())
+        .is_ok();
+    let is_name = |c: char| c.is_alphanumeric() || "_-./+@~ ".contains(c);
+    // `e.g` and `console.c` are not told from files; a letter and a dot are none.
+    let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
+    (is_path
+        && !stem.is_empty()
+        && path.chars().all(is_name)
+        && (is_link || !path.starts_with("//")))
+    .then(|| Place {
+        path: path.trim_start_matches('/').to_owned(),
+        line,
+    })
+}
+
+/// `path:12`, `path:12:3`, `path#L12`, `path(12`: the path, and the line.
+fn with_line(word: &str) -> (&str, Option<u32>) {
+    if let Some((path, line)) = word.split_once("#L") {
+        return (path, leading_number(line));
+    }
+    let mut rest = word;
+    let mut line = None;
+    while let Some((path, number)) = rest.rsplit_once(':') {
+        match leading_number(number) {
+            Some(found) if !path.is_empty() => (rest, line) = (path, Some(found)),
+            _ => break,
+        }
+    }
+    (rest, line)
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[..digits].parse().ok().filter(|&line| line > 0)
+}
+
+/// The call that `line` of a stack trace tells of, if it is one, in the forms of Python, pytest, Rust,
+/// JavaScript, Java and Go; and the function that the next line may tell the place of.
+pub(crate) fn frame_of(line: &str, before: Option<&str>) -> (Option<Frame>, Option<String>) {
+    let text = line.trim();
+    if let Some(frame) = python(text)
+        .or_else(|| pytest(text))
+        .or_else(|| at(text, before))
+    {
+        return (Some(frame), None);
+    }
+    if let (Some(function), Some(frame)) = (before, go(line)) {
+        let function = Some(function.to_owned());
+        return (Some(Frame { function, ..frame }), None);
+    }
+    (None, function_line(text))
+}
+
+/// `File "a/b.py", line 3, in f`.
+fn python(text: &str) -> Option<Frame> {
+    let (path, rest) = text.strip_prefix("File \"")?.split_once('"')?;
+    let rest = rest.strip_prefix(", line ")?;
+    let function = rest.split_once(", in ").map(|(_, it)| it.trim().to_owned());
+    Some(Frame {
+        path: Some(path.replace('\\', "/")),
+        line: leading_number(rest),
+        function,
+    })
+}
+
+/// `a/b.py:3: in f`, `a/b.py:3: ValueError`.
+fn pytest(text: &str) -> Option<Frame> {
+    let (path, rest) = text.split_once(".py:")?;
+    let (number, rest) = rest.split_once(": ")?;
+    let line = number.parse().ok()?;
+    if path.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(Frame {
+        path: Some(format!("{path}.py")),
+        line: Some(line),
+        function: rest.strip_prefix("in ").map(str::to_owned),
+    })
+}
+
+/// `at f (a/b.js:3:4)`, `at a/b.js:3:4`, `at p.C.m(C.java:3)`, `at a/b.rs:3:4`.
+fn at(text: &str, before: Option<&str>) -> Option<Frame> {
+    let rest = text.strip_prefix("at ")?;
+    let (function, place) = match rest.split_once('(') {
+        Some((function, place)) => (Some(function.trim()), place.trim_end_matches(')')),
+        None => (before, rest),
+    };
+    let (path, line) = with_line(place);
+    line?;
+    let path = path.rsplit_once("://").map_or(path, |(_, it)| it);
+    Some(Frame {
+        path: Some(path.replace('\\', "/")),
+        line,
+        function: function.filter(|it| !it.is_empty()).map(str::to_owned),
+    })
+}
+
+/// `    /a/b.go:3 +0x1d`, after the line that names the function.
+fn go(line: &str) -> Option<Frame> {
+    let text = line.trim();
+    let (path, rest) = text.split_once(".go:")?;
+    let is_indented = line.starts_with(['\t', ' ']);
+    (is_indented && !path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(format!("{path}.go")),
+        line: leading_number(rest),
+        function: None,
+    })
+}
+
+/// `3: a::b::f` of Rust, `a/b.(*T).f(0x1, …)` of Go.
+fn function_line(text: &str) -> Option<String> {
+    if let Some((number, name)) = text.split_once(": ")
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && !number.is_empty()
+        && name.contains("::")
+        && !name.contains(char::is_whitespace)
+    {
+        return Some(name.to_owned());
+    }
+    let (name, _) = text.strip_suffix(')')?.rsplit_once('(')?;
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    (name.contains('.') && name.chars().all(is_name)).then(|| name.to_owned())
+}

@@ -1,0 +1,93 @@
+//! Identifiers in a text.
+
+use crate::query::Region;
+use crate::words::{is_stop_word, sub_words};
+
+/// An identifier, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Name {
+    /// All of it: `Session.resolve_redirects`.
+    pub text: String,
+    /// The last of its names: `resolve_redirects`.
+    pub last: String,
+    /// The name before that: `Session`.
+    pub within: Option<String>,
+    /// The most telling place that it stands in.
+    pub region: Region,
+}
+
+/// The identifiers of `line`. In code each name is one; in text, those that no other word looks like:
+/// with an underscore, a change of case, a call, or a dot or colons between names.
+pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
+    let mut names = Vec::new();
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !starts_name(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut segments = vec![segment(line, &mut at)];
+        while let Some(after) = joined(line, at) {
+            at = after;
+            segments.push(segment(line, &mut at));
+        }
+        let is_called = bytes.get(at) == Some(&b'(');
+        let is_code = matches!(
+            region,
+            Region::InlineCode | Region::CodeBlock | Region::Trace
+        );
+        let last = segments[segments.len() - 1];
+        let stands_out = is_called
+            || segments.len() > 1
+            || last.trim_matches('_').contains('_')
+            || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last);
+        let is_word = last.len() < 3 || is_stop_word(&last.to_lowercase());
+        if (is_code || stands_out) && !is_word && !looks_like_a_site(&segments) {
+            names.push(Name {
+                text: line[start..at].to_owned(),
+                last: last.to_owned(),
+                within: segments.iter().rev().nth(1).map(|&it| it.to_owned()),
+                region,
+            });
+        }
+    }
+    names
+}
+
+fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+fn segment<'l>(line: &'l str, at: &mut usize) -> &'l str {
+    let start = *at;
+    let rest = &line.as_bytes()[start..];
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    *at += rest.iter().take_while(|byte| is_part(byte)).count();
+    &line[start..*at]
+}
+
+/// Where the next name begins, when `.`, `::`, `->` or `#` joins it to the one before `at`.
+fn joined(line: &str, at: usize) -> Option<usize> {
+    let rest = &line[at..];
+    let joint = [".", "::", "->", "#"]
+        .into_iter()
+        .find(|it| rest.starts_with(it))?;
+    let next = at + joint.len();
+    let begins = line.as_bytes().get(next).copied().is_some_and(starts_name);
+    begins.then_some(next)
+}
+
+/// `v2`, `3rd` and `x86` change from letters to digits and are no identifiers.
+fn is_number_like(name: &str) -> bool {
+    let letters = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    sub_words(name).filter(letters).count() < 2
+}
+
+fn looks_like_a_site(segments: &[&str]) -> bool {
+    let (first, last) = (segments[0], segments[segments.len() - 1]);
+    segments.len() > 1 && (first == "www" || matches!(last, "com" | "org" | "net"))
+        || matches!(first, "http" | "https") && segments.len() == 1
+}

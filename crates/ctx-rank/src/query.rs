@@ -1,0 +1,268 @@
+//! What a question asks for.
+
+use std::collections::BTreeMap;
+
+use crate::mentions::{Frame, Place, frame_of, place_of};
+use crate::names::{Name, names_in};
+use crate::words::{Analyzer, Part, is_stop_word};
+
+/// So many bytes of a question are read.
+pub const MOST_BYTES: usize = 256 << 10;
+/// So many terms are kept, the heaviest.
+pub const MOST_TERMS: usize = 128;
+/// So many names, places, frames and phrases are kept, of each the first.
+pub const MOST_MENTIONS: usize = 128;
+
+/// Where in a question something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Region {
+    /// The first line: what it is about.
+    Title,
+    /// Text.
+    Prose,
+    /// Between backticks, in a line of text.
+    InlineCode,
+    /// A block of code, by its fence.
+    CodeBlock,
+    /// A line of a stack trace.
+    Trace,
+}
+
+impl Region {
+    /// What a term is worth here, against prose. Chosen on issue reports: a title is deliberate, a block of
+    /// code is mostly setting.
+    pub fn weight(self) -> f64 {
+        match self {
+            Region::Title => 2.0,
+            Region::Prose => 1.0,
+            Region::InlineCode => 1.5,
+            Region::CodeBlock => 0.5,
+            Region::Trace => 0.3,
+        }
+    }
+}
+
+/// One term to look for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Term {
+    /// As [`Analyzer::words`] gives it.
+    pub text: String,
+    /// What it is worth, above 0: a saturated sum over where it occurs.
+    pub weight: f64,
+}
+
+/// A question or an issue report, taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Query {
+    /// What to look for, the heaviest first; equal weights in the order of their text.
+    pub terms: Vec<Term>,
+    /// Identifiers, in the order they are met.
+    pub names: Vec<Name>,
+    /// Files that are named, with a line where one is.
+    pub places: Vec<Place>,
+    /// Calls of stack traces.
+    pub frames: Vec<Frame>,
+    /// What stands between quotation marks, or backticks, and holds more than one word.
+    pub phrases: Vec<String>,
+    /// The text of its code blocks.
+    pub code: Vec<String>,
+    /// How many terms there were beyond the limit.
+    pub terms_left_out: usize,
+    /// How many bytes there were beyond the limit.
+    pub bytes_left_out: usize,
+}
+
+impl Query {
+    /// Takes `text` apart: free text, or an issue report in Markdown. O(bytes), and never more than
+    /// [`MOST_BYTES`] of them. No term may be left; that is no error.
+    pub fn analyse(text: &str) -> Query {
+        let end = text.floor_char_boundary(MOST_BYTES);
+        let mut reader = Reader::default();
+        let mut fence: Option<&str> = None;
+        let mut block = String::new();
+        let body = without_comments(&text[..end]);
+        for line in body.lines() {
+            let trimmed = line.trim_start();
+            match (fence, fence_of(trimmed)) {
+                (None, Some(mark)) => fence = Some(mark),
+                (Some(open), Some(mark)) if mark.starts_with(open) => {
+                    fence = None;
+                    keep(&mut reader.query.code, std::mem::take(&mut block));
+                }
+                (Some(_), _) => {
+                    block.push_str(line);
+                    block.push('\n');
+                    reader.line(line, Region::CodeBlock);
+                }
+                (None, None) => reader.prose(line),
+            }
+        }
+        if !block.is_empty() {
+            keep(&mut reader.query.code, block);
+        }
+        let mut query = reader.finish();
+        query.bytes_left_out = text.len() - end;
+        query
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.names.is_empty() && self.places.is_empty()
+    }
+}
+
+/// Issue templates bring comments for those who write them.
+fn without_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("<!--") {
+        let Some(end) = rest[start..].find("-->") else {
+            break;
+        };
+        kept.push_str(&rest[..start]);
+        rest = &rest[start + end + 3..];
+    }
+    kept + rest
+}
+
+fn fence_of(line: &str) -> Option<&str> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.chars().take_while(|&c| c == mark).count();
+    let mark = (length >= 3).then(|| &line[..length])?;
+    // An info string has no backticks.
+    (!line[length..].contains('`')).then_some(mark)
+}
+
+fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if list.len() < MOST_MENTIONS && !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    query: Query,
+    analyzer: Analyzer,
+    weights: BTreeMap<String, f64>,
+    has_title: bool,
+    /// The function that a Go trace names in the line before its place.
+    last_function: Option<String>,
+}
+
+impl Reader {
+    fn prose(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        let region = if self.has_title {
+            Region::Prose
+        } else {
+            Region::Title
+        };
+        self.has_title = true;
+        // Text and code take turns between backticks; one that is not closed is text.
+        let mut pieces: Vec<&str> = line.split('`').collect();
+        if pieces.len().is_multiple_of(2) {
+            pieces = vec![line];
+        }
+        if pieces.len() == 1 {
+            return self.line(line, region);
+        }
+        for (index, piece) in pieces.into_iter().enumerate() {
+            if index % 2 == 1 {
+                self.line(piece, Region::InlineCode);
+                // In a title it is in the title too.
+                if region == Region::Title {
+                    self.terms(piece, Region::Title);
+                }
+                if piece.split_whitespace().nth(1).is_some() {
+                    keep(&mut self.query.phrases, piece.to_owned());
+                }
+            } else if !piece.is_empty() {
+                self.line(piece, region);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str, region: Region) {
+        let (frame, function) = frame_of(line, self.last_function.as_deref());
+        self.last_function = function;
+        let region = if frame.is_some() {
+            Region::Trace
+        } else {
+            region
+        };
+        if let Some(frame) = frame {
+            keep(&mut self.query.frames, frame);
+        } else {
+            for word in line.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)) {
+                if let Some(place) = place_of(word) {
+                    keep(&mut self.query.places, place);
+                }
+            }
+            for phrase in quoted(line) {
+                keep(&mut self.query.phrases, phrase.to_owned());
+            }
+        }
+        for name in names_in(line, region) {
+            match self.query.names.iter_mut().find(|it| it.text == name.text) {
+                Some(known) => known.region = known.region.min(name.region),
+                None => keep(&mut self.query.names, name),
+            }
+        }
+        self.terms(line, region);
+    }
+
+    fn terms(&mut self, text: &str, region: Region) {
+        let weights = &mut self.weights;
+        // What stands behind `https://` is an address, and says little.
+        for piece in text.split_inclusive(char::is_whitespace) {
+            let weight = if piece.contains("://") { 0.1 } else { 1.0 } * region.weight();
+            self.analyzer.words(piece, &mut |term, part, bytes| {
+                let word = &piece[bytes];
+                let is_number = term.bytes().all(|byte| byte.is_ascii_digit());
+                if term.len() < 2
+                    || part != Part::Identifier && is_stop_word(&word.to_lowercase())
+                    || is_number && term.len() > 4
+                {
+                    return;
+                }
+                match weights.get_mut(term) {
+                    Some(known) => *known += weight,
+                    None => {
+                        weights.insert(term.to_owned(), weight);
+                    }
+                }
+            });
+        }
+    }
+
+    fn finish(self) -> Query {
+        let mut query = self.query;
+        let saturate = |weight: f64| weight / (weight + 1.0) * 2.0;
+        let mut terms: Vec<Term> = self
+            .weights
+            .into_iter()
+            .map(|(text, weight)| Term {
+                text,
+                weight: saturate(weight),
+            })
+            .collect();
+        // Stable: they come in the order of their text.
+        terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        query.terms_left_out = terms.len().saturating_sub(MOST_TERMS);
+        terms.truncate(MOST_TERMS);
+        query.terms = terms;
+        query
+    }
+}
+
+/// What stands between double quotation marks in `line` and holds more than one word.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    let pieces = line.split('"');
+    let inner = pieces.skip(1).step_by(2);
+    inner.filter(|it| it.len() <= 200 && it.split_whitespace().nth(1).is_some())
+}

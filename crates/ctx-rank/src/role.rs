@@ -1,0 +1,189 @@
+//! What a file is for, by its path.
+
+/// What a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// What the project is made of.
+    Source,
+    /// Tests, and what they read.
+    Test,
+    /// Examples, benchmarks and demonstrations.
+    Example,
+    /// What people read.
+    Documentation,
+    /// Settings of tools, manifests.
+    Configuration,
+    /// What machines wrote.
+    Generated,
+    /// What others wrote, kept as a copy.
+    Vendored,
+}
+
+impl Role {
+    const WORDS: [(Role, &'static str); 7] = [
+        (Role::Source, "source"),
+        (Role::Test, "test"),
+        (Role::Example, "example"),
+        (Role::Documentation, "documentation"),
+        (Role::Configuration, "configuration"),
+        (Role::Generated, "generated"),
+        (Role::Vendored, "vendored"),
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        let mut words = Self::WORDS.into_iter();
+        words
+            .find(|(it, _)| *it == self)
+            .map_or("source", |(_, word)| word)
+    }
+
+    /// The role of this word.
+    pub fn of_word(word: &str) -> Option<Role> {
+        let mut words = Self::WORDS.into_iter();
+        words.find(|(_, it)| *it == word).map(|(role, _)| role)
+    }
+
+    /// The role of the file at `path`, whose parts are separated by `/`. Names alone decide.
+    pub fn of(path: &str) -> Role {
+        let lower = path.to_lowercase();
+        let mut parts: Vec<&str> = lower.split('/').collect();
+        let name = parts.pop().unwrap_or_default();
+        let below = |folders: &[&str]| parts.iter().any(|it| folders.binary_search(it).is_ok());
+        let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
+        let is_prose = PROSE.binary_search(&extension).is_ok();
+        if below(VENDORED) {
+            Role::Vendored
+        } else if is_generated(name) {
+            Role::Generated
+        } else if below(TESTS) || is_test(name) {
+            Role::Test
+        } else if below(EXAMPLES) {
+            Role::Example
+        } else if below(DOCUMENTATION) || is_prose || is_front(name) {
+            Role::Documentation
+        } else if CONFIGURATION.binary_search(&extension).is_ok() || name.starts_with('.') {
+            Role::Configuration
+        } else {
+            Role::Source
+        }
+    }
+}
+
+/// Folders of what others wrote. Sorted, like all tables here.
+const VENDORED: &[&str] = &[
+    "_vendor",
+    "bower_components",
+    "node_modules",
+    "third_party",
+    "vendor",
+    "vendored",
+];
+
+const TESTS: &[&str] = &[
+    "__fixtures__",
+    "__mocks__",
+    "__tests__",
+    "fixtures",
+    "spec",
+    "specs",
+    "test",
+    "test_data",
+    "test_utils",
+    "testdata",
+    "testing_data",
+    "tests",
+    "testutil",
+    "testutils",
+];
+
+const EXAMPLES: &[&str] = &[
+    "bench",
+    "benches",
+    "benchmark",
+    "benchmarks",
+    "demo",
+    "demos",
+    "example",
+    "examples",
+    "sample",
+    "samples",
+];
+
+const DOCUMENTATION: &[&str] = &["doc", "docs", "documentation"];
+
+const PROSE: &[&str] = &[
+    "adoc", "markdown", "md", "mdx", "org", "po", "pot", "rst", "tex", "txt",
+];
+
+const CONFIGURATION: &[&str] = &[
+    "cfg",
+    "conf",
+    "csv",
+    "ini",
+    "json",
+    "lock",
+    "mod",
+    "properties",
+    "sum",
+    "toml",
+    "tsv",
+    "xml",
+    "yaml",
+    "yml",
+];
+
+/// Lock files without an extension that says so.
+const LOCKS: &[&str] = &[
+    "go.sum",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pnpm-lock.yaml",
+];
+
+fn is_generated(name: &str) -> bool {
+    let ends = [
+        ".lock",
+        ".map",
+        ".min.css",
+        ".min.js",
+        ".min.mjs",
+        ".snap",
+        ".pb.go",
+        "_pb2.py",
+        ".generated.cs",
+        ".g.dart",
+        "_generated.go",
+        ".bundle.js",
+    ];
+    LOCKS.binary_search(&name).is_ok() || ends.iter().any(|end| name.ends_with(end))
+}
+
+fn is_test(name: &str) -> bool {
+    let (stem, _) = name.split_once('.').unwrap_or((name, ""));
+    stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || stem.ends_with("_spec")
+        || stem == "conftest"
+        || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
+}
+
+fn is_front(name: &str) -> bool {
+    let stem = name.split(['.', '-']).next().unwrap_or_default();
+    matches!(
+        stem,
+        "readme"
+            | "license"
+            | "licence"
+            | "changelog"
+            | "changes"
+            | "contributing"
+            | "authors"
+            | "notice"
+            | "copying"
+            | "history"
+    )
+}

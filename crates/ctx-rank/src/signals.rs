@@ -1,0 +1,256 @@
+//! The five signals that what was found is scored by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctx_model::Origin;
+
+use crate::words::{Analyzer, is_stop_word};
+
+/// What each signal is worth, and how fast things grow old. The default is that of the design: 0.35, 0.25,
+/// 0.15, 0.15 and 0.10, and λ = 0.01 an hour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// Of text similarity.
+    pub text_similarity: f64,
+    /// Of keyword match.
+    pub keyword_match: f64,
+    /// Of recency.
+    pub recency: f64,
+    /// Of source priority.
+    pub source_priority: f64,
+    /// Of usage frequency.
+    pub usage_frequency: f64,
+    /// How fast recency decays, in 1/hours.
+    pub decay: f64,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Profile {
+            text_similarity: 0.35,
+            keyword_match: 0.25,
+            recency: 0.15,
+            source_priority: 0.15,
+            usage_frequency: 0.10,
+            decay: 0.01,
+        }
+    }
+}
+
+/// The signals of one item, each in 0..=1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Signals {
+    /// How alike its text and the question are: [`Corpus::similarity`].
+    pub text_similarity: f64,
+    /// The share of the question's keywords that it has: [`keyword_match`].
+    pub keyword_match: f64,
+    /// [`recency`].
+    pub recency: f64,
+    /// What kind of thing it is: [`source_priority`].
+    pub source_priority: f64,
+    /// [`usage_frequency`].
+    pub usage_frequency: f64,
+}
+
+/// One signal's part in a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Contribution {
+    /// Which signal.
+    pub name: &'static str,
+    /// Its value, 0..=1.
+    pub value: f64,
+    /// Its weight, as a share of all weights.
+    pub weight: f64,
+}
+
+impl Contribution {
+    /// What it adds to the score.
+    pub fn amount(&self) -> f64 {
+        self.value * self.weight
+    }
+}
+
+/// A score with its reasons.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Score {
+    /// The sum of the contributions, 0..=1.
+    pub total: f64,
+    /// The five, in the order of [`Signals`].
+    pub contributions: [Contribution; 5],
+}
+
+impl Profile {
+    /// The weighted mean of `signals`. Values outside 0..=1, NaN among them, count as the nearer end (NaN as
+    /// 0), so that the score is in 0..=1; weights that are not above 0 count as 0.
+    pub fn score(&self, signals: &Signals) -> Score {
+        let parts = [
+            (
+                "textSimilarity",
+                signals.text_similarity,
+                self.text_similarity,
+            ),
+            ("keywordMatch", signals.keyword_match, self.keyword_match),
+            ("recency", signals.recency, self.recency),
+            (
+                "sourcePriority",
+                signals.source_priority,
+                self.source_priority,
+            ),
+            (
+                "usageFrequency",
+                signals.usage_frequency,
+                self.usage_frequency,
+            ),
+        ];
+        let positive = |weight: f64| if weight > 0.0 { weight } else { 0.0 };
+        let all: f64 = parts.iter().map(|(_, _, weight)| positive(*weight)).sum();
+        let contributions = parts.map(|(name, value, weight)| Contribution {
+            name,
+            value: unit(value),
+            weight: if all > 0.0 {
+                positive(weight) / all
+            } else {
+                0.0
+            },
+        });
+        let total: f64 = contributions.iter().map(Contribution::amount).sum();
+        Score {
+            total: unit(total),
+            contributions,
+        }
+    }
+}
+
+fn unit(value: f64) -> f64 {
+    if value.is_nan() {
+        0.0
+    } else {
+        value.clamp(0.0, 1.0)
+    }
+}
+
+/// e^(−decay · hours): 1 for what is new or from the future. Half is left after ln 2 / decay hours, 69 by
+/// default.
+pub fn recency(age_hours: f64, decay: f64) -> f64 {
+    unit((-decay * age_hours.max(0.0)).exp())
+}
+
+/// The recency of what has no date.
+pub const UNDATED: f64 = 0.5;
+
+/// A tenth for each use, 1 at most.
+pub fn usage_frequency(uses: u64) -> f64 {
+    f64::from(u32::try_from(uses.min(10)).unwrap_or(10)) / 10.0
+}
+
+/// The share of `keywords` that `has` says are there; 0 where there are none.
+pub fn keyword_match<'k>(
+    keywords: impl IntoIterator<Item = &'k str>,
+    has: impl Fn(&str) -> bool,
+) -> f64 {
+    let (mut all, mut found) = (0_u32, 0_u32);
+    for keyword in keywords {
+        all += 1;
+        found += u32::from(has(keyword));
+    }
+    if all == 0 {
+        0.0
+    } else {
+        f64::from(found) / f64::from(all)
+    }
+}
+
+/// What an item is worth for where it comes from: 1.0 when the user named it, 0.7 for a file that was found,
+/// 0.6 for a part of one, 0.5 for a message.
+pub fn source_priority(origin: Origin) -> f64 {
+    match origin {
+        Origin::Reference => 1.0,
+        Origin::File => 0.7,
+        Origin::Chunk => 0.6,
+        Origin::Message => 0.5,
+    }
+}
+
+/// How often the terms of some texts occur among them.
+#[derive(Clone, Debug, Default)]
+pub struct Corpus {
+    documents: u32,
+    frequencies: BTreeMap<String, u32>,
+}
+
+/// A text as a vector: its terms, each with its frequency times its inverse document frequency.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vector {
+    // Invariant: sorted by term; of length 1, or empty.
+    weights: BTreeMap<String, f64>,
+}
+
+impl Corpus {
+    /// The statistics of `texts`. O(bytes).
+    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut corpus = Corpus::default();
+        let mut analyzer = Analyzer::default();
+        for text in texts {
+            corpus.documents += 1;
+            let terms: BTreeSet<String> = analyzer.terms(text).into_iter().collect();
+            for term in terms {
+                *corpus.frequencies.entry(term).or_default() += 1;
+            }
+        }
+        corpus
+    }
+
+    /// ln(1 + (N − n + ½) / (n + ½)), which is never below 0: rare terms tell more, and unknown ones most.
+    pub fn inverse_document_frequency(&self, term: &str) -> f64 {
+        let n = f64::from(self.frequencies.get(term).copied().unwrap_or(0));
+        let rest = f64::from(self.documents) - n;
+        ((rest + 0.5) / (n + 0.5)).ln_1p()
+    }
+
+    /// `text` as a vector. Stop words are left out. O(bytes).
+    pub fn vector(&self, text: &str) -> Vector {
+        let mut weights: BTreeMap<String, f64> = BTreeMap::new();
+        Analyzer::default().words(text, &mut |term, _, bytes| {
+            if !is_stop_word(&text[bytes].to_lowercase()) {
+                *weights.entry(term.to_owned()).or_default() += 1.0;
+            }
+        });
+        for (term, weight) in &mut weights {
+            *weight *= self.inverse_document_frequency(term);
+        }
+        let length = weights.values().map(|it| it * it).sum::<f64>().sqrt();
+        if length > 0.0 {
+            for weight in weights.values_mut() {
+                *weight /= length;
+            }
+        } else {
+            weights.clear();
+        }
+        Vector { weights }
+    }
+
+    /// The cosine between `a` and `b`, as vectors of this corpus.
+    pub fn similarity(&self, a: &str, b: &str) -> f64 {
+        self.vector(a).cosine(&self.vector(b))
+    }
+}
+
+impl Vector {
+    /// The cosine of the angle, 0..=1; 0 where either is empty.
+    pub fn cosine(&self, other: &Vector) -> f64 {
+        let both = self.weights.iter();
+        let product: f64 = both
+            .filter_map(|(term, weight)| Some(weight * other.weights.get(term)?))
+            .sum();
+        unit(product)
+    }
+
+    /// Its terms, in their order.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.weights.keys().map(String::as_str)
+    }
+}

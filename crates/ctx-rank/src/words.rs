@@ -1,0 +1,231 @@
+//! Text into terms: the same for what is searched and for what is asked.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use frostem::{Algorithm, Stemmer};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// No term is longer, in bytes; longer words are encoded data.
+pub const LONGEST: usize = 64;
+
+/// What a term is of the word it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of a word that has no parts: `parser`.
+    Word,
+    /// A part of an identifier: `http` of `parseHTTPHeader`.
+    SubWord,
+    /// The whole of an identifier that has parts, without underscores: `parsehttpheader`.
+    Identifier,
+}
+
+/// So many stems are remembered.
+const STEMS: usize = 1 << 16;
+
+/// Takes texts apart. It remembers the stems of the words it has met, up to some megabytes: keep it.
+#[derive(Clone, Debug, Default)]
+pub struct Analyzer {
+    stemmer: Stems,
+    stems: HashMap<Box<str>, Box<str>>,
+    lower: String,
+}
+
+#[derive(Clone)]
+struct Stems(Stemmer);
+
+impl Default for Stems {
+    fn default() -> Self {
+        Stems(Stemmer::new(Algorithm::English))
+    }
+}
+
+impl std::fmt::Debug for Stems {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stems")
+    }
+}
+
+impl Analyzer {
+    /// Gives `note` each term of `text`, in their order: words in lower case and reduced to their English
+    /// stem; identifiers whole and in parts, cut at underscores, at changes of case and of digits
+    /// (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`); and pairs of characters for scripts
+    /// that put no spaces between words. O(bytes).
+    pub fn words(&mut self, text: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
+        for (at, run) in runs(text) {
+            if run.is_ascii() {
+                self.identifier(at, run, note);
+            } else {
+                self.foreign(at, run, note);
+            }
+        }
+    }
+
+    /// The terms of `text`, each as often as it occurs.
+    pub fn terms(&mut self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        self.words(text, &mut |term, _, _| terms.push(term.to_owned()));
+        terms
+    }
+
+    fn identifier(
+        &mut self,
+        at: usize,
+        run: &str,
+        note: &mut impl FnMut(&str, Part, Range<usize>),
+    ) {
+        let bytes = at..at + run.len();
+        let mut parts = sub_words(run);
+        let Some(first) = parts.next() else {
+            return;
+        };
+        let Some(second) = parts.next() else {
+            self.word(first, Part::Word, bytes, note);
+            return;
+        };
+        for part in [first, second].into_iter().chain(parts) {
+            self.word(part, Part::SubWord, bytes.clone(), note);
+        }
+        self.lower.clear();
+        let whole = run.bytes().filter(|&byte| byte != b'_');
+        self.lower
+            .extend(whole.map(|byte| char::from(byte.to_ascii_lowercase())));
+        if self.lower.len() <= LONGEST {
+            note(&self.lower, Part::Identifier, bytes);
+        }
+    }
+
+    fn word(
+        &mut self,
+        word: &str,
+        part: Part,
+        bytes: Range<usize>,
+        note: &mut impl FnMut(&str, Part, Range<usize>),
+    ) {
+        if word.len() > LONGEST {
+            return;
+        }
+        self.lower.clear();
+        self.lower.extend(word.chars().flat_map(char::to_lowercase));
+        // A stem of three letters is an accident.
+        if self.lower.len() < 4 || self.lower.bytes().any(|byte| byte.is_ascii_digit()) {
+            note(&self.lower, part, bytes);
+        } else {
+            note(self.stem(), part, bytes);
+        }
+    }
+
+    fn stem(&mut self) -> &str {
+        if self.stems.len() >= STEMS && !self.stems.contains_key(self.lower.as_str()) {
+            self.stems.clear();
+        }
+        if !self.stems.contains_key(self.lower.as_str()) {
+            let stem = self.stemmer.0.stem(&self.lower).into();
+            self.stems.insert(self.lower.as_str().into(), stem);
+        }
+        &self.stems[self.lower.as_str()]
+    }
+
+    /// Words that are not all ASCII, where Unicode says they end.
+    fn foreign(&mut self, at: usize, run: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
+        let mut pending: Option<(usize, &str)> = None;
+        for (offset, word) in run.unicode_word_indices() {
+            let begin = at + offset;
+            if !word.chars().all(is_unspaced) {
+                pending = None;
+                self.word(word, Part::Word, begin..begin + word.len(), note);
+                continue;
+            }
+            for (inner, c) in word.char_indices() {
+                let begin = begin + inner;
+                let end = begin + c.len_utf8();
+                let c = &word[inner..inner + c.len_utf8()];
+                if let Some((before, _)) = pending.filter(|(before, p)| before + p.len() == begin) {
+                    note(&run[before - at..end - at], Part::Word, before..end);
+                }
+                pending = Some((begin, c));
+            }
+        }
+    }
+}
+
+/// Runs of letters, digits and underscores, and where they begin.
+fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_part = |c: char| c == '_' || c.is_alphanumeric();
+    let mut rest = text;
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = rest.find(is_part)?;
+        let tail = &rest[start..];
+        let end = tail.find(|c| !is_part(c)).unwrap_or(tail.len());
+        let found = (at + start, &tail[..end]);
+        at += start + end;
+        rest = &tail[end..];
+        Some(found)
+    })
+}
+
+/// The parts of an ASCII identifier.
+pub(crate) fn sub_words(run: &str) -> impl Iterator<Item = &str> {
+    run.split('_').flat_map(|piece| {
+        let bytes = piece.as_bytes();
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            if start >= bytes.len() {
+                return None;
+            }
+            let mut end = start + 1;
+            while end < bytes.len() && !is_border(bytes, end) {
+                end += 1;
+            }
+            let part = &piece[start..end];
+            start = end;
+            Some(part)
+        })
+    })
+}
+
+/// Whether a part begins at `at`: `aB`, `1a`, `a1`, and the `B` of `AABb`.
+fn is_border(bytes: &[u8], at: usize) -> bool {
+    let (before, here) = (bytes[at - 1], bytes[at]);
+    let after = bytes.get(at + 1);
+    before.is_ascii_digit() != here.is_ascii_digit()
+        || before.is_ascii_lowercase() && here.is_ascii_uppercase()
+        || before.is_ascii_uppercase()
+            && here.is_ascii_uppercase()
+            && after.is_some_and(u8::is_ascii_lowercase)
+}
+
+/// Whether `c` is of a script that puts no spaces between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(
+        c as u32,
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF
+            | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF
+    )
+}
+
+/// English words that say nothing of what a text is about. Sorted.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "above", "after", "again", "all", "also", "although", "always", "am", "an",
+    "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below",
+    "between", "both", "but", "by", "can", "cannot", "could", "did", "do", "does", "doing", "don",
+    "done", "down", "during", "each", "either", "else", "etc", "even", "every", "few", "for",
+    "from", "further", "get", "gets", "getting", "given", "go", "goes", "got", "had", "has",
+    "have", "having", "he", "help", "her", "here", "hers", "hi", "him", "his", "how", "however",
+    "i", "ie", "if", "in", "instead", "into", "is", "isn", "it", "its", "itself", "just", "know",
+    "let", "like", "ll", "make", "makes", "many", "may", "maybe", "me", "might", "more", "most",
+    "much", "must", "my", "need", "needs", "no", "nor", "not", "now", "of", "off", "on", "once",
+    "one", "only", "or", "other", "our", "ours", "out", "over", "own", "please", "re", "same",
+    "see", "seem", "seems", "she", "should", "since", "so", "some", "still", "such", "than",
+    "thank", "thanks", "that", "the", "their", "theirs", "them", "then", "there", "these", "they",
+    "thing", "think", "this", "those", "though", "through", "to", "too", "under", "until", "up",
+    "upon", "us", "use", "used", "uses", "using", "ve", "very", "via", "want", "wants", "was",
+    "way", "we", "well", "were", "what", "when", "where", "whether", "which", "while", "who",
+    "whom", "why", "will", "with", "within", "without", "won", "would", "you", "your", "yours",
+];
+
+/// Whether `word`, in lower case and not stemmed, says nothing of what a text is about.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
+}

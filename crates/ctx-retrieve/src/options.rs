@@ -1,0 +1,158 @@
+//! How something is looked for.
+
+use std::time::Duration;
+
+use ctx_rank::{Profile, Role};
+
+use crate::ports::Field;
+
+/// A way to find something. They run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Parts of files by their text.
+    Text,
+    /// Files by their text and path, then their parts.
+    Files,
+    /// Definitions of the names in the question.
+    Names,
+    /// Files, lines and stack frames that the question names.
+    Places,
+    /// Names that are nearly those in the question.
+    Similar,
+    /// What uses, and what is used by, the best of the others.
+    Relations,
+}
+
+impl Strategy {
+    /// All of them, in the order of their contributions.
+    pub const ALL: [Strategy; 6] = [
+        Strategy::Text,
+        Strategy::Files,
+        Strategy::Names,
+        Strategy::Places,
+        Strategy::Similar,
+        Strategy::Relations,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Strategy::Text => "text",
+            Strategy::Files => "files",
+            Strategy::Names => "names",
+            Strategy::Places => "places",
+            Strategy::Similar => "similar",
+            Strategy::Relations => "relations",
+        }
+    }
+
+    /// The strategy of this word.
+    pub fn of(word: &str) -> Option<Strategy> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+
+    /// Its place among all.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What is worth what. The defaults were chosen by cross-validation over repositories; `docs/record/eval.md`
+/// has each step.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Weights {
+    /// Of each strategy, in the order of [`Strategy::ALL`].
+    pub strategies: [f64; 6],
+    /// Of the fields of parts.
+    pub fields: Vec<(Field, f32)>,
+    /// Of the fields of files.
+    pub file_fields: Vec<(Field, f32)>,
+    /// Of the roles of files, in the order of [`Weights::ROLES`].
+    pub roles: [f64; 7],
+}
+
+impl Weights {
+    /// The roles, in the order of their weights.
+    pub const ROLES: [Role; 7] = [
+        Role::Source,
+        Role::Test,
+        Role::Example,
+        Role::Documentation,
+        Role::Configuration,
+        Role::Generated,
+        Role::Vendored,
+    ];
+
+    /// What a file of this role is worth.
+    pub fn of_role(&self, role: Role) -> f64 {
+        let at = Self::ROLES.into_iter().position(|it| it == role);
+        at.map_or(1.0, |at| self.roles[at])
+    }
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Weights {
+            strategies: [1.0, 0.6, 0.5, 0.5, 0.1, 0.3],
+            fields: vec![
+                (Field::Name, 1.0),
+                (Field::Signature, 0.6),
+                (Field::Doc, 0.5),
+                (Field::Body, 1.0),
+            ],
+            file_fields: vec![(Field::Path, 1.0), (Field::Text, 1.0)],
+            roles: [1.0, 0.3, 0.4, 0.3, 0.4, 0.2, 0.2],
+        }
+    }
+}
+
+/// How a question is answered.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Which ways are gone.
+    pub strategies: Vec<Strategy>,
+    /// So many parts at most.
+    pub limit: usize,
+    /// Parts below this share of the best score are left out.
+    pub min_score: f64,
+    /// Only parts of these kinds (`function`, `class`, …), if there are any.
+    pub kinds: Vec<String>,
+    /// How long each strategy may take.
+    pub deadline: Duration,
+    /// What is worth what.
+    pub weights: Weights,
+    /// What each signal is worth.
+    pub profile: Profile,
+    /// Now, in seconds since 1970.
+    pub now: i64,
+}
+
+impl Default for Options {
+    /// All strategies, 100 parts, two seconds each.
+    fn default() -> Self {
+        Options {
+            strategies: Strategy::ALL.to_vec(),
+            limit: 100,
+            min_score: 0.0,
+            kinds: Vec::new(),
+            deadline: Duration::from_secs(2),
+            weights: Weights::default(),
+            profile: search_profile(),
+            now: 0,
+        }
+    }
+}
+
+/// What the signals are worth in a search through files: what the question says, and little else.
+fn search_profile() -> Profile {
+    let mut profile = Profile::default();
+    profile.text_similarity = 1.0;
+    profile.keyword_match = 0.0;
+    profile.recency = 0.0;
+    profile.source_priority = 0.0;
+    profile.usage_frequency = 0.0;
+    profile
+}

@@ -1,0 +1,206 @@
+//! What a store offers to those who look for something in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ctx_model::LineSpan;
+
+/// A part of a file that was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Hit {
+    /// The file, relative to the root, with `/` between its parts.
+    pub path: String,
+    /// Its lines.
+    pub span: LineSpan,
+    /// What it is: `function`, `class`, `section`, … or `lines`.
+    pub kind: String,
+    /// What it is called.
+    pub name: Option<String>,
+    /// That, with the names of what it is in.
+    pub qualified_name: Option<String>,
+    /// What it is written in.
+    pub language: Option<String>,
+    /// The names that it uses.
+    pub refers_to: Vec<String>,
+    /// When the file was last changed, in seconds since 1970.
+    pub modified_at: Option<i64>,
+    /// How well it fits: comparable within one list alone.
+    pub score: f64,
+}
+
+impl Hit {
+    /// A hit with nothing known of it but where it is.
+    pub fn new(path: impl Into<String>, span: LineSpan, score: f64) -> Self {
+        Hit {
+            path: path.into(),
+            span,
+            kind: "lines".to_owned(),
+            name: None,
+            qualified_name: None,
+            language: None,
+            refers_to: Vec::new(),
+            modified_at: None,
+            score,
+        }
+    }
+
+    /// What tells it from any other of its store.
+    pub fn key(&self) -> Key {
+        (
+            Arc::from(self.path.as_str()),
+            self.span.start(),
+            self.span.end(),
+        )
+    }
+}
+
+/// Path, first and last line.
+pub type Key = (Arc<str>, u32, u32);
+
+/// What is looked for in texts.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct TextQuery {
+    /// Terms as `ctx_rank::Analyzer` gives them, and what each is worth.
+    pub terms: Vec<(String, f32)>,
+    /// What a match in each field is worth; a field that is not named is not searched.
+    pub fields: Vec<(Field, f32)>,
+    /// Only in these files, if there are any.
+    pub paths: Vec<String>,
+    /// So many at most.
+    pub limit: usize,
+}
+
+impl TextQuery {
+    /// Looks for `terms` in `fields`.
+    pub fn new(terms: Vec<(String, f32)>, fields: Vec<(Field, f32)>, limit: usize) -> Self {
+        TextQuery {
+            terms,
+            fields,
+            paths: Vec::new(),
+            limit,
+        }
+    }
+
+    /// Only in these files.
+    #[must_use]
+    pub fn within(mut self, paths: Vec<String>) -> Self {
+        self.paths = paths;
+        self
+    }
+}
+
+/// A part of what is indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Field {
+    /// The names of a part, those it is in included.
+    Name,
+    /// Its first lines.
+    Signature,
+    /// What is said of it in comments.
+    Doc,
+    /// The rest of it.
+    Body,
+    /// The path of a file.
+    Path,
+    /// All the text of a file.
+    Text,
+}
+
+/// Why a port has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PortError(pub String);
+
+/// What most answers are.
+pub type Answer<T> = Result<T, PortError>;
+
+/// Finds files and parts of them.
+#[async_trait]
+pub trait FileSearch: Send + Sync {
+    /// The parts of files that fit best, the best first: BM25 or its like, summed over fields.
+    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
+
+    /// The files that fit best, the best first.
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>>;
+
+    /// The parts that define one of `names`; case does not matter.
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>>;
+
+    /// The parts whose names are most like one of `names`, by their trigrams; scores are 0..=1.
+    async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>>;
+
+    /// The files whose paths are `path` or end with it, at most `limit`.
+    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>>;
+
+    /// The parts of the file at `path`, in their order; those that hold `line` alone, where one is named.
+    async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>>;
+}
+
+/// Finds what code has to do with code.
+#[async_trait]
+pub trait Relations: Send + Sync {
+    /// The parts that use one of `names`.
+    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>>;
+}
+
+/// A message of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Message {
+    /// What tells it from any other.
+    pub id: String,
+    /// Who speaks: `user`, `assistant`, …
+    pub role: String,
+    /// What is said.
+    pub content: String,
+    /// When, in seconds since 1970.
+    pub created_at: i64,
+}
+
+impl Message {
+    /// A message.
+    pub fn new(
+        id: impl Into<String>,
+        role: impl Into<String>,
+        content: impl Into<String>,
+        created_at: i64,
+    ) -> Self {
+        Message {
+            id: id.into(),
+            role: role.into(),
+            content: content.into(),
+            created_at,
+        }
+    }
+}
+
+/// What was said before.
+#[async_trait]
+pub trait History: Send + Sync {
+    /// The last `limit` messages of `thread`, the oldest first.
+    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>>;
+}
+
+/// What the user pinned to a thread.
+#[async_trait]
+pub trait References: Send + Sync {
+    /// What is pinned to `thread`, as it was written: a path, `path:10-20`, a symbol.
+    async fn pinned(&self, thread: &str) -> Answer<Vec<String>>;
+}
+
+/// What was of use before.
+#[async_trait]
+pub trait Usage: Send + Sync {
+    /// How often each of these files was of use; those that never were may be missing.
+    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>>;
+
+    /// Notes that these files were shown, at `now` in seconds since 1970.
+    async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
+
+    /// The files that were shown last, the latest first, each with when.
+    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
+}

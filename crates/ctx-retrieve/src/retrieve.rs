@@ -1,0 +1,395 @@
+//! All strategies side by side, and what they found in one order.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ctx_model::Origin;
+use ctx_rank::{
+    Contribution, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match, recency,
+    source_priority, usage_frequency,
+};
+use tokio::task::JoinHandle;
+use tracing::debug;
+
+use crate::options::{Options, Strategy};
+use crate::ports::{Answer, FileSearch, Hit, Key, PortError, Relations, Usage};
+use crate::strategies;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Found {
+    /// Where it is, and what.
+    pub hit: Hit,
+    /// What it is worth, 0..=1: the best is 1.
+    pub score: f64,
+    /// What each strategy said for it, in the order of [`Strategy::ALL`].
+    pub contributions: [f64; 6],
+    /// What its file is for.
+    pub role: Role,
+    /// The five signals.
+    pub signals: [Contribution; 5],
+}
+
+/// How a strategy fared.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Which.
+    pub strategy: Strategy,
+    /// How many parts it found.
+    pub found: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// Why it has no say, if that is so.
+    pub failure: Option<String>,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Retrieved {
+    /// What was found, the best first; equals in the order of their places.
+    pub found: Vec<Found>,
+    /// How each strategy fared, in the order of [`Strategy::ALL`].
+    pub reports: Vec<Report>,
+    /// Parts that fitted and are beyond the limit, below the least score, or of another kind.
+    pub left_out: usize,
+}
+
+/// Looks for answers in stores.
+#[derive(Clone)]
+pub struct Retriever {
+    search: Arc<dyn FileSearch>,
+    relations: Option<Arc<dyn Relations>>,
+    usage: Option<Arc<dyn Usage>>,
+}
+
+impl std::fmt::Debug for Retriever {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Retriever")
+            .field("relations", &self.relations.is_some())
+            .field("usage", &self.usage.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Retriever {
+    /// Looks in `search`.
+    pub fn new(search: Arc<dyn FileSearch>) -> Self {
+        Retriever {
+            search,
+            relations: None,
+            usage: None,
+        }
+    }
+
+    /// Follows these relations.
+    #[must_use]
+    pub fn with_relations(mut self, relations: Arc<dyn Relations>) -> Self {
+        self.relations = Some(relations);
+        self
+    }
+
+    /// Knows what was of use.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Arc<dyn Usage>) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
+    /// deadline; one that fails or is late is reported and has no say. A question that says nothing finds
+    /// nothing. Runs on a tokio runtime with more than one thread, else a strategy that computes is not cut
+    /// off.
+    pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
+        let mut retrieved = Retrieved::default();
+        if query.is_empty() {
+            return retrieved;
+        }
+        let weights = Arc::new(options.weights.clone());
+        let wanted = |strategy: Strategy| options.strategies.contains(&strategy);
+        let mut tasks: Vec<(Strategy, JoinHandle<Answer<Vec<Hit>>>)> = Vec::new();
+        for strategy in Strategy::ALL.into_iter().filter(|&it| wanted(it)) {
+            let (search, query, weights) = (
+                Arc::clone(&self.search),
+                Arc::clone(query),
+                Arc::clone(&weights),
+            );
+            let task: JoinHandle<Answer<Vec<Hit>>> = match strategy {
+                Strategy::Text => {
+                    tokio::spawn(async move { strategies::text(&*search, &query, &weights).await })
+                }
+                Strategy::Files => {
+                    tokio::spawn(async move { strategies::files(&*search, &query, &weights).await })
+                }
+                Strategy::Names => {
+                    tokio::spawn(async move { strategies::names(&*search, &query).await })
+                }
+                Strategy::Places => {
+                    tokio::spawn(async move { strategies::places(&*search, &query).await })
+                }
+                Strategy::Similar => {
+                    tokio::spawn(async move { strategies::similar(&*search, &query).await })
+                }
+                // It needs what the others find.
+                Strategy::Relations => continue,
+            };
+            tasks.push((strategy, task));
+        }
+        let mut pool = Pool::default();
+        let start = Instant::now();
+        for (strategy, task) in tasks {
+            let left = options.deadline.saturating_sub(start.elapsed());
+            let abort = task.abort_handle();
+            let answer = in_time(left, async {
+                task.await
+                    .unwrap_or_else(|error| Err(PortError(error.to_string())))
+            })
+            .await;
+            abort.abort();
+            pool.take(strategy, answer, start.elapsed(), &mut retrieved.reports);
+        }
+        if let (Some(relations), true) = (&self.relations, wanted(Strategy::Relations)) {
+            self.expand(relations, options, &mut pool, &mut retrieved)
+                .await;
+        }
+        self.score(query, options, pool, &mut retrieved).await;
+        debug!(
+            found = retrieved.found.len(),
+            left_out = retrieved.left_out,
+            "retrieved"
+        );
+        retrieved
+    }
+
+    async fn expand(
+        &self,
+        relations: &Arc<dyn Relations>,
+        options: &Options,
+        pool: &mut Pool,
+        retrieved: &mut Retrieved,
+    ) {
+        let start = Instant::now();
+        let best: Vec<(Hit, f64)> = pool
+            .fused(options)
+            .into_iter()
+            .filter_map(|it| Some((pool.hits.get(&it.key)?.clone(), it.score)))
+            .filter(|(hit, _)| hit.kind != "file")
+            .take(16)
+            .collect();
+        let task = {
+            let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
+            tokio::spawn(async move { strategies::relations(&*search, &*relations, &best).await })
+        };
+        let abort = task.abort_handle();
+        let answer = in_time(options.deadline, async {
+            task.await
+                .unwrap_or_else(|error| Err(PortError(error.to_string())))
+        })
+        .await;
+        abort.abort();
+        pool.take(
+            Strategy::Relations,
+            answer,
+            start.elapsed(),
+            &mut retrieved.reports,
+        );
+    }
+
+    async fn score(
+        &self,
+        query: &Query,
+        options: &Options,
+        mut pool: Pool,
+        retrieved: &mut Retrieved,
+    ) {
+        let fused = pool.fused(options);
+        let best = fused.first().map_or(0.0, |it| it.score);
+        let mut found = Vec::new();
+        for it in fused {
+            let Some(hit) = pool.hits.remove(&it.key).filter(|hit| hit.kind != "file") else {
+                continue;
+            };
+            let is_wanted = options.kinds.is_empty() || options.kinds.contains(&hit.kind);
+            if !is_wanted || best <= 0.0 {
+                retrieved.left_out += usize::from(!is_wanted);
+                continue;
+            }
+            found.push((hit, it.score / best, it.contributions));
+        }
+        let uses = self.uses(&found).await;
+        let hours = |at: i64| {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "seconds since 1970 are far below 2^52"
+            )]
+            let seconds = (options.now - at) as f64;
+            seconds / 3600.0
+        };
+        let mut scored: Vec<Found> = found
+            .into_iter()
+            .map(|(hit, score, contributions)| {
+                let mut signals = Signals::default();
+                signals.text_similarity = score;
+                signals.keyword_match =
+                    keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
+                        hit.name.as_deref() == Some(name)
+                            || hit.refers_to.iter().any(|it| it == name)
+                    });
+                signals.recency = hit
+                    .modified_at
+                    .map_or(UNDATED, |at| recency(hours(at), options.profile.decay));
+                signals.source_priority = source_priority(Origin::Chunk);
+                signals.usage_frequency =
+                    usage_frequency(uses.get(&hit.path).copied().unwrap_or(0));
+                let Score {
+                    total,
+                    contributions: signals,
+                    ..
+                } = options.profile.score(&signals);
+                Found {
+                    role: Role::of(&hit.path),
+                    score: total,
+                    hit,
+                    contributions,
+                    signals,
+                }
+            })
+            .collect();
+        scored.sort_by(|a, b| {
+            let place = |it: &Found| (it.hit.path.clone(), it.hit.span.start());
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| place(a).cmp(&place(b)))
+        });
+        let best = scored.first().map_or(0.0, |it| it.score);
+        let fit = scored
+            .iter()
+            .take_while(|it| it.score >= options.min_score * best && it.score > 0.0);
+        let kept = fit.count().min(options.limit);
+        retrieved.left_out += scored.len() - kept;
+        scored.truncate(kept);
+        retrieved.found = scored;
+    }
+
+    async fn uses(&self, found: &[(Hit, f64, [f64; 6])]) -> BTreeMap<String, u64> {
+        let Some(usage) = &self.usage else {
+            return BTreeMap::new();
+        };
+        let mut paths: Vec<String> = found.iter().map(|(hit, ..)| hit.path.clone()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        // What was of use before is no reason to fail now.
+        usage.counts(&paths).await.unwrap_or_default()
+    }
+}
+
+async fn in_time(
+    left: Duration,
+    answer: impl Future<Output = Answer<Vec<Hit>>>,
+) -> Answer<Vec<Hit>> {
+    match tokio::time::timeout(left, answer).await {
+        Ok(answer) => answer,
+        Err(_) => Err(PortError("it was late".to_owned())),
+    }
+}
+
+/// What all strategies found.
+#[derive(Default)]
+struct Pool {
+    hits: BTreeMap<Key, Hit>,
+    lists: [Vec<(Key, f64)>; 6],
+}
+
+struct Ranked {
+    key: Key,
+    score: f64,
+    contributions: [f64; 6],
+}
+
+impl Pool {
+    fn take(
+        &mut self,
+        strategy: Strategy,
+        answer: Answer<Vec<Hit>>,
+        took: Duration,
+        reports: &mut Vec<Report>,
+    ) {
+        let mut report = Report {
+            strategy,
+            found: 0,
+            took,
+            failure: None,
+        };
+        match answer {
+            Err(error) => report.failure = Some(error.0),
+            Ok(hits) => {
+                report.found = hits.iter().filter(|hit| hit.kind != "file").count();
+                for hit in hits {
+                    let key = if hit.kind == "file" {
+                        (Arc::from(hit.path.as_str()), 0, 0)
+                    } else {
+                        hit.key()
+                    };
+                    self.lists[strategy.index()].push((key.clone(), hit.score));
+                    self.hits.entry(key).or_insert(hit);
+                }
+            }
+        }
+        debug!(
+            strategy = strategy.as_str(),
+            found = report.found,
+            ?took,
+            "strategy"
+        );
+        reports.push(report);
+    }
+
+    /// All lists in one, by the weights of strategies and of the roles of files.
+    fn fused(&self, options: &Options) -> Vec<Ranked> {
+        let weights = &options.weights;
+        let lists: Vec<List<Key>> = Strategy::ALL
+            .into_iter()
+            .map(|strategy| List {
+                weight: weights.strategies[strategy.index()],
+                items: self.with_parts(&self.lists[strategy.index()]),
+            })
+            .collect();
+        // Scores of ports that are no numbers were none to begin with.
+        let fused = convex(&lists).unwrap_or_default();
+        let mut ranked: Vec<Ranked> = fused
+            .into_iter()
+            .map(|it| {
+                let role = weights.of_role(Role::of(&it.item.0));
+                let mut contributions = [0.0; 6];
+                contributions.copy_from_slice(&it.contributions);
+                Ranked {
+                    key: it.item,
+                    score: it.score * role,
+                    contributions,
+                }
+            })
+            .collect();
+        // Stable: equal scores stay in the order of their places.
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+        ranked
+    }
+
+    /// A list in which what is said of a file is said of all parts of it that were found.
+    fn with_parts(&self, list: &[(Key, f64)]) -> Vec<(Key, f64)> {
+        let mut items = Vec::with_capacity(list.len());
+        for (key, score) in list.iter().filter(|(_, score)| score.is_finite()) {
+            items.push((key.clone(), *score));
+            if key.1 == 0 {
+                let parts = self
+                    .hits
+                    .range((Arc::clone(&key.0), 1, 0)..=(Arc::clone(&key.0), u32::MAX, u32::MAX));
+                items.extend(parts.map(|(part, _)| (part.clone(), *score)));
+            }
+        }
+        items
+    }
+}

@@ -1,0 +1,183 @@
+//! From a question to a context.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, Origin, Relevance};
+use ctx_rank::{Query, Region};
+use ctx_resolve::Resolver;
+use ctx_retrieve::{Found, Options as RetrieveOptions, Retrieved, Retriever};
+use ctx_tokens::{TokenCounter, TokensError};
+use tracing::debug;
+
+/// So many of a question's terms tell which lines an excerpt shows.
+const EXCERPT_TERMS: usize = 12;
+
+/// A question in, a context out: what every tool and server of this workspace goes through.
+#[derive(Clone, Debug)]
+pub struct Service {
+    retriever: Retriever,
+    resolver: Arc<Resolver>,
+}
+
+/// What came of a question.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The question, taken apart.
+    pub query: Arc<Query>,
+    /// What was found, and how each strategy fared.
+    pub retrieved: Retrieved,
+    /// What was found as it is in its files, with all that it can be shown as.
+    pub chunks: Vec<Chunk>,
+    /// The context and its receipt.
+    pub built: BuiltContext,
+    /// How long each stage took.
+    pub timings: Timings,
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timings {
+    /// Taking the question apart.
+    pub analyse: Duration,
+    /// Finding parts of files.
+    pub retrieve: Duration,
+    /// Reading them.
+    pub resolve: Duration,
+    /// Choosing among them and writing the context.
+    pub assemble: Duration,
+}
+
+/// Why there is no context.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The counter is unknown.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+    /// The context cannot be assembled: most often the budget does not even hold what frames it.
+    #[error(transparent)]
+    Assemble(#[from] AssembleError),
+    /// A thread ended before its work did.
+    #[error("finish: {0}")]
+    Thread(#[from] tokio::task::JoinError),
+}
+
+impl Service {
+    /// Finds with `retriever`, and reads with `resolver`.
+    pub fn new(retriever: Retriever, resolver: Arc<Resolver>) -> Self {
+        Service {
+            retriever,
+            resolver,
+        }
+    }
+
+    /// The context for `question`. A question without a term has an empty one.
+    ///
+    /// # Errors
+    /// Those of the counter and of the assembler.
+    pub async fn answer(
+        &self,
+        question: &str,
+        retrieve: &RetrieveOptions,
+        build: &BuildOptions,
+        control: &Control,
+    ) -> Result<Answer, ServiceError> {
+        let counter = ctx_tokens::counter(&build.counter)?;
+        let mut timings = Timings::default();
+        let mut clock = Instant::now();
+        let query = Arc::new(Query::analyse(question));
+        timings.analyse = lap(&mut clock);
+        let retrieved = self.retriever.retrieve(&query, retrieve).await;
+        timings.retrieve = lap(&mut clock);
+        let chunks = chunks(&query, &retrieved.found);
+        let resolver = Arc::clone(&self.resolver);
+        let (build, control) = (build.clone(), control.clone());
+        let work = move || -> Result<_, ServiceError> {
+            let resolved = resolver.resolve(chunks);
+            let resolve = lap(&mut clock);
+            let counter: &dyn TokenCounter = &*counter;
+            let mut built = assemble(&resolved.chunks, &build, &counter, &control)?;
+            built.omitted.extend(resolved.omitted);
+            built.warnings.extend(resolved.warnings);
+            Ok((resolved.chunks, built, resolve, lap(&mut clock)))
+        };
+        let (chunks, built, resolve, assemble) = tokio::task::spawn_blocking(work).await??;
+        timings.resolve = resolve;
+        timings.assemble = assemble;
+        debug!(?timings, "answered");
+        Ok(Answer {
+            query,
+            retrieved,
+            chunks,
+            built,
+            timings,
+        })
+    }
+}
+
+fn lap(clock: &mut Instant) -> Duration {
+    let now = Instant::now();
+    let took = now - *clock;
+    *clock = now;
+    took
+}
+
+/// What was found as chunks, without their text.
+fn chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
+    let keywords = keywords(query);
+    let mut chunks: BTreeMap<String, Chunk> = BTreeMap::new();
+    for it in found {
+        let (hit, score) = (&it.hit, it.score.clamp(0.0, 1.0));
+        let id = format!("{}:{}-{}", hit.path, hit.span.start(), hit.span.end());
+        let relevance = Relevance::new(score).unwrap_or(Relevance::ZERO);
+        let mut chunk = Chunk::new(id.clone(), "", relevance)
+            .with_kind(kind(&hit.kind))
+            .with_path(hit.path.clone())
+            .with_span(hit.span);
+        chunk.origin = Origin::Chunk;
+        chunk.name.clone_from(&hit.name);
+        chunk.qualified_name.clone_from(&hit.qualified_name);
+        chunk.language.clone_from(&hit.language);
+        chunk.matched_keywords.clone_from(&keywords);
+        chunks.insert(id, chunk);
+    }
+    chunks.into_values().collect()
+}
+
+/// The words that tell which lines of a part the question is about.
+fn keywords(query: &Query) -> Vec<String> {
+    let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
+    let names = query
+        .names
+        .iter()
+        .filter(|it| is_told(it.region))
+        .map(|it| it.last.clone());
+    let terms = query
+        .terms
+        .iter()
+        .take(EXCERPT_TERMS)
+        .map(|it| it.text.clone());
+    let mut keywords: Vec<String> = names.chain(terms).filter(|it| it.len() > 2).collect();
+    keywords.sort_unstable();
+    keywords.dedup();
+    keywords
+}
+
+fn kind(word: &str) -> ChunkKind {
+    match word {
+        "function" => ChunkKind::Function,
+        "method" => ChunkKind::Method,
+        "class" | "struct" | "enum" | "impl" => ChunkKind::Class,
+        "interface" => ChunkKind::Interface,
+        "module" => ChunkKind::Module,
+        "type" => ChunkKind::Type,
+        "section" => ChunkKind::Section,
+        "lines" => ChunkKind::File,
+        other => ChunkKind::Other(other.to_owned()),
+    }
+}

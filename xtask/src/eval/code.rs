@@ -1,0 +1,219 @@
+//! Issues of real projects, and the lines that their fixes touched.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use ctx::assemble::Control;
+use ctx::index::Index;
+use ctx::model::{BuildOptions, CounterName, Format, Selection, Tokens};
+use ctx::resolve::Resolver;
+use ctx::retrieve::{self, Retriever};
+use ctx::service::{Answer, Service};
+use ctx::source::{Limits, Root, Sources};
+use serde::Deserialize;
+use serde_json::json;
+
+/// Tokens of o200k.
+const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
+
+/// One issue.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Instance {
+    id: String,
+    repo: String,
+    base_commit: String,
+    query: String,
+    gold_lines: BTreeMap<String, Vec<u32>>,
+}
+
+/// Where things are.
+#[derive(Debug)]
+pub(super) struct Places<'p> {
+    pub(super) instances: &'p Path,
+    pub(super) repos: &'p Path,
+    /// Trees and indexes are kept below it.
+    pub(super) work: &'p Path,
+    pub(super) predictions: &'p Path,
+    /// What was found for each issue, for those who weigh it.
+    pub(super) features: Option<&'p Path>,
+    /// So many issues.
+    pub(super) first: usize,
+}
+
+pub(super) fn instances(path: &Path) -> Result<Vec<Instance>> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).context("an instance is not as expected"))
+        .collect()
+}
+
+/// Writes a context per instance and budget; the number of contexts that came out otherwise a second time.
+pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()?;
+    let mut predictions = fs::File::create(places.predictions)?;
+    let mut features = places.features.map(fs::File::create).transpose()?;
+    let mut unstable = 0;
+    let mut all = instances(places.instances)?;
+    all.truncate(places.first);
+    for (number, instance) in all.iter().enumerate() {
+        eprint!("\r{}/{} {:<50}", number + 1, all.len(), instance.id);
+        let (index, indexing) = index(places, instance)?;
+        let sources = Sources::new(Root::open(index.root())?, Limits::default());
+        let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
+        let index = Arc::new(index);
+        let retriever = Retriever::new(index.clone()).with_relations(index.clone());
+        let service = Service::new(retriever, resolver);
+        for budget in BUDGETS {
+            let start = Instant::now();
+            let answer = runtime.block_on(answer(&service, instance, budget))?;
+            let took = start.elapsed().as_secs_f64();
+            let built = &answer.built;
+            let line = json!({
+                "id": instance.id, "budget": budget, "text": built.context, "spans": spans(&answer),
+                "t_index": indexing, "t_query": took,
+            });
+            writeln!(predictions, "{line}")?;
+            if twice {
+                let again = runtime.block_on(self::answer(&service, instance, budget))?;
+                unstable += usize::from(again.built.context != built.context);
+            }
+            if let (Some(file), true) = (&mut features, budget == BUDGETS[2]) {
+                write_features(file, instance, &answer)?;
+            }
+        }
+    }
+    eprintln!();
+    Ok(unstable)
+}
+
+async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<Answer> {
+    let retrieve = retrieve::Options::default();
+    let build = BuildOptions::default()
+        .with_max_tokens(Tokens::new(budget))
+        .with_counter(CounterName::Named("o200k_base".to_owned()))
+        .with_format(Format::Markdown)
+        .with_selection(if std::env::var("SEL").as_deref() == Ok("in") { Selection::InOrder } else if std::env::var("SEL").as_deref() == Ok("dens") {Selection::Density} else { Selection::Optimal })
+        .with_relevance_power(std::env::var("POW").ok().and_then(|it| it.parse().ok()).unwrap_or(1));
+    Ok(service
+        .answer(&instance.query, &retrieve, &build, &Control::default())
+        .await?)
+}
+
+/// The lines that a context shows.
+fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
+    let mut spans = Vec::new();
+    for included in &answer.built.included {
+        let chunk = answer.chunks.iter().find(|it| it.id == included.id);
+        let Some((chunk, path)) = chunk.and_then(|it| Some((it, it.path.clone()?))) else {
+            continue;
+        };
+        let rendition = chunk
+            .renditions
+            .iter()
+            .find(|it| it.kind() == included.rendition);
+        let lines: Vec<u32> = match (rendition, chunk.span) {
+            (Some(rendition), _) => rendition.lines().iter().flatten().copied().collect(),
+            (None, Some(span)) => (span.start()..=span.end()).collect(),
+            (None, None) => continue,
+        };
+        for run in lines.chunk_by(|a, b| a + 1 == *b) {
+            spans.push((path.clone(), run[0], run[run.len() - 1]));
+        }
+    }
+    spans
+}
+
+fn write_features(file: &mut fs::File, instance: &Instance, answer: &Answer) -> Result<()> {
+    for (rank, it) in answer.retrieved.found.iter().enumerate() {
+        let (first, last) = (it.hit.span.start(), it.hit.span.end());
+        let gold = instance.gold_lines.get(&it.hit.path).map_or(0, |lines| {
+            lines
+                .iter()
+                .filter(|line| (first..=last).contains(line))
+                .count()
+        });
+        let line = json!({
+            "id": instance.id, "repo": instance.repo, "rank": rank, "path": it.hit.path, "first": first, "last": last,
+            "kind": it.hit.kind, "name": it.hit.qualified_name, "role": it.role.as_str(), "score": it.score,
+            "contributions": it.contributions, "gold": gold,
+        });
+        writeln!(file, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The index of an instance's tree, up to date, and the seconds that took.
+fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
+    let tree = places.work.join("trees").join(&instance.id);
+    if !tree.exists() {
+        check_out(places, instance, &tree)?;
+    }
+    let folder = places.work.join("indexes").join(&instance.id);
+    let start = Instant::now();
+    let (index, _) = Index::open(&tree, &folder, ctx::index::Options::default())?;
+    index.update(&mut |_| ControlFlow::Continue(()))?;
+    Ok((index, start.elapsed().as_secs_f64()))
+}
+
+/// The tree of the base commit.
+fn check_out(places: &Places<'_>, instance: &Instance, tree: &Path) -> Result<()> {
+    let git = git_folder(places.repos, &instance.repo)?;
+    let unfinished = tree.with_extension("unfinished");
+    if unfinished.exists() {
+        fs::remove_dir_all(&unfinished)?;
+    }
+    fs::create_dir_all(&unfinished)?;
+    let mut archive = Command::new("git")
+        .arg("--git-dir")
+        .arg(&git)
+        .args(["archive", "--format=tar", &instance.base_commit])
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("failed to run git")?;
+    let output = archive.stdout.take().context("git has no output")?;
+    let status = Command::new("tar")
+        .arg("-x")
+        .arg("-C")
+        .arg(&unfinished)
+        .stdin(output)
+        .status()?;
+    ensure!(
+        archive.wait()?.success() && status.success(),
+        "failed to write the tree of {}",
+        instance.id
+    );
+    fs::rename(&unfinished, tree)?;
+    Ok(())
+}
+
+fn git_folder(repos: &Path, repo: &str) -> Result<PathBuf> {
+    let wanted = repo.to_lowercase().replace('/', "+");
+    for entry in
+        fs::read_dir(repos).with_context(|| format!("failed to read {}", repos.display()))?
+    {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().to_lowercase() != wanted {
+            continue;
+        }
+        let at = ["", "repo", ".git", "repo/.git"].map(|below| entry.path().join(below));
+        if let Some(found) = at.into_iter().find(|it| it.join("HEAD").exists()) {
+            return Ok(found);
+        }
+    }
+    bail!(
+        "there is no git folder for {repo} below {}",
+        repos.display()
+    )
+}
