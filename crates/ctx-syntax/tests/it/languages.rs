@@ -334,6 +334,84 @@ const SAMPLES: &[Sample] = &[
         shown: &["/// Its area.", "pub fn area(x: i32) i32 {"],
         imports: &[],
     },
+    Sample {
+        path: "a.hs",
+        text: "module Geo where\n\nimport qualified Data.Map as Map\n\n-- | A point.\ndata Point = Point\n  { px :: Int -- ^ Across.\n  , py :: Int\n  }\n\n-- | What has an area.\nclass Shape a where\n  -- | Its area.\n  area :: a -> Int\n  area x =\n    hidden x\n\ninstance Shape Point where\n  area p =\n    let hidden = px p\n     in hidden\n\n-- | Counts.\ncount\n  :: Ord a\n  => [a]\n  -> Int\ncount [] = 0\ncount (x : rest)\n  | x > y = hidden\n  | otherwise =\n      hidden + 1\n  where\n    hidden = count rest\n\n(<+>) :: Int -> Int -> Int\na <+> b =\n  hidden a b\n\nmain :: IO ()\nmain = do\n  hidden <- getLine\n  putStrLn hidden\n",
+        symbols: &[
+            ("Point", Enum),
+            ("Point.px", Field),
+            ("Point.py", Field),
+            ("Shape", Interface),
+            ("Shape.area", Method),
+            ("Shape.area", Method),
+            ("Point", Impl),
+            ("Point.area", Method),
+            ("count", Function),
+            ("count", Function),
+            ("count", Function),
+            ("(<+>)", Function),
+            ("<+>", Function),
+            ("main", Function),
+            ("main", Function),
+        ],
+        shown: &[
+            "-- | A point.",
+            "  { px :: Int -- ^ Across.",
+            "-- | What has an area.",
+            "class Shape a where",
+            "instance Shape Point where",
+            "  area p =",
+            "    -- … 2 lines left out",
+            "-- | Counts.",
+            "  => [a]",
+            "count [] = 0",
+            "count (x : rest)",
+            "a <+> b =",
+            "main = do",
+        ],
+        imports: &["Data.Map"],
+    },
+    Sample {
+        path: "a.ml",
+        text: "open Printf\n\n(** A point. *)\ntype point = {\n  x : int;\n}\n\ntype color =\n  | Red\n\nexception Bad of string\n\n(** Its area. *)\nlet area (p : point)\n    (scale : int) : int =\n  let hidden = p.x in\n  hidden * scale\n\nlet rec even n =\n  hidden n\nand odd n =\n  hidden n\n\nlet table =\n  hidden 3\n\nmodule type SHAPE = sig\n  (** Its area. *)\n  val area : t -> int\nend\n\n(** Stacks. *)\nmodule Stack = struct\n  (** Pushes. *)\n  let push = fun x ->\n    hidden x\nend\n\n(** A counter. *)\nclass counter start = object (self)\n  val mutable n = start\n\n  (** Counts. *)\n  method incr =\n    hidden n\nend\n\nexternal now : unit -> float = \"unix_time\"\n",
+        symbols: &[
+            ("point", Struct),
+            ("point.x", Field),
+            ("color", Enum),
+            ("color.Red", Field),
+            ("Bad", Type),
+            ("area", Function),
+            ("even", Function),
+            ("odd", Function),
+            ("table", Constant),
+            ("SHAPE", Interface),
+            ("SHAPE.area", Method),
+            ("Stack", Module),
+            ("Stack.push", Function),
+            ("counter", Class),
+            ("counter.n", Field),
+            ("counter.incr", Method),
+            ("now", Function),
+        ],
+        shown: &[
+            "(** A point. *)",
+            "  x : int;",
+            "exception Bad of string",
+            "(** Its area. *)",
+            "    (scale : int) : int =",
+            "  (* … 2 lines left out *)",
+            "let rec even n =",
+            "and odd n =",
+            "let table =",
+            "  val area : t -> int",
+            "(** Pushes. *)",
+            "  let push = fun x ->",
+            "(** Counts. *)",
+            "  method incr =",
+            "external now : unit -> float",
+        ],
+        imports: &["Printf"],
+    },
 ];
 
 #[test]
@@ -445,6 +523,30 @@ fn data_and_documents_have_outlines_too() {
         "a.md",
         "# One\n\ntext\n\n## Two\n\nmore\n\n# Three\n",
         &["One", "One > Two", "Three"],
+    );
+}
+
+/// The sample at `path` is shown as `expected`, all of it.
+#[track_caller]
+fn whole(path: &str, kind: RenditionKind, expected: &str) {
+    let mut samples = SAMPLES.iter();
+    let text = samples.find(|it| it.path == path).unwrap().text;
+    let source = Source::new(path, text, &Limits::default());
+    assert_eq!(source.render(source.whole(), kind, &[]).text(), expected);
+}
+
+#[test]
+fn functions_and_types_of_functional_languages_by_their_signatures() {
+    use RenditionKind::Signature;
+    whole(
+        "a.hs",
+        Signature,
+        "-- … 4 lines left out\n-- | A point.\ndata Point = Point\n  -- … 4 lines left out\n-- | What has an area.\nclass Shape a where\n  -- … 5 lines left out\ninstance Shape Point where\n  -- … 4 lines left out\n-- | Counts.\ncount\n  :: Ord a\n  => [a]\n  -> Int\ncount [] = 0\ncount (x : rest)\n  -- … 6 lines left out\n(<+>) :: Int -> Int -> Int\na <+> b =\n  -- … 2 lines left out\nmain :: IO ()\nmain = do\n  -- … 2 lines left out\n",
+    );
+    whole(
+        "a.ml",
+        Signature,
+        "(* … 2 lines left out *)\n(** A point. *)\ntype point = {\n  (* … 3 lines left out *)\ntype color =\n  (* … 2 lines left out *)\nexception Bad of string\n(* … 1 line left out *)\n(** Its area. *)\nlet area (p : point)\n    (scale : int) : int =\n  (* … 3 lines left out *)\nlet rec even n =\n  (* … 1 line left out *)\nand odd n =\n  (* … 2 lines left out *)\nlet table =\n  (* … 2 lines left out *)\nmodule type SHAPE = sig\n  (* … 4 lines left out *)\n(** Stacks. *)\nmodule Stack = struct\n  (* … 5 lines left out *)\n(** A counter. *)\nclass counter start = object (self)\n  (* … 7 lines left out *)\nexternal now : unit -> float = \"unix_time\"\n",
     );
 }
 
