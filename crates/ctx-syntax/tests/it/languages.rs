@@ -412,6 +412,33 @@ const SAMPLES: &[Sample] = &[
         ],
         imports: &["Printf"],
     },
+    Sample {
+        path: "a.sql",
+        text: "-- Who may log in.\nCREATE TABLE users (\n  id INT PRIMARY KEY,\n  -- As it is shown.\n  name TEXT NOT NULL\n);\n\nCREATE INDEX users_name ON users (name);\n\nCREATE VIEW admins AS\nSELECT id\nFROM users\nWHERE hidden = 1;\n\nCREATE TYPE mood AS ENUM ('sad', 'ok');\n\n-- Adds one.\nCREATE FUNCTION add_one(x INT) RETURNS INT AS $$\nBEGIN\n  RETURN hidden(x);\nEND;\n$$ LANGUAGE plpgsql;\n\nCREATE TRIGGER counted BEFORE UPDATE ON users\nFOR EACH ROW EXECUTE FUNCTION add_one();\n",
+        symbols: &[
+            ("users", Struct),
+            ("users.id", Field),
+            ("users.name", Field),
+            ("users_name", Field),
+            ("admins", Struct),
+            ("mood", Type),
+            ("add_one", Function),
+            ("counted", Function),
+        ],
+        shown: &[
+            "-- Who may log in.",
+            "CREATE TABLE users (",
+            "-- As it is shown.",
+            "name TEXT NOT NULL",
+            "CREATE INDEX users_name",
+            "CREATE VIEW admins AS",
+            "-- Adds one.",
+            "CREATE FUNCTION add_one(x INT) RETURNS INT AS $$",
+            "$$ LANGUAGE plpgsql;",
+            "FOR EACH ROW EXECUTE FUNCTION add_one();",
+        ],
+        imports: &[],
+    },
 ];
 
 #[test]
@@ -547,6 +574,16 @@ fn functions_and_types_of_functional_languages_by_their_signatures() {
         "a.ml",
         Signature,
         "(* … 2 lines left out *)\n(** A point. *)\ntype point = {\n  (* … 3 lines left out *)\ntype color =\n  (* … 2 lines left out *)\nexception Bad of string\n(* … 1 line left out *)\n(** Its area. *)\nlet area (p : point)\n    (scale : int) : int =\n  (* … 3 lines left out *)\nlet rec even n =\n  (* … 1 line left out *)\nand odd n =\n  (* … 2 lines left out *)\nlet table =\n  (* … 2 lines left out *)\nmodule type SHAPE = sig\n  (* … 4 lines left out *)\n(** Stacks. *)\nmodule Stack = struct\n  (* … 5 lines left out *)\n(** A counter. *)\nclass counter start = object (self)\n  (* … 7 lines left out *)\nexternal now : unit -> float = \"unix_time\"\n",
+    );
+}
+
+#[test]
+fn tables_and_functions_of_a_database_by_their_signatures() {
+    use RenditionKind::Signature;
+    whole(
+        "a.sql",
+        Signature,
+        "-- Who may log in.\nCREATE TABLE users (\n  -- … 5 lines left out\nCREATE INDEX users_name ON users (name);\n-- … 1 line left out\nCREATE VIEW admins AS\n-- … 4 lines left out\nCREATE TYPE mood AS ENUM ('sad', 'ok');\n-- … 1 line left out\n-- Adds one.\nCREATE FUNCTION add_one(x INT) RETURNS INT AS $$\n-- … 5 lines left out\nCREATE TRIGGER counted BEFORE UPDATE ON users\nFOR EACH ROW EXECUTE FUNCTION add_one();\n",
     );
 }
 
