@@ -439,6 +439,111 @@ const SAMPLES: &[Sample] = &[
         ],
         imports: &[],
     },
+    Sample {
+        path: "a.json",
+        text: "{\n  \"name\": \"points\",\n  \"scripts\": {\n    \"build\": \"tsc\",\n    \"nested\": {\n      \"hidden\": 1\n    }\n  },\n  \"files\": [\n    \"hidden\"\n  ]\n}\n",
+        symbols: &[
+            ("name", Field),
+            ("scripts", Section),
+            ("scripts.build", Field),
+            ("scripts.nested", Field),
+            ("files", Field),
+        ],
+        shown: &[
+            "\"name\": \"points\",",
+            "    \"build\": \"tsc\",",
+            "    \"nested\": {\n      // … 1 line left out\n    }",
+            "  \"files\": [\n    // … 1 line left out\n  ]",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.yaml",
+        text: "# Who we are.\nname: points\non:\n  push:\n    branches:\n      - hidden\n# What runs.\njobs:\n  # Builds.\n  build:\n    runs-on: hidden\n    steps:\n      - run: |\n          cargo test\npaths:\n  - hidden\n",
+        symbols: &[
+            ("name", Field),
+            ("on", Section),
+            ("on.push", Field),
+            ("jobs", Section),
+            ("jobs.build", Field),
+            ("paths", Field),
+        ],
+        shown: &[
+            "# Who we are.\nname: points",
+            "on:\n  push:\n    # … 2 lines left out",
+            "# What runs.\njobs:",
+            "  # Builds.\n  build:",
+            "paths:\n  # … 1 line left out",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.toml",
+        text: "# Who we are.\n[package]\nname = \"points\"\nkeywords = [\n  \"hidden\",\n]\n\n[dependencies]\n# For data.\nserde = { version = \"1\", features = [\n  \"hidden\",\n] }\n\n[[bin]]\nname = \"run\"\n",
+        symbols: &[
+            ("package", Section),
+            ("package.name", Field),
+            ("package.keywords", Field),
+            ("dependencies", Section),
+            ("dependencies.serde", Field),
+            ("dependencies.serde.version", Field),
+            ("dependencies.serde.features", Field),
+            ("bin", Section),
+            ("bin.name", Field),
+        ],
+        shown: &[
+            "# Who we are.\n[package]",
+            "keywords = [\n  # … 1 line left out\n]",
+            "# For data.\nserde = { version = \"1\", features = [",
+            "] }",
+            "[[bin]]",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.css",
+        text: "@import \"base.css\";\n\n:root {\n  --accent: red;\n}\n\n/* A card. */\n.card {\n  color: red;\n}\n\n@media (max-width: 600px) {\n  /* Small. */\n  .card {\n    color: blue;\n  }\n}\n\n@keyframes fade {\n  from { opacity: hidden; }\n  to { opacity: 1; }\n}\n",
+        symbols: &[
+            (":root", Section),
+            (":root.--accent", Field),
+            (".card", Section),
+            (".card.color", Field),
+            ("@media", Section),
+            ("@media..card", Section),
+            ("@media..card.color", Field),
+            ("fade", Section),
+            ("fade.opacity", Field),
+            ("fade.opacity", Field),
+        ],
+        shown: &[
+            "  --accent: red;",
+            "/* A card. */",
+            "  color: red;",
+            "/* Small. */",
+            "    color: blue;",
+            "@keyframes fade {",
+            "  /* … 2 lines left out */",
+        ],
+        imports: &["base.css"],
+    },
+    Sample {
+        path: "a.html",
+        text: "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<style>\np { color: hidden; }\n</style>\n</head>\n<body id=\"top\">\n<!-- The menu. -->\n<nav class=\"menu\"\n     title=\"Where to go\">\n  Pages, that is:\n</nav>\n  <script>\n    hidden();\n  </script>\n</body>\n</html>\n",
+        symbols: &[
+            ("html", Section),
+            ("html.style", Section),
+            ("html.body", Section),
+            ("html.body.nav", Section),
+            ("html.body.script", Section),
+        ],
+        shown: &[
+            "<style>\n<!-- … 1 line left out -->\n</style>",
+            "<!-- The menu. -->",
+            "     title=\"Where to go\">",
+            "  <script>\n    <!-- … 1 line left out -->\n  </script>",
+        ],
+        imports: &[],
+    },
 ];
 
 #[test]
@@ -553,37 +658,86 @@ fn data_and_documents_have_outlines_too() {
     );
 }
 
-/// The sample at `path` is shown as `expected`, all of it.
+/// The signature rendition of all of the sample at `path`.
 #[track_caller]
-fn whole(path: &str, kind: RenditionKind, expected: &str) {
+fn sample_signature(path: &str, expected: &str) {
     let mut samples = SAMPLES.iter();
     let text = samples.find(|it| it.path == path).unwrap().text;
+    signature(path, text, expected);
+}
+
+#[track_caller]
+fn signature(path: &str, text: &str, expected: &str) {
+    shows(path, text, RenditionKind::Signature, expected);
+}
+
+#[track_caller]
+fn shows(path: &str, text: &str, kind: RenditionKind, expected: &str) {
     let source = Source::new(path, text, &Limits::default());
     assert_eq!(source.render(source.whole(), kind, &[]).text(), expected);
+    crate::is_nested(text, &source, source.whole(), &[]);
 }
 
 #[test]
 fn functions_and_types_of_functional_languages_by_their_signatures() {
-    use RenditionKind::Signature;
-    whole(
+    sample_signature(
         "a.hs",
-        Signature,
         "-- … 4 lines left out\n-- | A point.\ndata Point = Point\n  -- … 4 lines left out\n-- | What has an area.\nclass Shape a where\n  -- … 5 lines left out\ninstance Shape Point where\n  -- … 4 lines left out\n-- | Counts.\ncount\n  :: Ord a\n  => [a]\n  -> Int\ncount [] = 0\ncount (x : rest)\n  -- … 6 lines left out\n(<+>) :: Int -> Int -> Int\na <+> b =\n  -- … 2 lines left out\nmain :: IO ()\nmain = do\n  -- … 2 lines left out\n",
     );
-    whole(
+    sample_signature(
         "a.ml",
-        Signature,
         "(* … 2 lines left out *)\n(** A point. *)\ntype point = {\n  (* … 3 lines left out *)\ntype color =\n  (* … 2 lines left out *)\nexception Bad of string\n(* … 1 line left out *)\n(** Its area. *)\nlet area (p : point)\n    (scale : int) : int =\n  (* … 3 lines left out *)\nlet rec even n =\n  (* … 1 line left out *)\nand odd n =\n  (* … 2 lines left out *)\nlet table =\n  (* … 2 lines left out *)\nmodule type SHAPE = sig\n  (* … 4 lines left out *)\n(** Stacks. *)\nmodule Stack = struct\n  (* … 5 lines left out *)\n(** A counter. *)\nclass counter start = object (self)\n  (* … 7 lines left out *)\nexternal now : unit -> float = \"unix_time\"\n",
     );
 }
 
 #[test]
 fn tables_and_functions_of_a_database_by_their_signatures() {
-    use RenditionKind::Signature;
-    whole(
+    sample_signature(
         "a.sql",
-        Signature,
         "-- Who may log in.\nCREATE TABLE users (\n  -- … 5 lines left out\nCREATE INDEX users_name ON users (name);\n-- … 1 line left out\nCREATE VIEW admins AS\n-- … 4 lines left out\nCREATE TYPE mood AS ENUM ('sad', 'ok');\n-- … 1 line left out\n-- Adds one.\nCREATE FUNCTION add_one(x INT) RETURNS INT AS $$\n-- … 5 lines left out\nCREATE TRIGGER counted BEFORE UPDATE ON users\nFOR EACH ROW EXECUTE FUNCTION add_one();\n",
+    );
+}
+
+#[test]
+fn data_by_its_outermost_keys() {
+    sample_signature(
+        "a.json",
+        "// … 1 line left out\n  \"name\": \"points\",\n  \"scripts\": {\n    // … 5 lines left out\n  \"files\": [\n    // … 3 lines left out\n",
+    );
+    sample_signature(
+        "a.yaml",
+        "# Who we are.\nname: points\non:\n  # … 3 lines left out\n# What runs.\njobs:\n  # … 6 lines left out\npaths:\n  # … 1 line left out\n",
+    );
+    sample_signature(
+        "a.toml",
+        "# Who we are.\n[package]\n# … 5 lines left out\n[dependencies]\n# … 5 lines left out\n[[bin]]\n# … 1 line left out\n",
+    );
+    sample_signature(
+        "a.css",
+        "/* … 2 lines left out */\n:root {\n  /* … 3 lines left out */\n/* A card. */\n.card {\n  /* … 3 lines left out */\n@media (max-width: 600px) {\n  /* Small. */\n  .card {\n    /* … 4 lines left out */\n@keyframes fade {\n  /* … 3 lines left out */\n",
+    );
+    sample_signature(
+        "a.html",
+        "<!-- … 1 line left out -->\n<html lang=\"en\">\n<!-- … 1 line left out -->\n<style>\n<!-- … 3 lines left out -->\n<body id=\"top\">\n<!-- The menu. -->\n<nav class=\"menu\"\n     title=\"Where to go\">\n  <!-- … 2 lines left out -->\n  <script>\n    <!-- … 4 lines left out -->\n",
+    );
+}
+
+#[test]
+fn what_announces_is_shown_over_all_its_lines_and_no_further() {
+    signature(
+        "a.css",
+        ".card,\n.tile {\n  color: red;\n}\n",
+        ".card,\n.tile {\n  /* … 2 lines left out */\n",
+    );
+    signature(
+        "a.html",
+        "<p class=\"a\"\n   id=\"b\">\nOne,\n</p>\n",
+        "<p class=\"a\"\n   id=\"b\">\n<!-- … 2 lines left out -->\n",
+    );
+    signature(
+        "a.toml",
+        "[a]\nb = [\n  1,\n]\n",
+        "[a]\n# … 3 lines left out\n",
     );
 }
 
