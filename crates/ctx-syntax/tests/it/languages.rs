@@ -544,6 +544,21 @@ const SAMPLES: &[Sample] = &[
         ],
         imports: &[],
     },
+    Sample {
+        path: "a.md",
+        text: "# Points\n\nA guide to:\n\n- hidden points.\n\n## Use\n\nCall it,\nwith care.\n\n```rust\nfn hidden() {}\n```\n\nText that is hidden.\n\nOlder\n-----\n\nOnly this.\n",
+        symbols: &[
+            ("Points", Section),
+            ("Points > Use", Section),
+            ("Points > Use > Older", Section),
+        ],
+        shown: &[
+            "# Points\n\nA guide to:\n",
+            "## Use\n\nCall it,\nwith care.\n",
+            "Older\n-----\n\nOnly this.\n",
+        ],
+        imports: &[],
+    },
 ];
 
 #[test]
@@ -658,12 +673,15 @@ fn data_and_documents_have_outlines_too() {
     );
 }
 
+fn sample(path: &str) -> &'static Sample {
+    let mut samples = SAMPLES.iter();
+    samples.find(|it| it.path == path).unwrap()
+}
+
 /// The signature rendition of all of the sample at `path`.
 #[track_caller]
 fn sample_signature(path: &str, expected: &str) {
-    let mut samples = SAMPLES.iter();
-    let text = samples.find(|it| it.path == path).unwrap().text;
-    signature(path, text, expected);
+    signature(path, sample(path).text, expected);
 }
 
 #[track_caller]
@@ -756,6 +774,22 @@ fn sections_of_a_document_are_its_outline() {
     let numbers: Vec<u32> = signature.numbers().collect();
     assert_eq!(numbers, [1, 5, 10], "{}", signature.text());
     assert!(Enum != Section);
+}
+
+#[test]
+fn a_document_is_shown_by_its_headings_and_what_comes_first_below_them() {
+    let text = sample("a.md").text;
+    shows(
+        "a.md",
+        text,
+        RenditionKind::Skeleton,
+        "# Points\n\nA guide to:\n\n<!-- … 1 line left out -->\n\n## Use\n\nCall it,\nwith care.\n\n<!-- … 5 lines left out -->\n\nOlder\n-----\n\nOnly this.\n",
+    );
+    signature(
+        "a.md",
+        text,
+        "# Points\n<!-- … 5 lines left out -->\n## Use\n<!-- … 10 lines left out -->\nOlder\n-----\n<!-- … 2 lines left out -->\n",
+    );
 }
 
 #[test]
