@@ -250,7 +250,8 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
     let mut open: Vec<usize> = Vec::new();
     for definition in definitions {
         while let Some(&last) = open.last()
-            && symbols[last].bytes.end < definition.bytes.end
+            && (symbols[last].bytes.end < definition.bytes.end
+                || symbols[last].bytes == definition.bytes)
         {
             open.pop();
         }

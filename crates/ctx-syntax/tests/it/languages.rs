@@ -760,6 +760,16 @@ fn what_announces_is_shown_over_all_its_lines_and_no_further() {
 }
 
 #[test]
+fn names_that_are_declared_together_stand_side_by_side() {
+    outlined("a.hs", "data P = P { x, y :: Int }\n", &["P", "P.x", "P.y"]);
+    outlined(
+        "a.go",
+        "package a\n\ntype P struct {\n\tX, Y int\n}\n",
+        &["P", "P.X", "P.Y"],
+    );
+}
+
+#[test]
 fn sections_of_a_document_are_its_outline() {
     let text = "# One\n\ntext\n\n## Two\n\nmore\nand more\n\n# Three\n";
     let source = Source::new("a.md", text, &Limits::default());
