@@ -1,10 +1,10 @@
-(compilation_unit (value_definition (let_binding . [(value_name) (parenthesized_operator)] @name (parameter) body: (_) @body) @def.function))
-(compilation_unit (value_definition (let_binding . [(value_name) (parenthesized_operator)] @name body: [(fun_expression) (function_expression)] @body) @def.function))
+(compilation_unit (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] (parameter) body: (_) @body) @def.function))
+(compilation_unit (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] body: [(fun_expression) (function_expression)] @body) @def.function))
 (compilation_unit (value_definition (let_binding . (value_name) @name body: (_) @body) @def.constant))
-(structure (value_definition (let_binding . [(value_name) (parenthesized_operator)] @name (parameter) body: (_) @body) @def.function))
-(structure (value_definition (let_binding . [(value_name) (parenthesized_operator)] @name body: [(fun_expression) (function_expression)] @body) @def.function))
+(structure (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] (parameter) body: (_) @body) @def.function))
+(structure (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] body: [(fun_expression) (function_expression)] @body) @def.function))
 (structure (value_definition (let_binding . (value_name) @name body: (_) @body) @def.constant))
-(value_specification [(value_name) (parenthesized_operator)] @name) @def.function
+(value_specification [(value_name) @name (parenthesized_operator (_) @name)]) @def.function
 (external (value_name) @name) @def.function
 (module_definition (module_binding (module_name) @name)) @def.module
 (module_type_definition (module_type_name) @name) @def.interface

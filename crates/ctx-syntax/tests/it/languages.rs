@@ -349,7 +349,7 @@ const SAMPLES: &[Sample] = &[
             ("count", Function),
             ("count", Function),
             ("count", Function),
-            ("(<+>)", Function),
+            ("<+>", Function),
             ("<+>", Function),
             ("main", Function),
             ("main", Function),
@@ -757,6 +757,16 @@ fn what_announces_is_shown_over_all_its_lines_and_no_further() {
         "[a]\nb = [\n  1,\n]\n",
         "[a]\n# … 3 lines left out\n",
     );
+}
+
+#[test]
+fn an_operator_has_one_name_however_it_is_written() {
+    outlined(
+        "a.hs",
+        "(<+>), plus :: Int -> Int -> Int\n(<+>) a b = a\na <+> b = b\na `plus` b = b\n",
+        &["<+>", "plus", "<+>", "<+>", "plus"],
+    );
+    outlined("a.ml", "let ( >>= ) x f = f x\n", &[">>="]);
 }
 
 #[test]
