@@ -1,2 +1,5 @@
+(document (object (pair key: (string (string_content) @name) @head value: (object)) @def.section))
+(document (object (pair key: (string (string_content) @name) value: (array) @body) @def.field))
 (document (object (pair key: (string (string_content) @name)) @def.field))
+(document (object (pair value: (object (pair key: (string (string_content) @name) value: [(object) (array)] @body) @def.field))))
 (document (object (pair value: (object (pair key: (string (string_content) @name)) @def.field))))

@@ -1,2 +1,5 @@
+(document (block_node (block_mapping (block_mapping_pair key: (_) @name @head value: (block_node (block_mapping))) @def.section)))
+(document (block_node (block_mapping (block_mapping_pair key: (_) @name value: (_) @body) @def.field)))
 (document (block_node (block_mapping (block_mapping_pair key: (_) @name) @def.field)))
+(document (block_node (block_mapping (block_mapping_pair value: (block_node (block_mapping (block_mapping_pair key: (_) @name value: (_) @body) @def.field))))))
 (document (block_node (block_mapping (block_mapping_pair value: (block_node (block_mapping (block_mapping_pair key: (_) @name) @def.field))))))

@@ -28,6 +28,7 @@ pub(crate) struct Grammar {
 enum Role {
     Definition(SymbolKind),
     Name,
+    Head,
     Body,
     Doc,
     Import,
@@ -58,7 +59,42 @@ pub(crate) struct Definition {
     pub(crate) bytes: Range<usize>,
     /// The end left out.
     pub(crate) rows: Range<usize>,
-    pub(crate) body: Option<Range<usize>>,
+    /// The rows of what announces it, where the query tells.
+    pub(crate) head: Option<Range<usize>>,
+    pub(crate) body: Option<Body>,
+}
+
+/// What a skeleton leaves out.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    /// The end left out.
+    pub(crate) rows: Range<usize>,
+    /// Whether nothing stands before it in its first row.
+    pub(crate) begins_its_row: bool,
+}
+
+impl Body {
+    fn of(node: Node<'_>, text: &str) -> Self {
+        let rows = rows_of(node);
+        let body = &text[node.byte_range()];
+        let after = &body[body.trim_end().len()..];
+        // A row that a body ends in with white space alone belongs to what closes it.
+        let blank = after.bytes().filter(|&byte| byte == b'\n').count();
+        let last = (node.end_position().row + 1).saturating_sub(blank);
+        Body {
+            rows: rows.start..last.clamp(rows.start + 1, rows.end.max(rows.start + 1)),
+            begins_its_row: begins_its_row(node, text),
+        }
+    }
+
+    /// From where the first of both begins to where the last ends.
+    pub(crate) fn unite(&mut self, other: &Body) {
+        if other.rows.start < self.rows.start {
+            self.begins_its_row = other.begins_its_row;
+        }
+        self.rows.start = self.rows.start.min(other.rows.start);
+        self.rows.end = self.rows.end.max(other.rows.end);
+    }
 }
 
 impl Grammar {
@@ -147,12 +183,14 @@ impl Grammar {
 
     fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
         let mut defined: Option<(SymbolKind, Node<'_>)> = None;
-        let (mut name, mut body, mut import, mut module) = (None, None, None, None);
+        let (mut name, mut head, mut body) = (None, None, None);
+        let (mut import, mut module) = (None, None);
         for capture in found.captures() {
             let node = capture.node;
             match self.roles[capture.index as usize] {
                 Role::Definition(kind) => defined = Some((kind, node)),
                 Role::Name => name = Some(node),
+                Role::Head => head = Some(node),
                 Role::Body => body = Some(node),
                 Role::Doc => reading.docs.push((node.byte_range(), rows_of(node))),
                 Role::Import => import = Some(node),
@@ -171,7 +209,8 @@ impl Grammar {
                 pattern: found.pattern_index,
                 bytes: node.byte_range(),
                 rows: rows_of(node),
-                body: body.map(rows_of),
+                head: head.map(rows_of),
+                body: body.map(|node| Body::of(node, text)),
             });
         }
         if let (Some(node), Some(module)) = (import, module) {
@@ -189,6 +228,7 @@ impl Grammar {
 fn role(name: &str) -> Option<Role> {
     Some(match name {
         "name" => Role::Name,
+        "head" => Role::Head,
         "body" => Role::Body,
         "doc" => Role::Doc,
         "import" => Role::Import,

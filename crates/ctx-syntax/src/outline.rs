@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ctx_model::LineSpan;
 
-use crate::grammar::{Grammar, Reading};
+use crate::grammar::{Body, Definition, Grammar, Reading};
 use crate::{Language, Limits};
 
 /// What a symbol is.
@@ -237,29 +237,21 @@ impl Outline {
 
 fn build(text: &str, reading: Reading, language: Language) -> Outline {
     let Reading {
-        mut definitions,
+        definitions,
         docs,
         imports,
         references,
         comment_rows,
     } = reading;
-    definitions.sort_by(|a, b| {
-        let by_place = a
-            .bytes
-            .start
-            .cmp(&b.bytes.start)
-            .then(b.bytes.end.cmp(&a.bytes.end));
-        by_place.then(a.pattern.cmp(&b.pattern))
-    });
-    // One node may be a definition by several patterns; the first tells.
-    definitions
-        .dedup_by(|later, earlier| later.bytes == earlier.bytes && later.name == earlier.name);
+    let definitions = once_each(definitions);
     let lines: Vec<&str> = text.split('\n').collect();
     let mut symbols: Vec<Symbol> = Vec::with_capacity(definitions.len());
+    let mut heads: Vec<Option<LineSpan>> = Vec::with_capacity(definitions.len());
     let mut open: Vec<usize> = Vec::new();
     for definition in definitions {
         while let Some(&last) = open.last()
-            && symbols[last].bytes.end < definition.bytes.end
+            && (symbols[last].bytes.end < definition.bytes.end
+                || symbols[last].bytes == definition.bytes)
         {
             open.pop();
         }
@@ -275,7 +267,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         };
         let body = definition
             .body
-            .and_then(|rows| elidable(&lines, &definition.rows, &rows));
+            .and_then(|body| elidable(&lines, &definition.rows, &body));
         let name = definition.name;
         let qualified_name = match parent {
             Some(parent) => {
@@ -288,6 +280,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             Some(body) => body.start().saturating_sub(1).max(span.start()),
             None => span.end(),
         };
+        heads.push(definition.head.as_ref().and_then(span_of));
         open.push(symbols.len());
         symbols.push(Symbol {
             kind,
@@ -302,15 +295,38 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         });
     }
     take_docs(&mut symbols, docs);
-    for symbol in &mut symbols {
-        narrow_signature(symbol, &lines);
-    }
+    narrow_signatures(&mut symbols, &heads, &lines);
     Outline {
         references: place(references, &symbols),
         imports,
         symbols,
         fallback: None,
     }
+}
+
+/// In the order of their beginnings, the outer first. One node may be a definition by several patterns:
+/// the first tells. By one pattern it is found as often as it has bodies, which are shown or left out as
+/// one.
+fn once_each(mut definitions: Vec<Definition>) -> Vec<Definition> {
+    definitions.sort_by(|a, b| {
+        let by_place = a
+            .bytes
+            .start
+            .cmp(&b.bytes.start)
+            .then(b.bytes.end.cmp(&a.bytes.end));
+        by_place.then(a.pattern.cmp(&b.pattern))
+    });
+    definitions.dedup_by(|later, earlier| {
+        let is_same = later.bytes == earlier.bytes && later.name == earlier.name;
+        if is_same
+            && later.pattern == earlier.pattern
+            && let (Some(later), Some(earlier)) = (&later.body, &mut earlier.body)
+        {
+            earlier.unite(later);
+        }
+        is_same
+    });
+    definitions
 }
 
 /// Strings that document the symbol whose body they begin.
@@ -333,8 +349,26 @@ fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
     }
 }
 
-/// What holds others is announced by its first line alone, up to the bracket that opens it.
-fn narrow_signature(symbol: &mut Symbol, lines: &[&str]) {
+/// What has a head is announced by it, what holds others by its lines before the first of them.
+fn narrow_signatures(symbols: &mut [Symbol], heads: &[Option<LineSpan>], lines: &[&str]) {
+    for index in 0..symbols.len() {
+        if let Some(head) = heads[index] {
+            let span = symbols[index].span;
+            let head = LineSpan::new(span.start(), head.end().max(span.start()));
+            symbols[index].signature = head.unwrap_or(span);
+            continue;
+        }
+        let inner = symbols
+            .get(index + 1)
+            .filter(|next| next.parent == Some(index))
+            .map(|next| next.span_with_doc().start());
+        narrow_signature(&mut symbols[index], inner, lines);
+    }
+}
+
+/// What holds others is announced by its first line alone, up to the bracket that opens it, and never
+/// by the lines from `inner` on, where the first of them begins.
+fn narrow_signature(symbol: &mut Symbol, inner: Option<u32>, lines: &[&str]) {
     use SymbolKind::{Class, Enum, Impl, Interface, Module, Section, Struct};
     if symbol.body.is_some()
         || !matches!(
@@ -353,6 +387,7 @@ fn narrow_signature(symbol: &mut Symbol, lines: &[&str]) {
             || line.ends_with(" do")
             || line.ends_with("where")
     };
+    let end = inner.map_or(end, |inner| end.min(inner.saturating_sub(1)));
     let last = (start..=end.min(start + 8)).find(opens).unwrap_or(start);
     symbol.signature = LineSpan::new(start, last).unwrap_or(symbol.span);
 }
@@ -406,22 +441,24 @@ pub(crate) fn span_of(rows: &Range<usize>) -> Option<LineSpan> {
 }
 
 /// The rows of a body that can be left out: those between its brackets, or all where it has none.
-fn elidable(lines: &[&str], whole: &Range<usize>, body: &Range<usize>) -> Option<LineSpan> {
+fn elidable(lines: &[&str], whole: &Range<usize>, body: &Body) -> Option<LineSpan> {
     let line = |row: usize| lines.get(row).map_or("", |line| line.trim());
-    let begins_its_line = body.start > whole.start
-        && !line(body.start).starts_with(['{', '(', '['])
-        && !line(body.start).ends_with('{');
+    let rows = &body.rows;
+    let begins_its_line = body.begins_its_row
+        && rows.start > whole.start
+        && !line(rows.start).starts_with(['{', '(', '['])
+        && !line(rows.start).ends_with('{');
     let first = if begins_its_line {
-        body.start
+        rows.start
     } else {
-        body.start + 1
+        rows.start + 1
     };
-    let last = line(body.end.checked_sub(1)?);
+    let last = line(rows.end.checked_sub(1)?);
     let closes = last.starts_with(['}', ')', ']'])
         || last == "end"
         || last.starts_with("end ")
         || last.starts_with("end;");
-    let end = if closes { body.end - 1 } else { body.end };
+    let end = if closes { rows.end - 1 } else { rows.end };
     (first < end)
         .then_some(first..end)
         .and_then(|rows| span_of(&rows))

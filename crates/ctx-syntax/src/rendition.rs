@@ -75,7 +75,8 @@ impl<'t> Source<'t> {
     ///
     /// * *full*: every line;
     /// * *excerpt*: the skeleton, and the lines round each match;
-    /// * *skeleton*: every line but those of functions' bodies;
+    /// * *skeleton*: every line but those of bodies: of functions, of queries, of data's values that are
+    ///   nested deeper than its outline, and of a document's sections after their first block;
     /// * *signature*: signatures and doc comments of what the span defines, its parts left out;
     /// * *mention*: the line that names it.
     ///

@@ -334,6 +334,231 @@ const SAMPLES: &[Sample] = &[
         shown: &["/// Its area.", "pub fn area(x: i32) i32 {"],
         imports: &[],
     },
+    Sample {
+        path: "a.hs",
+        text: "module Geo where\n\nimport qualified Data.Map as Map\n\n-- | A point.\ndata Point = Point\n  { px :: Int -- ^ Across.\n  , py :: Int\n  }\n\n-- | What has an area.\nclass Shape a where\n  -- | Its area.\n  area :: a -> Int\n  area x =\n    hidden x\n\ninstance Shape Point where\n  area p =\n    let hidden = px p\n     in hidden\n\n-- | Counts.\ncount\n  :: Ord a\n  => [a]\n  -> Int\ncount [] = 0\ncount (x : rest)\n  | x > y = hidden\n  | otherwise =\n      hidden + 1\n  where\n    hidden = count rest\n\n(<+>) :: Int -> Int -> Int\na <+> b =\n  hidden a b\n\nmain :: IO ()\nmain = do\n  hidden <- getLine\n  putStrLn hidden\n",
+        symbols: &[
+            ("Point", Enum),
+            ("Point.px", Field),
+            ("Point.py", Field),
+            ("Shape", Interface),
+            ("Shape.area", Method),
+            ("Shape.area", Method),
+            ("Point", Impl),
+            ("Point.area", Method),
+            ("count", Function),
+            ("count", Function),
+            ("count", Function),
+            ("<+>", Function),
+            ("<+>", Function),
+            ("main", Function),
+            ("main", Function),
+        ],
+        shown: &[
+            "-- | A point.",
+            "  { px :: Int -- ^ Across.",
+            "-- | What has an area.",
+            "class Shape a where",
+            "instance Shape Point where",
+            "  area p =",
+            "    -- … 2 lines left out",
+            "-- | Counts.",
+            "  => [a]",
+            "count [] = 0",
+            "count (x : rest)",
+            "a <+> b =",
+            "main = do",
+        ],
+        imports: &["Data.Map"],
+    },
+    Sample {
+        path: "a.ml",
+        text: "open Printf\n\n(** A point. *)\ntype point = {\n  x : int;\n}\n\ntype color =\n  | Red\n\nexception Bad of string\n\n(** Its area. *)\nlet area (p : point)\n    (scale : int) : int =\n  let hidden = p.x in\n  hidden * scale\n\nlet rec even n =\n  hidden n\nand odd n =\n  hidden n\n\nlet table =\n  hidden 3\n\nmodule type SHAPE = sig\n  (** Its area. *)\n  val area : t -> int\nend\n\n(** Stacks. *)\nmodule Stack = struct\n  (** Pushes. *)\n  let push = fun x ->\n    hidden x\nend\n\n(** A counter. *)\nclass counter start = object (self)\n  val mutable n = start\n\n  (** Counts. *)\n  method incr =\n    hidden n\nend\n\nexternal now : unit -> float = \"unix_time\"\n",
+        symbols: &[
+            ("point", Struct),
+            ("point.x", Field),
+            ("color", Enum),
+            ("color.Red", Field),
+            ("Bad", Type),
+            ("area", Function),
+            ("even", Function),
+            ("odd", Function),
+            ("table", Constant),
+            ("SHAPE", Interface),
+            ("SHAPE.area", Method),
+            ("Stack", Module),
+            ("Stack.push", Function),
+            ("counter", Class),
+            ("counter.n", Field),
+            ("counter.incr", Method),
+            ("now", Function),
+        ],
+        shown: &[
+            "(** A point. *)",
+            "  x : int;",
+            "exception Bad of string",
+            "(** Its area. *)",
+            "    (scale : int) : int =",
+            "  (* … 2 lines left out *)",
+            "let rec even n =",
+            "and odd n =",
+            "let table =",
+            "  val area : t -> int",
+            "(** Pushes. *)",
+            "  let push = fun x ->",
+            "(** Counts. *)",
+            "  method incr =",
+            "external now : unit -> float",
+        ],
+        imports: &["Printf"],
+    },
+    Sample {
+        path: "a.sql",
+        text: "-- Who may log in.\nCREATE TABLE users (\n  id INT PRIMARY KEY,\n  -- As it is shown.\n  name TEXT NOT NULL\n);\n\nCREATE INDEX users_name ON users (name);\n\nCREATE VIEW admins AS\nSELECT id\nFROM users\nWHERE hidden = 1;\n\nCREATE TYPE mood AS ENUM ('sad', 'ok');\n\n-- Adds one.\nCREATE FUNCTION add_one(x INT) RETURNS INT AS $$\nBEGIN\n  RETURN hidden(x);\nEND;\n$$ LANGUAGE plpgsql;\n\nCREATE TRIGGER counted BEFORE UPDATE ON users\nFOR EACH ROW EXECUTE FUNCTION add_one();\n",
+        symbols: &[
+            ("users", Struct),
+            ("users.id", Field),
+            ("users.name", Field),
+            ("users_name", Field),
+            ("admins", Struct),
+            ("mood", Type),
+            ("add_one", Function),
+            ("counted", Function),
+        ],
+        shown: &[
+            "-- Who may log in.",
+            "CREATE TABLE users (",
+            "-- As it is shown.",
+            "name TEXT NOT NULL",
+            "CREATE INDEX users_name",
+            "CREATE VIEW admins AS",
+            "-- Adds one.",
+            "CREATE FUNCTION add_one(x INT) RETURNS INT AS $$",
+            "$$ LANGUAGE plpgsql;",
+            "FOR EACH ROW EXECUTE FUNCTION add_one();",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.json",
+        text: "{\n  \"name\": \"points\",\n  \"scripts\": {\n    \"build\": \"tsc\",\n    \"nested\": {\n      \"hidden\": 1\n    }\n  },\n  \"files\": [\n    \"hidden\"\n  ]\n}\n",
+        symbols: &[
+            ("name", Field),
+            ("scripts", Section),
+            ("scripts.build", Field),
+            ("scripts.nested", Field),
+            ("files", Field),
+        ],
+        shown: &[
+            "\"name\": \"points\",",
+            "    \"build\": \"tsc\",",
+            "    \"nested\": {\n      // … 1 line left out\n    }",
+            "  \"files\": [\n    // … 1 line left out\n  ]",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.yaml",
+        text: "# Who we are.\nname: points\non:\n  push:\n    branches:\n      - hidden\n# What runs.\njobs:\n  # Builds.\n  build:\n    runs-on: hidden\n    steps:\n      - run: |\n          cargo test\npaths:\n  - hidden\n",
+        symbols: &[
+            ("name", Field),
+            ("on", Section),
+            ("on.push", Field),
+            ("jobs", Section),
+            ("jobs.build", Field),
+            ("paths", Field),
+        ],
+        shown: &[
+            "# Who we are.\nname: points",
+            "on:\n  push:\n    # … 2 lines left out",
+            "# What runs.\njobs:",
+            "  # Builds.\n  build:",
+            "paths:\n  # … 1 line left out",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.toml",
+        text: "# Who we are.\n[package]\nname = \"points\"\nkeywords = [\n  \"hidden\",\n]\n\n[dependencies]\n# For data.\nserde = { version = \"1\", features = [\n  \"hidden\",\n] }\n\n[[bin]]\nname = \"run\"\n",
+        symbols: &[
+            ("package", Section),
+            ("package.name", Field),
+            ("package.keywords", Field),
+            ("dependencies", Section),
+            ("dependencies.serde", Field),
+            ("dependencies.serde.version", Field),
+            ("dependencies.serde.features", Field),
+            ("bin", Section),
+            ("bin.name", Field),
+        ],
+        shown: &[
+            "# Who we are.\n[package]",
+            "keywords = [\n  # … 1 line left out\n]",
+            "# For data.\nserde = { version = \"1\", features = [",
+            "] }",
+            "[[bin]]",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.css",
+        text: "@import \"base.css\";\n\n:root {\n  --accent: red;\n}\n\n/* A card. */\n.card {\n  color: red;\n}\n\n@media (max-width: 600px) {\n  /* Small. */\n  .card {\n    color: blue;\n  }\n}\n\n@keyframes fade {\n  from { opacity: hidden; }\n  to { opacity: 1; }\n}\n",
+        symbols: &[
+            (":root", Section),
+            (":root.--accent", Field),
+            (".card", Section),
+            (".card.color", Field),
+            ("@media", Section),
+            ("@media..card", Section),
+            ("@media..card.color", Field),
+            ("fade", Section),
+            ("fade.opacity", Field),
+            ("fade.opacity", Field),
+        ],
+        shown: &[
+            "  --accent: red;",
+            "/* A card. */",
+            "  color: red;",
+            "/* Small. */",
+            "    color: blue;",
+            "@keyframes fade {",
+            "  /* … 2 lines left out */",
+        ],
+        imports: &["base.css"],
+    },
+    Sample {
+        path: "a.html",
+        text: "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<style>\np { color: hidden; }\n</style>\n</head>\n<body id=\"top\">\n<!-- The menu. -->\n<nav class=\"menu\"\n     title=\"Where to go\">\n  Pages, that is:\n</nav>\n  <script>\n    hidden();\n  </script>\n</body>\n</html>\n",
+        symbols: &[
+            ("html", Section),
+            ("html.style", Section),
+            ("html.body", Section),
+            ("html.body.nav", Section),
+            ("html.body.script", Section),
+        ],
+        shown: &[
+            "<style>\n<!-- … 1 line left out -->\n</style>",
+            "<!-- The menu. -->",
+            "     title=\"Where to go\">",
+            "  <script>\n    <!-- … 1 line left out -->\n  </script>",
+        ],
+        imports: &[],
+    },
+    Sample {
+        path: "a.md",
+        text: "# Points\n\nA guide to:\n\n- hidden points.\n\n## Use\n\nCall it,\nwith care.\n\n```rust\nfn hidden() {}\n```\n\nText that is hidden.\n\nOlder\n-----\n\nOnly this.\n",
+        symbols: &[
+            ("Points", Section),
+            ("Points > Use", Section),
+            ("Points > Use > Older", Section),
+        ],
+        shown: &[
+            "# Points\n\nA guide to:\n",
+            "## Use\n\nCall it,\nwith care.\n",
+            "Older\n-----\n\nOnly this.\n",
+        ],
+        imports: &[],
+    },
 ];
 
 #[test]
@@ -448,6 +673,112 @@ fn data_and_documents_have_outlines_too() {
     );
 }
 
+fn sample(path: &str) -> &'static Sample {
+    let mut samples = SAMPLES.iter();
+    samples.find(|it| it.path == path).unwrap()
+}
+
+/// The signature rendition of all of the sample at `path`.
+#[track_caller]
+fn sample_signature(path: &str, expected: &str) {
+    signature(path, sample(path).text, expected);
+}
+
+#[track_caller]
+fn signature(path: &str, text: &str, expected: &str) {
+    shows(path, text, RenditionKind::Signature, expected);
+}
+
+#[track_caller]
+fn shows(path: &str, text: &str, kind: RenditionKind, expected: &str) {
+    let source = Source::new(path, text, &Limits::default());
+    assert_eq!(source.render(source.whole(), kind, &[]).text(), expected);
+    crate::is_nested(text, &source, source.whole(), &[]);
+}
+
+#[test]
+fn functions_and_types_of_functional_languages_by_their_signatures() {
+    sample_signature(
+        "a.hs",
+        "-- … 4 lines left out\n-- | A point.\ndata Point = Point\n  -- … 4 lines left out\n-- | What has an area.\nclass Shape a where\n  -- … 5 lines left out\ninstance Shape Point where\n  -- … 4 lines left out\n-- | Counts.\ncount\n  :: Ord a\n  => [a]\n  -> Int\ncount [] = 0\ncount (x : rest)\n  -- … 6 lines left out\n(<+>) :: Int -> Int -> Int\na <+> b =\n  -- … 2 lines left out\nmain :: IO ()\nmain = do\n  -- … 2 lines left out\n",
+    );
+    sample_signature(
+        "a.ml",
+        "(* … 2 lines left out *)\n(** A point. *)\ntype point = {\n  (* … 3 lines left out *)\ntype color =\n  (* … 2 lines left out *)\nexception Bad of string\n(* … 1 line left out *)\n(** Its area. *)\nlet area (p : point)\n    (scale : int) : int =\n  (* … 3 lines left out *)\nlet rec even n =\n  (* … 1 line left out *)\nand odd n =\n  (* … 2 lines left out *)\nlet table =\n  (* … 2 lines left out *)\nmodule type SHAPE = sig\n  (* … 4 lines left out *)\n(** Stacks. *)\nmodule Stack = struct\n  (* … 5 lines left out *)\n(** A counter. *)\nclass counter start = object (self)\n  (* … 7 lines left out *)\nexternal now : unit -> float = \"unix_time\"\n",
+    );
+}
+
+#[test]
+fn tables_and_functions_of_a_database_by_their_signatures() {
+    sample_signature(
+        "a.sql",
+        "-- Who may log in.\nCREATE TABLE users (\n  -- … 5 lines left out\nCREATE INDEX users_name ON users (name);\n-- … 1 line left out\nCREATE VIEW admins AS\n-- … 4 lines left out\nCREATE TYPE mood AS ENUM ('sad', 'ok');\n-- … 1 line left out\n-- Adds one.\nCREATE FUNCTION add_one(x INT) RETURNS INT AS $$\n-- … 5 lines left out\nCREATE TRIGGER counted BEFORE UPDATE ON users\nFOR EACH ROW EXECUTE FUNCTION add_one();\n",
+    );
+}
+
+#[test]
+fn data_by_its_outermost_keys() {
+    sample_signature(
+        "a.json",
+        "// … 1 line left out\n  \"name\": \"points\",\n  \"scripts\": {\n    // … 5 lines left out\n  \"files\": [\n    // … 3 lines left out\n",
+    );
+    sample_signature(
+        "a.yaml",
+        "# Who we are.\nname: points\non:\n  # … 3 lines left out\n# What runs.\njobs:\n  # … 6 lines left out\npaths:\n  # … 1 line left out\n",
+    );
+    sample_signature(
+        "a.toml",
+        "# Who we are.\n[package]\n# … 5 lines left out\n[dependencies]\n# … 5 lines left out\n[[bin]]\n# … 1 line left out\n",
+    );
+    sample_signature(
+        "a.css",
+        "/* … 2 lines left out */\n:root {\n  /* … 3 lines left out */\n/* A card. */\n.card {\n  /* … 3 lines left out */\n@media (max-width: 600px) {\n  /* Small. */\n  .card {\n    /* … 4 lines left out */\n@keyframes fade {\n  /* … 3 lines left out */\n",
+    );
+    sample_signature(
+        "a.html",
+        "<!-- … 1 line left out -->\n<html lang=\"en\">\n<!-- … 1 line left out -->\n<style>\n<!-- … 3 lines left out -->\n<body id=\"top\">\n<!-- The menu. -->\n<nav class=\"menu\"\n     title=\"Where to go\">\n  <!-- … 2 lines left out -->\n  <script>\n    <!-- … 4 lines left out -->\n",
+    );
+}
+
+#[test]
+fn what_announces_is_shown_over_all_its_lines_and_no_further() {
+    signature(
+        "a.css",
+        ".card,\n.tile {\n  color: red;\n}\n",
+        ".card,\n.tile {\n  /* … 2 lines left out */\n",
+    );
+    signature(
+        "a.html",
+        "<p class=\"a\"\n   id=\"b\">\nOne,\n</p>\n",
+        "<p class=\"a\"\n   id=\"b\">\n<!-- … 2 lines left out -->\n",
+    );
+    signature(
+        "a.toml",
+        "[a]\nb = [\n  1,\n]\n",
+        "[a]\n# … 3 lines left out\n",
+    );
+}
+
+#[test]
+fn an_operator_has_one_name_however_it_is_written() {
+    outlined(
+        "a.hs",
+        "(<+>), plus :: Int -> Int -> Int\n(<+>) a b = a\na <+> b = b\na `plus` b = b\n",
+        &["<+>", "plus", "<+>", "<+>", "plus"],
+    );
+    outlined("a.ml", "let ( >>= ) x f = f x\n", &[">>="]);
+}
+
+#[test]
+fn names_that_are_declared_together_stand_side_by_side() {
+    outlined("a.hs", "data P = P { x, y :: Int }\n", &["P", "P.x", "P.y"]);
+    outlined(
+        "a.go",
+        "package a\n\ntype P struct {\n\tX, Y int\n}\n",
+        &["P", "P.X", "P.Y"],
+    );
+}
+
 #[test]
 fn sections_of_a_document_are_its_outline() {
     let text = "# One\n\ntext\n\n## Two\n\nmore\nand more\n\n# Three\n";
@@ -463,6 +794,22 @@ fn sections_of_a_document_are_its_outline() {
     let numbers: Vec<u32> = signature.numbers().collect();
     assert_eq!(numbers, [1, 5, 10], "{}", signature.text());
     assert!(Enum != Section);
+}
+
+#[test]
+fn a_document_is_shown_by_its_headings_and_what_comes_first_below_them() {
+    let text = sample("a.md").text;
+    shows(
+        "a.md",
+        text,
+        RenditionKind::Skeleton,
+        "# Points\n\nA guide to:\n\n<!-- … 1 line left out -->\n\n## Use\n\nCall it,\nwith care.\n\n<!-- … 5 lines left out -->\n\nOlder\n-----\n\nOnly this.\n",
+    );
+    signature(
+        "a.md",
+        text,
+        "# Points\n<!-- … 5 lines left out -->\n## Use\n<!-- … 10 lines left out -->\nOlder\n-----\n<!-- … 2 lines left out -->\n",
+    );
 }
 
 #[test]
