@@ -27,6 +27,8 @@ pub enum Region {
     CodeBlock,
     /// A line of a stack trace.
     Trace,
+    /// A heading, and what tells of versions and machines.
+    Setting,
 }
 
 impl Region {
@@ -34,10 +36,11 @@ impl Region {
     /// code is mostly setting.
     pub fn weight(self) -> f64 {
         match self {
-            Region::Title => 2.0,
+            Region::Title => 3.0,
             Region::Prose => 1.0,
             Region::InlineCode => 1.5,
             Region::CodeBlock => 0.5,
+            Region::Setting => 0.2,
             Region::Trace => 0.3,
         }
     }
@@ -59,6 +62,8 @@ pub struct Term {
 pub struct Query {
     /// What to look for, the heaviest first; equal weights in the order of their text.
     pub terms: Vec<Term>,
+    /// The same of its first line alone.
+    pub title: Vec<Term>,
     /// Identifiers, in the order they are met.
     pub names: Vec<Name>,
     /// Files that are named, with a line where one is.
@@ -104,6 +109,7 @@ impl Query {
             keep(&mut reader.query.code, block);
         }
         let mut query = reader.finish();
+        query.title = title(&body);
         query.bytes_left_out = text.len() - end;
         query
     }
@@ -112,6 +118,16 @@ impl Query {
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.names.is_empty() && self.places.is_empty()
     }
+}
+
+/// The terms of the first line that says something.
+fn title(text: &str) -> Vec<Term> {
+    let Some(line) = text.lines().find(|line| !line.trim().is_empty()) else {
+        return Vec::new();
+    };
+    let mut reader = Reader::default();
+    reader.terms(line, Region::Prose);
+    heaviest(reader.weights).0
 }
 
 /// Issue templates bring comments for those who write them.
@@ -148,6 +164,8 @@ struct Reader {
     analyzer: Analyzer,
     weights: BTreeMap<String, f64>,
     has_title: bool,
+    /// Whether this part of the report is about versions and machines.
+    is_setting: bool,
     /// The function that a Go trace names in the line before its place.
     last_function: Option<String>,
 }
@@ -163,6 +181,7 @@ impl Reader {
             Region::Title
         };
         self.has_title = true;
+        let region = self.about(line, region);
         // Text and code take turns between backticks; one that is not closed is text.
         let mut pieces: Vec<&str> = line.split('`').collect();
         if pieces.len().is_multiple_of(2) {
@@ -184,6 +203,33 @@ impl Reader {
             } else if !piece.is_empty() {
                 self.line(piece, region);
             }
+        }
+    }
+
+    /// The region of a line of text, as its form and the heading above it tell.
+    fn about(&mut self, line: &str, region: Region) -> Region {
+        if region == Region::Title {
+            return region;
+        }
+        let text = line.trim();
+        let bare = text.trim_matches(['*', '_', '#', ':', ' ', '-']);
+        let is_heading = text.starts_with('#')
+            || text.starts_with("**") && text.ends_with("**")
+            || text.ends_with(':') && bare.split_whitespace().count() <= 4;
+        if is_heading {
+            self.is_setting = is_about_setting(bare);
+            return Region::Setting;
+        }
+        let label = text
+            .trim_start_matches(['-', '*', ' '])
+            .split_once(':')
+            .map(|(label, _)| label);
+        let is_label =
+            label.is_some_and(|it| it.split_whitespace().count() <= 3 && is_about_setting(it));
+        if self.is_setting || is_label {
+            Region::Setting
+        } else {
+            region
         }
     }
 
@@ -242,22 +288,50 @@ impl Reader {
 
     fn finish(self) -> Query {
         let mut query = self.query;
-        let saturate = |weight: f64| weight / (weight + 1.0) * 2.0;
-        let mut terms: Vec<Term> = self
-            .weights
-            .into_iter()
-            .map(|(text, weight)| Term {
-                text,
-                weight: saturate(weight),
-            })
-            .collect();
-        // Stable: they come in the order of their text.
-        terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        query.terms_left_out = terms.len().saturating_sub(MOST_TERMS);
-        terms.truncate(MOST_TERMS);
+        let (terms, left_out) = heaviest(self.weights);
         query.terms = terms;
+        query.terms_left_out = left_out;
         query
     }
+}
+
+/// The terms of most weight, and how many there are besides.
+fn heaviest(weights: BTreeMap<String, f64>) -> (Vec<Term>, usize) {
+    let saturate = |weight: f64| weight / (weight + 5.0) * 2.0;
+    let mut terms: Vec<Term> = weights
+        .into_iter()
+        .map(|(text, weight)| Term {
+            text,
+            weight: saturate(weight),
+        })
+        .collect();
+    // Stable: they come in the order of their text.
+    terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let left_out = terms.len().saturating_sub(MOST_TERMS);
+    terms.truncate(MOST_TERMS);
+    (terms, left_out)
+}
+
+/// Whether a heading or a label announces versions, machines and settings.
+fn is_about_setting(text: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "environment",
+        "version",
+        "versions",
+        "platform",
+        "system",
+        "os",
+        "checklist",
+        "browser",
+        "python",
+        "extensions",
+        "tools",
+        "distribution",
+        "desktop",
+    ];
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| WORDS.contains(&word))
 }
 
 /// What stands between double quotation marks in `line` and holds more than one word.

@@ -53,7 +53,7 @@ impl Role {
         let below = |folders: &[&str]| parts.iter().any(|it| folders.binary_search(it).is_ok());
         let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
         let is_prose = PROSE.binary_search(&extension).is_ok();
-        if below(VENDORED) {
+        if below(VENDORED) || is_release(name) {
             Role::Vendored
         } else if is_generated(name) {
             Role::Generated
@@ -159,6 +159,22 @@ fn is_generated(name: &str) -> bool {
         ".bundle.js",
     ];
     LOCKS.binary_search(&name).is_ok() || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// `jquery-3.5.1.js`: a script with its version in its name is a copy.
+fn is_release(name: &str) -> bool {
+    let script = [".js", ".css"]
+        .into_iter()
+        .find_map(|it| name.strip_suffix(it));
+    let version = script
+        .and_then(|it| it.rsplit_once('-'))
+        .map(|(_, version)| version);
+    version.is_some_and(|it| {
+        it.contains('.')
+            && it
+                .split('.')
+                .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+    })
 }
 
 fn is_test(name: &str) -> bool {

@@ -65,6 +65,8 @@ impl Strategy {
 pub struct Weights {
     /// Of each strategy, in the order of [`Strategy::ALL`].
     pub strategies: [f64; 6],
+    /// Of a question's first line, against all of it.
+    pub title: f64,
     /// Of the fields of parts.
     pub fields: Vec<(Field, f32)>,
     /// Of the fields of files.
@@ -95,15 +97,16 @@ impl Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            strategies: [1.0, 0.6, 0.5, 0.5, 0.1, 0.3],
+            strategies: [1.0, 0.5, 0.0, 0.2, 0.1, 0.0],
+            title: 0.3,
             fields: vec![
-                (Field::Name, 1.0),
-                (Field::Signature, 0.6),
+                (Field::Name, 2.0),
+                (Field::Signature, 1.2),
                 (Field::Doc, 0.5),
                 (Field::Body, 1.0),
             ],
             file_fields: vec![(Field::Path, 1.0), (Field::Text, 1.0)],
-            roles: [1.0, 0.3, 0.4, 0.3, 0.4, 0.2, 0.2],
+            roles: [1.0, 0.15, 0.28, 0.15, 0.3, 0.2, 0.2],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_rank::{Name, Query, Region};
+use ctx_rank::{Name, Query, Region, Term};
 
 use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Key, Relations, TextQuery};
@@ -20,27 +20,46 @@ const PLACES: usize = 48;
 /// The best parts that relations are followed from.
 const SEEDS: usize = 10;
 
-fn terms(query: &Query) -> Vec<(String, f32)> {
+fn weighted(terms: &[Term]) -> Vec<(String, f32)> {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a score of f32 is no finer"
     )]
-    query
-        .terms
+    terms
         .iter()
         .map(|it| (it.text.clone(), it.weight as f32))
         .collect()
 }
 
-/// Parts of files by their text.
+fn terms(query: &Query) -> Vec<(String, f32)> {
+    weighted(&query.terms)
+}
+
+/// Parts of files by their text: by all of the question, and by its first line, which says what it is about.
 pub(crate) async fn text(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
 ) -> Answer<Vec<Hit>> {
-    search
+    let all = search
         .passages(&TextQuery::new(terms(query), weights.fields.clone(), WIDE))
-        .await
+        .await?;
+    let title = search
+        .passages(&TextQuery::new(
+            weighted(&query.title),
+            weights.fields.clone(),
+            WIDE,
+        ))
+        .await?;
+    let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
+    for (hits, weight) in [(all, 1.0), (title, weights.title)] {
+        let best = hits.first().map_or(0.0, |it| it.score);
+        for hit in hits {
+            let score = weight * hit.score / best;
+            add(&mut found, hit, score);
+        }
+    }
+    Ok(in_order(found))
 }
 
 /// The best files, and the parts in them that fit best. The score of a part is that of its file.

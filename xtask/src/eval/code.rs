@@ -90,7 +90,7 @@ pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
                 unstable += usize::from(again.built.context != built.context);
             }
             if let (Some(file), true) = (&mut features, budget == BUDGETS[2]) {
-                write_features(file, instance, &answer)?;
+                write_features(file, instance, &answer.retrieved.found)?;
             }
         }
     }
@@ -104,8 +104,8 @@ async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<A
         .with_max_tokens(Tokens::new(budget))
         .with_counter(CounterName::Named("o200k_base".to_owned()))
         .with_format(Format::Markdown)
-        .with_selection(if std::env::var("SEL").as_deref() == Ok("in") { Selection::InOrder } else if std::env::var("SEL").as_deref() == Ok("dens") {Selection::Density} else { Selection::Optimal })
-        .with_relevance_power(std::env::var("POW").ok().and_then(|it| it.parse().ok()).unwrap_or(1));
+        .with_selection(Selection::Optimal)
+        .with_relevance_power(8);
     Ok(service
         .answer(&instance.query, &retrieve, &build, &Control::default())
         .await?)
@@ -135,8 +135,12 @@ fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
     spans
 }
 
-fn write_features(file: &mut fs::File, instance: &Instance, answer: &Answer) -> Result<()> {
-    for (rank, it) in answer.retrieved.found.iter().enumerate() {
+fn write_features(
+    file: &mut fs::File,
+    instance: &Instance,
+    found: &[retrieve::Found],
+) -> Result<()> {
+    for (rank, it) in found.iter().enumerate() {
         let (first, last) = (it.hit.span.start(), it.hit.span.end());
         let gold = instance.gold_lines.get(&it.hit.path).map_or(0, |lines| {
             lines
