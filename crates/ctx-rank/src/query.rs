@@ -36,10 +36,10 @@ impl Region {
     /// code is mostly setting.
     pub fn weight(self) -> f64 {
         match self {
-            Region::Title => 3.0,
+            Region::Title => 2.5,
             Region::Prose => 1.0,
             Region::InlineCode => 1.5,
-            Region::CodeBlock => 0.5,
+            Region::CodeBlock => 0.7,
             Region::Setting => 0.2,
             Region::Trace => 0.3,
         }

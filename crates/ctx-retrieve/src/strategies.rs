@@ -8,7 +8,7 @@ use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Key, Relations, TextQuery};
 
 /// Parts that each search asks for.
-const WIDE: usize = 200;
+const WIDE: usize = 400;
 /// Files whose parts are looked at.
 const FILES: usize = 20;
 /// Names that are looked up.
@@ -144,12 +144,11 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
 }
 
 fn add(found: &mut BTreeMap<Key, Hit>, mut hit: Hit, score: f64) {
-    match found.get_mut(&hit.key()) {
-        Some(known) => known.score += score,
-        None => {
-            hit.score = score;
-            found.insert(hit.key(), hit);
-        }
+    if let Some(known) = found.get_mut(&hit.key()) {
+        known.score += score;
+    } else {
+        hit.score = score;
+        found.insert(hit.key(), hit);
     }
 }
 
