@@ -1,7 +1,7 @@
 //! Identifiers in a text.
 
 use crate::query::Region;
-use crate::words::{is_stop_word, sub_words};
+use crate::words::{says_nothing, sub_words};
 
 /// An identifier, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
             || segments.len() > 1
             || last.trim_matches('_').contains('_')
             || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last);
-        let is_word = last.len() < 3 || is_stop_word(&last.to_lowercase());
+        let is_word = last.len() < 3 || says_nothing(last);
         if (is_code || stands_out) && !is_word && !looks_like_a_site(&segments) {
             names.push(Name {
                 text: line[start..at].to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::mentions::{Frame, Place, frame_of, place_of};
 use crate::names::{Name, names_in};
-use crate::words::{Analyzer, Part, is_stop_word};
+use crate::words::{Analyzer, Part, says_nothing};
 
 /// So many bytes of a question are read.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -271,7 +271,7 @@ impl Reader {
                 let word = &piece[bytes];
                 let is_number = term.bytes().all(|byte| byte.is_ascii_digit());
                 if term.len() < 2
-                    || part != Part::Identifier && is_stop_word(&word.to_lowercase())
+                    || part != Part::Identifier && says_nothing(word)
                     || is_number && term.len() > 4
                 {
                     return;

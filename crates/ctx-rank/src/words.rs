@@ -225,7 +225,28 @@ const STOP_WORDS: &[&str] = &[
     "whom", "why", "will", "with", "within", "without", "won", "would", "you", "your", "yours",
 ];
 
+/// No stop word has more bytes.
+const LONGEST_STOP_WORD: usize = 8;
+
 /// Whether `word`, in lower case and not stemmed, says nothing of what a text is about.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// Whether `word` is a stop word in any case. Constant in its length: each part of an identifier asks this
+/// of all of the identifier, which may be as long as the text.
+pub(crate) fn says_nothing(word: &str) -> bool {
+    // A character has at most three times the bytes of its lower case (the sign of Kelvin and k).
+    word.len() <= 3 * LONGEST_STOP_WORD && is_stop_word(&word.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_words_are_sorted_and_short() {
+        assert!(STOP_WORDS.is_sorted());
+        assert!(STOP_WORDS.iter().all(|it| it.len() <= LONGEST_STOP_WORD));
+    }
 }
