@@ -85,7 +85,7 @@ pub struct Score {
 
 impl Profile {
     /// The weighted mean of `signals`. Values outside 0..=1, NaN among them, count as the nearer end (NaN as
-    /// 0), so that the score is in 0..=1; weights that are not above 0 count as 0.
+    /// 0), so that the score is in 0..=1; weights that are not above 0, or infinite, count as 0.
     pub fn score(&self, signals: &Signals) -> Score {
         let parts = [
             (
@@ -106,7 +106,10 @@ impl Profile {
                 self.usage_frequency,
             ),
         ];
-        let positive = |weight: f64| if weight > 0.0 { weight } else { 0.0 };
+        let positive = |weight: f64| {
+            let is_weight = weight > 0.0 && weight.is_finite();
+            if is_weight { weight } else { 0.0 }
+        };
         let all: f64 = parts.iter().map(|(_, _, weight)| positive(*weight)).sum();
         let contributions = parts.map(|(name, value, weight)| Contribution {
             name,
