@@ -10,6 +10,7 @@ use ctx_rank::{
     Contribution, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match, recency,
     source_priority, usage_frequency,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::debug;
 
@@ -101,9 +102,9 @@ impl Retriever {
     }
 
     /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
-    /// deadline; one that fails or is late is reported and has no say. A question that says nothing finds
-    /// nothing. Runs on a tokio runtime with more than one thread, else a strategy that computes is not cut
-    /// off.
+    /// deadline; one that fails, panics or is late is reported and has no say. A question that says nothing
+    /// finds nothing. Each strategy has one of the runtime's threads for what blocks, so that ports may
+    /// compute. One that computes beyond the deadline keeps its thread until it next awaits something.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
         let mut retrieved = Retrieved::default();
         if query.is_empty() {
@@ -111,28 +112,37 @@ impl Retriever {
         }
         let weights = Arc::new(options.weights.clone());
         let wanted = |strategy: Strategy| options.strategies.contains(&strategy);
-        let mut tasks: Vec<(Strategy, JoinHandle<Answer<Vec<Hit>>>)> = Vec::new();
+        let mut tasks: Vec<(Strategy, Task<Vec<Hit>>)> = Vec::new();
+        let limit = options.deadline;
+        let start = Instant::now();
         for strategy in Strategy::ALL.into_iter().filter(|&it| wanted(it)) {
             let (search, query, weights) = (
                 Arc::clone(&self.search),
                 Arc::clone(query),
                 Arc::clone(&weights),
             );
-            let task: JoinHandle<Answer<Vec<Hit>>> = match strategy {
-                Strategy::Text => {
-                    tokio::spawn(async move { strategies::text(&*search, &query, &weights).await })
-                }
-                Strategy::Files => {
-                    tokio::spawn(async move { strategies::files(&*search, &query, &weights).await })
-                }
-                Strategy::Names => {
-                    tokio::spawn(async move { strategies::names(&*search, &query).await })
-                }
+            let task = match strategy {
+                Strategy::Text => run(limit, async move {
+                    strategies::text(&*search, &query, &weights).await
+                }),
+                Strategy::Files => run(limit, async move {
+                    strategies::files(&*search, &query, &weights).await
+                }),
+                Strategy::Names => run(
+                    limit,
+                    async move { strategies::names(&*search, &query).await },
+                ),
                 Strategy::Places => {
-                    tokio::spawn(async move { strategies::places(&*search, &query).await })
+                    run(
+                        limit,
+                        async move { strategies::places(&*search, &query).await },
+                    )
                 }
                 Strategy::Similar => {
-                    tokio::spawn(async move { strategies::similar(&*search, &query).await })
+                    run(
+                        limit,
+                        async move { strategies::similar(&*search, &query).await },
+                    )
                 }
                 // It needs what the others find.
                 Strategy::Relations => continue,
@@ -140,17 +150,9 @@ impl Retriever {
             tasks.push((strategy, task));
         }
         let mut pool = Pool::default();
-        let start = Instant::now();
         for (strategy, task) in tasks {
-            let left = options.deadline.saturating_sub(start.elapsed());
-            let abort = task.abort_handle();
-            let answer = in_time(left, async {
-                task.await
-                    .unwrap_or_else(|error| Err(PortError(error.to_string())))
-            })
-            .await;
-            abort.abort();
-            pool.take(strategy, answer, start.elapsed(), &mut retrieved.reports);
+            let (answer, took) = in_time(start, limit, task).await;
+            pool.take(strategy, answer, took, &mut retrieved.reports);
         }
         if let (Some(relations), true) = (&self.relations, wanted(Strategy::Relations)) {
             self.expand(relations, options, &mut pool, &mut retrieved)
@@ -172,7 +174,6 @@ impl Retriever {
         pool: &mut Pool,
         retrieved: &mut Retrieved,
     ) {
-        let start = Instant::now();
         let best: Vec<(Hit, f64)> = pool
             .fused(options)
             .into_iter()
@@ -182,21 +183,12 @@ impl Retriever {
             .collect();
         let task = {
             let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
-            tokio::spawn(async move { strategies::relations(&*search, &*relations, &best).await })
+            run(options.deadline, async move {
+                strategies::relations(&*search, &*relations, &best).await
+            })
         };
-        let abort = task.abort_handle();
-        let answer = in_time(options.deadline, async {
-            task.await
-                .unwrap_or_else(|error| Err(PortError(error.to_string())))
-        })
-        .await;
-        abort.abort();
-        pool.take(
-            Strategy::Relations,
-            answer,
-            start.elapsed(),
-            &mut retrieved.reports,
-        );
+        let (answer, took) = in_time(Instant::now(), options.deadline, task).await;
+        pool.take(Strategy::Relations, answer, took, &mut retrieved.reports);
     }
 
     async fn score(
@@ -287,14 +279,35 @@ impl Retriever {
     }
 }
 
-async fn in_time(
-    left: Duration,
-    answer: impl Future<Output = Answer<Vec<Hit>>>,
-) -> Answer<Vec<Hit>> {
-    match tokio::time::timeout(left, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(PortError("it was late".to_owned())),
+/// A port at work: its answer, and how long that took.
+type Task<T> = JoinHandle<(Answer<T>, Duration)>;
+
+/// Runs `work` on a thread of its own. On those that serve the runtime, two ports that compute would keep two
+/// of them from noticing that anything is late.
+fn run<T: Send + 'static>(
+    limit: Duration,
+    work: impl Future<Output = Answer<T>> + Send + 'static,
+) -> Task<T> {
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let start = Instant::now();
+        let answer = runtime.block_on(async { tokio::time::timeout(limit, work).await });
+        (answer.unwrap_or_else(|_| late()), start.elapsed())
+    })
+}
+
+/// What `task` came to, if it ends within `limit` from `start`.
+async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T>, Duration) {
+    let left = limit.saturating_sub(start.elapsed());
+    match tokio::time::timeout(left, task).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => (Err(PortError("it panicked".to_owned())), start.elapsed()),
+        Err(_) => (late(), start.elapsed()),
     }
+}
+
+fn late<T>() -> Answer<T> {
+    Err(PortError("it was late".to_owned()))
 }
 
 /// What all strategies found.
