@@ -212,13 +212,13 @@ impl Retriever {
             }
             found.push((hit, it.score / best, it.contributions));
         }
-        let uses = self.uses(&found).await;
+        let uses = self.uses(&found, options.deadline).await;
         let hours = |at: i64| {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "seconds since 1970 are far below 2^52"
             )]
-            let seconds = (options.now - at) as f64;
+            let seconds = options.now.saturating_sub(at) as f64;
             seconds / 3600.0
         };
         let mut scored: Vec<Found> = found
@@ -267,15 +267,19 @@ impl Retriever {
         retrieved.found = scored;
     }
 
-    async fn uses(&self, found: &[(Hit, f64, [f64; 6])]) -> BTreeMap<String, u64> {
-        let Some(usage) = &self.usage else {
+    async fn uses(&self, found: &[(Hit, f64, [f64; 6])], limit: Duration) -> BTreeMap<String, u64> {
+        let Some(usage) = self.usage.clone() else {
             return BTreeMap::new();
         };
         let mut paths: Vec<String> = found.iter().map(|(hit, ..)| hit.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
-        // What was of use before is no reason to fail now.
-        usage.counts(&paths).await.unwrap_or_default()
+        let task = run(limit, async move { usage.counts(&paths).await });
+        // What was of use before is no reason to fail now, or to wait.
+        in_time(Instant::now(), limit, task)
+            .await
+            .0
+            .unwrap_or_default()
     }
 }
 
