@@ -368,10 +368,17 @@ impl Pool {
     /// All lists in one, by the weights of strategies and of the roles of files.
     fn fused(&self, options: &Options) -> Vec<Ranked> {
         let weights = &options.weights;
+        // Who asks for nothing but strategies without a weight wants to see what they find.
+        let mut wanted = options.strategies.iter();
+        let is_mute = wanted.all(|it| weights.strategies[it.index()] == 0.0);
         let lists: Vec<List<Key>> = Strategy::ALL
             .into_iter()
             .map(|strategy| List {
-                weight: weights.strategies[strategy.index()],
+                weight: if is_mute {
+                    1.0
+                } else {
+                    weights.strategies[strategy.index()]
+                },
                 items: self.with_parts(&self.lists[strategy.index()]),
             })
             .collect();

@@ -143,6 +143,17 @@ async fn only_the_strategies_that_are_wanted_run() {
 }
 
 #[tokio::test]
+async fn a_strategy_without_a_weight_is_heard_where_it_is_alone() {
+    let mut options = options();
+    options.weights.strategies[Strategy::Names.index()] = 0.0;
+    let both = ask(library(), "`Cache` or a proxy", &options).await;
+    assert_eq!(paths(&both)[0], "src/proxy.py");
+    options.strategies = vec![Strategy::Names];
+    let alone = ask(library(), "`Cache` or a proxy", &options).await;
+    assert_eq!(paths(&alone), ["src/cache.py"]);
+}
+
+#[tokio::test]
 async fn equals_come_in_the_order_of_their_places() {
     let parts = [
         ("b.py", 1, "function", "", "socket"),
