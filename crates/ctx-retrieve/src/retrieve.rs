@@ -10,6 +10,7 @@ use ctx_rank::{
     Contribution, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match, recency,
     source_priority, usage_frequency,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::debug;
 
@@ -103,9 +104,9 @@ impl Retriever {
     }
 
     /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
-    /// deadline; one that fails or is late is reported and has no say. A question that says nothing finds
-    /// nothing. Runs on a tokio runtime with more than one thread, else a strategy that computes is not cut
-    /// off.
+    /// deadline; one that fails, panics or is late is reported and has no say. A question that says nothing
+    /// finds nothing. Each strategy has one of the runtime's threads for what blocks, so that ports may
+    /// compute. One that computes beyond the deadline keeps its thread until it next awaits something.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
         let mut retrieved = Retrieved::default();
         if query.is_empty() {
@@ -113,28 +114,37 @@ impl Retriever {
         }
         let weights = Arc::new(options.weights.clone());
         let wanted = |strategy: Strategy| options.strategies.contains(&strategy);
-        let mut tasks: Vec<(Strategy, JoinHandle<Answer<Vec<Hit>>>)> = Vec::new();
+        let mut tasks: Vec<(Strategy, Task<Vec<Hit>>)> = Vec::new();
+        let limit = options.deadline;
+        let start = Instant::now();
         for strategy in Strategy::ALL.into_iter().filter(|&it| wanted(it)) {
             let (search, query, weights) = (
                 Arc::clone(&self.search),
                 Arc::clone(query),
                 Arc::clone(&weights),
             );
-            let task: JoinHandle<Answer<Vec<Hit>>> = match strategy {
-                Strategy::Text => {
-                    tokio::spawn(async move { strategies::text(&*search, &query, &weights).await })
-                }
-                Strategy::Files => {
-                    tokio::spawn(async move { strategies::files(&*search, &query, &weights).await })
-                }
-                Strategy::Names => {
-                    tokio::spawn(async move { strategies::names(&*search, &query).await })
-                }
+            let task = match strategy {
+                Strategy::Text => run(limit, async move {
+                    strategies::text(&*search, &query, &weights).await
+                }),
+                Strategy::Files => run(limit, async move {
+                    strategies::files(&*search, &query, &weights).await
+                }),
+                Strategy::Names => run(
+                    limit,
+                    async move { strategies::names(&*search, &query).await },
+                ),
                 Strategy::Places => {
-                    tokio::spawn(async move { strategies::places(&*search, &query).await })
+                    run(
+                        limit,
+                        async move { strategies::places(&*search, &query).await },
+                    )
                 }
                 Strategy::Similar => {
-                    tokio::spawn(async move { strategies::similar(&*search, &query).await })
+                    run(
+                        limit,
+                        async move { strategies::similar(&*search, &query).await },
+                    )
                 }
                 // It needs what the others find.
                 Strategy::Relations => continue,
@@ -142,17 +152,9 @@ impl Retriever {
             tasks.push((strategy, task));
         }
         let mut pool = Pool::default();
-        let start = Instant::now();
         for (strategy, task) in tasks {
-            let left = options.deadline.saturating_sub(start.elapsed());
-            let abort = task.abort_handle();
-            let answer = in_time(left, async {
-                task.await
-                    .unwrap_or_else(|error| Err(PortError(error.to_string())))
-            })
-            .await;
-            abort.abort();
-            pool.take(strategy, answer, start.elapsed(), &mut retrieved.reports);
+            let (answer, took) = in_time(start, limit, task).await;
+            pool.take(strategy, answer, took, &mut retrieved.reports);
         }
         if let (Some(relations), true) = (&self.relations, wanted(Strategy::Relations)) {
             self.expand(relations, options, &mut pool, &mut retrieved)
@@ -174,7 +176,6 @@ impl Retriever {
         pool: &mut Pool,
         retrieved: &mut Retrieved,
     ) {
-        let start = Instant::now();
         let best: Vec<(Hit, f64)> = pool
             .fused(options)
             .into_iter()
@@ -184,21 +185,12 @@ impl Retriever {
             .collect();
         let task = {
             let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
-            tokio::spawn(async move { strategies::relations(&*search, &*relations, &best).await })
+            run(options.deadline, async move {
+                strategies::relations(&*search, &*relations, &best).await
+            })
         };
-        let abort = task.abort_handle();
-        let answer = in_time(options.deadline, async {
-            task.await
-                .unwrap_or_else(|error| Err(PortError(error.to_string())))
-        })
-        .await;
-        abort.abort();
-        pool.take(
-            Strategy::Relations,
-            answer,
-            start.elapsed(),
-            &mut retrieved.reports,
-        );
+        let (answer, took) = in_time(Instant::now(), options.deadline, task).await;
+        pool.take(Strategy::Relations, answer, took, &mut retrieved.reports);
     }
 
     async fn score(
@@ -222,13 +214,13 @@ impl Retriever {
             }
             found.push((hit, it.score / best, it.contributions));
         }
-        let uses = self.uses(&found).await;
+        let uses = self.uses(&found, options.deadline).await;
         let hours = |at: i64| {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "seconds since 1970 are far below 2^52"
             )]
-            let seconds = (options.now - at) as f64;
+            let seconds = options.now.saturating_sub(at) as f64;
             seconds / 3600.0
         };
         let mut scored: Vec<Found> = found
@@ -281,15 +273,19 @@ impl Retriever {
         retrieved.found = scored;
     }
 
-    async fn uses(&self, found: &[(Hit, f64, [f64; 6])]) -> BTreeMap<String, u64> {
-        let Some(usage) = &self.usage else {
+    async fn uses(&self, found: &[(Hit, f64, [f64; 6])], limit: Duration) -> BTreeMap<String, u64> {
+        let Some(usage) = self.usage.clone() else {
             return BTreeMap::new();
         };
         let mut paths: Vec<String> = found.iter().map(|(hit, ..)| hit.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
-        // What was of use before is no reason to fail now.
-        usage.counts(&paths).await.unwrap_or_default()
+        let task = run(limit, async move { usage.counts(&paths).await });
+        // What was of use before is no reason to fail now, or to wait.
+        in_time(Instant::now(), limit, task)
+            .await
+            .0
+            .unwrap_or_default()
     }
 }
 
@@ -303,14 +299,35 @@ fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
     (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)
 }
 
-async fn in_time(
-    left: Duration,
-    answer: impl Future<Output = Answer<Vec<Hit>>>,
-) -> Answer<Vec<Hit>> {
-    match tokio::time::timeout(left, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(PortError("it was late".to_owned())),
+/// A port at work: its answer, and how long that took.
+type Task<T> = JoinHandle<(Answer<T>, Duration)>;
+
+/// Runs `work` on a thread of its own. On those that serve the runtime, two ports that compute would keep two
+/// of them from noticing that anything is late.
+fn run<T: Send + 'static>(
+    limit: Duration,
+    work: impl Future<Output = Answer<T>> + Send + 'static,
+) -> Task<T> {
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let start = Instant::now();
+        let answer = runtime.block_on(async { tokio::time::timeout(limit, work).await });
+        (answer.unwrap_or_else(|_| late()), start.elapsed())
+    })
+}
+
+/// What `task` came to, if it ends within `limit` from `start`.
+async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T>, Duration) {
+    let left = limit.saturating_sub(start.elapsed());
+    match tokio::time::timeout(left, task).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => (Err(PortError("it panicked".to_owned())), start.elapsed()),
+        Err(_) => (late(), start.elapsed()),
     }
+}
+
+fn late<T>() -> Answer<T> {
+    Err(PortError("it was late".to_owned()))
 }
 
 /// What all strategies found.
@@ -367,10 +384,17 @@ impl Pool {
     /// All lists in one, by the weights of strategies and of the roles of files.
     fn fused(&self, options: &Options) -> Vec<Ranked> {
         let weights = &options.weights;
+        // Who asks for nothing but strategies without a weight wants to see what they find.
+        let mut wanted = options.strategies.iter();
+        let is_mute = wanted.all(|it| weights.strategies[it.index()] == 0.0);
         let lists: Vec<List<Key>> = Strategy::ALL
             .into_iter()
             .map(|strategy| List {
-                weight: weights.strategies[strategy.index()],
+                weight: if is_mute {
+                    1.0
+                } else {
+                    weights.strategies[strategy.index()]
+                },
                 items: self.with_parts(&self.lists[strategy.index()]),
             })
             .collect();

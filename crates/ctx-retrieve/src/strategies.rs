@@ -54,7 +54,8 @@ pub(crate) async fn text(
     let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
     for (hits, weight) in [(all, 1.0), (title, weights.title)] {
         let best = hits.first().map_or(0.0, |it| it.score);
-        for hit in hits {
+        // 0 of 0 is no share, and would take what the other search says along.
+        for hit in hits.into_iter().filter(|_| best > 0.0) {
             let score = weight * hit.score / best;
             add(&mut found, hit, score);
         }
