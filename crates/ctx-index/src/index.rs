@@ -154,6 +154,18 @@ impl Index {
         }
     }
 
+    /// Removes the index in `folder`, where there is one, and nothing else that is there.
+    ///
+    /// # Errors
+    /// [`IndexError::Busy`] while another process writes it; the folder cannot be written.
+    pub fn remove(folder: &Path) -> Result<(), IndexError> {
+        if !folder.exists() {
+            return Ok(());
+        }
+        let _lock = lock(folder)?;
+        Parts::remove(folder)
+    }
+
     /// What is indexed.
     pub fn root(&self) -> &Path {
         self.root.path()
