@@ -145,12 +145,10 @@ impl Settings {
             let mut layers = self.layers.iter();
             layers.find_map(|(origin, layer)| Some((of(layer)?, origin.as_str())))
         });
-        let (value, origin) = given.unwrap_or((&default, "the default"));
-        let (value, origin) = (value.clone(), origin.to_owned());
-        let origin = if origin.is_empty() {
-            format!("CTX_{}", key.to_uppercase().replace('-', "_"))
-        } else {
-            origin
+        let (value, origin) = match given {
+            Some((value, "")) => (value.clone(), variable_of(key)),
+            Some((value, origin)) => (value.clone(), origin.to_owned()),
+            None => (default, "the default".to_owned()),
         };
         self.told.push(Told {
             key,
@@ -259,7 +257,12 @@ impl Settings {
     }
 }
 
-/// The variables.
+/// The variable that says what `key` is.
+fn variable_of(key: &str) -> String {
+    format!("CTX_{}", key.to_uppercase().replace('-', "_"))
+}
+
+/// The variables, named as [`variable_of`] has it.
 fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Layer, Failure> {
     fn read<T: Value>(
         variable: &impl Fn(&str) -> Option<OsString>,
@@ -455,7 +458,7 @@ mod tests {
             &["query.strategies", "luck"],
         );
         refused("[query]\nlimit = {}\n", 2, &["query.limit"]);
-        refused("[query]\nlimit = 1\nlimit = 2\n", 3, &["limit"]);
+        refused("[query]\nlimit = 1\nlimit = 2\n", 3, &["duplicate"]);
         refused("[query\n", 1, &[]);
     }
 }

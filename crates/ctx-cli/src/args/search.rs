@@ -8,7 +8,8 @@ use super::{Output, size};
 use crate::options::OptionFlags;
 use crate::values::{Kinds, Strategies, Value as _};
 
-pub(super) const QUERY_HELP: &str = r#"The folder is indexed first where it is not, and files that changed since are indexed anew: what answers is
+pub(super) const QUERY_HELP: &str = "\
+The folder is indexed first where it is not, and files that changed since are indexed anew: what answers is
 the folder as it is now. The index is in DIR/.ctx if there is such a folder, else below $CTX_CACHE_DIR, else
 in your cache folder. Nothing is sent anywhere. TEXT may be words, names, paths, an error message or a whole
 issue report; what it names is found by name, and the rest by its words.
@@ -26,7 +27,7 @@ Examples:
   ctx query 'resolve_redirects drops the fragment' --root ~/src/requests --max-tokens 4000
   ctx query - --format xml < issue.md > context.xml
   ctx query 'Parser::next' --types function,method --limit 20 --explain > /dev/null
-  ctx query 'retry with backoff' --json | jq .retrieval.strategies"#;
+  ctx query 'retry with backoff' --json | jq .retrieval.strategies";
 
 pub(super) const INDEX_HELP: &str = "\
 `ctx query` does this by itself; done before, or with --watch, the first question is answered sooner.
@@ -92,6 +93,7 @@ pub(crate) struct QueryArgs {
     pub(crate) output: Output,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
     /// The folder
