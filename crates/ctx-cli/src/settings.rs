@@ -19,6 +19,7 @@ use crate::args::{Indexed, Search};
 use crate::failure::Failure;
 use crate::options::OptionFlags;
 use crate::place;
+use crate::report;
 use crate::values::{Kinds, Strategies, Value};
 use crate::walk::shown;
 
@@ -335,6 +336,11 @@ fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
             "it is larger than {MOST_BYTES} bytes"
         ))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // As for those who run this as somebody else, with the home of who they were.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            report::warning(&format!("{} is not ours to read", shown(path)));
+            Ok(None)
+        }
         Err(error) => Err(unreadable(&error)),
     }
 }
