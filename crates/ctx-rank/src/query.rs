@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::mentions::{Frame, Place, frame_of, place_of};
 use crate::names::{Name, names_in};
-use crate::words::{Analyzer, Part, is_stop_word};
+use crate::words::{Analyzer, LONGEST, Part, is_stop_word};
 
 /// So many bytes of a question are read.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -270,8 +270,10 @@ impl Reader {
             self.analyzer.words(piece, &mut |term, part, bytes| {
                 let word = &piece[bytes];
                 let is_number = term.bytes().all(|byte| byte.is_ascii_digit());
+                // A long word is looked at once for each of its parts.
+                let is_short = word.len() <= LONGEST;
                 if term.len() < 2
-                    || part != Part::Identifier && is_stop_word(&word.to_lowercase())
+                    || part != Part::Identifier && is_short && is_stop_word(&word.to_lowercase())
                     || is_number && term.len() > 4
                 {
                     return;

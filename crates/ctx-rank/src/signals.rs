@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_model::Origin;
 
-use crate::words::{Analyzer, is_stop_word};
+use crate::words::{Analyzer, LONGEST, is_stop_word};
 
 /// What each signal is worth, and how fast things grow old. The default is that of the design: 0.35, 0.25,
 /// 0.15, 0.15 and 0.10, and λ = 0.01 an hour.
@@ -215,7 +215,8 @@ impl Corpus {
     pub fn vector(&self, text: &str) -> Vector {
         let mut weights: BTreeMap<String, f64> = BTreeMap::new();
         Analyzer::default().words(text, &mut |term, _, bytes| {
-            if !is_stop_word(&text[bytes].to_lowercase()) {
+            // A long word is looked at once for each of its parts.
+            if bytes.len() > LONGEST || !is_stop_word(&text[bytes].to_lowercase()) {
                 *weights.entry(term.to_owned()).or_default() += 1.0;
             }
         });
