@@ -9,14 +9,16 @@ use crate::options::OptionFlags;
 use crate::values::{Kinds, Strategies, Value as _};
 
 pub(super) const QUERY_HELP: &str = "\
-The folder is indexed first where it is not, and files that changed since are indexed anew: what answers is
-the folder as it is now. The index is in DIR/.ctx if there is such a folder, else below $CTX_CACHE_DIR, else
-in your cache folder. Nothing is sent anywhere. TEXT may be words, names, paths, an error message or a whole
-issue report; what it names is found by name, and the rest by its words.
+The folder is indexed first where it is not, and files that changed since are indexed anew: what
+answers is the folder as it is now. The index is in DIR/.ctx if there is such a folder, else below
+$CTX_CACHE_DIR, else in your cache folder. Nothing is sent anywhere. TEXT may be words, names,
+paths, an error message or a whole issue report; what it names is found by name, and the rest by
+its words.
 
-What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES, CTX_LIMIT,
-CTX_MIN_SCORE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT, CTX_COUNTER, CTX_INCLUDE_GENERATED,
-CTX_MAX_FILE_SIZE), then from DIR/ctx.toml, then from ctx/ctx.toml in your configuration folder:
+What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
+CTX_LIMIT, CTX_MIN_SCORE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT, CTX_COUNTER,
+CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE), then from DIR/ctx.toml, then from ctx/ctx.toml in your
+configuration folder:
   [query]    max-tokens, strategies, types, limit, min-score, selection, relevance-power
   [output]   format, counter
   [index]    include-generated, max-file-size
@@ -30,10 +32,10 @@ Examples:
   ctx query 'retry with backoff' --json | jq .retrieval.strategies";
 
 pub(super) const INDEX_HELP: &str = "\
-`ctx query` does this by itself; done before, or with --watch, the first question is answered sooner.
-Files are passed over as .gitignore, .ignore and .ctxignore say, and so are hidden, generated and vendored
-files, and those over --max-file-size. The index is in PATH/.ctx if there is such a folder, else below
-$CTX_CACHE_DIR, else in your cache folder; it can be removed at any time.
+`ctx query` does this by itself; done before, or with --watch, the first question is answered
+sooner. What .gitignore, .ignore and .ctxignore name is passed over, and so are hidden, generated
+and vendored files, and those over --max-file-size. The index is in PATH/.ctx if there is such a
+folder, else below $CTX_CACHE_DIR, else in your cache folder; it can be removed at any time.
 
 Examples:
   ctx index
