@@ -44,6 +44,11 @@ impl Asked {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = command(args);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CTX_") {
+                command.env_remove(name);
+            }
+        }
         command
             .current_dir(self.root.path())
             .env("CTX_CACHE_DIR", self.cache.path())
