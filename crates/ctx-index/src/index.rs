@@ -139,7 +139,7 @@ impl Index {
             source,
         })?;
         match Parts::open(folder) {
-            Ok(parts) => Ok((parts.into_index(opened, folder, options), None)),
+            Ok(parts) => Ok((parts.into_index(opened, folder, options)?, None)),
             Err(error) if is_damage(&error) => {
                 let _lock = lock(folder)?;
                 Parts::remove(folder)?;
@@ -148,10 +148,22 @@ impl Index {
                 if let Some(source) = std::error::Error::source(&error) {
                     why = format!("{why}: {source}");
                 }
-                Ok((parts.into_index(opened, folder, options), Some(why)))
+                Ok((parts.into_index(opened, folder, options)?, Some(why)))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Removes the index in `folder`, where there is one, and nothing else that is there.
+    ///
+    /// # Errors
+    /// [`IndexError::Busy`] while another process writes it; the folder cannot be written.
+    pub fn remove(folder: &Path) -> Result<(), IndexError> {
+        if !folder.exists() {
+            return Ok(());
+        }
+        let _lock = lock(folder)?;
+        Parts::remove(folder)
     }
 
     /// What is indexed.
@@ -461,21 +473,23 @@ impl Parts {
         Ok(())
     }
 
-    fn into_index(self, root: Root, folder: &Path, options: Options) -> Index {
+    /// # Errors
+    /// Readers take a lock of their own for a moment, which a folder that cannot be written does not give.
+    fn into_index(self, root: Root, folder: &Path, options: Options) -> Result<Index, IndexError> {
         let reader = self
             .text
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
-            .try_into();
-        Index {
-            reader: reader.expect("its segments were opened before"),
+            .try_into()?;
+        Ok(Index {
+            reader,
             fields: self.fields,
             text: self.text,
             manifest: self.manifest,
             root,
             folder: folder.to_owned(),
             options,
-        }
+        })
     }
 }
 
