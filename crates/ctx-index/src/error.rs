@@ -90,7 +90,7 @@ impl IndexError {
                 }
                 _ => None,
             },
-            IndexError::Text(error) => match io_error_of(error) {
+            IndexError::Text(error) => match io_error_of(error).map(innermost) {
                 Some(error) if error.kind() != io::ErrorKind::Other => {
                     Some(io::Error::new(error.kind(), error.to_string()))
                 }
@@ -138,6 +138,19 @@ fn io_error_of(error: &TantivyError) -> Option<&io::Error> {
         }) => Some(error),
         _ => None,
     }
+}
+
+/// What the system said, below what others made of it.
+fn innermost(error: &io::Error) -> &io::Error {
+    let mut innermost = error;
+    let mut next = error
+        .get_ref()
+        .map(|it| it as &(dyn std::error::Error + 'static));
+    while let Some(error) = next {
+        innermost = error.downcast_ref().unwrap_or(innermost);
+        next = error.source();
+    }
+    innermost
 }
 
 /// Threads of the text index tell that they failed, and not always why; whether it was for lack of room can

@@ -16,7 +16,7 @@ use crate::lock::lock;
 use crate::manifest::{FileRow, Manifest};
 use crate::scan::{Scan, Seen, scan};
 use crate::schema::Fields;
-use crate::store::Store;
+use crate::store::{Store, open_text, sweep};
 use crate::writer::{Read, Writer};
 
 /// Files that are read and parsed side by side, before what they came to is written in their order.
@@ -196,8 +196,7 @@ impl Index {
         };
         let known = self.manifest.snapshot()?;
         if !Work::of(&known.files, &scan.files).is_empty() {
-            self.write(&scan.files, progress, &mut updated)
-                .map_err(|it| it.while_writing(&self.folder))?;
+            self.write(&scan.files, progress, &mut updated)?;
         }
         self.reader.reload()?;
         let totals = self.manifest.totals()?;
@@ -214,6 +213,23 @@ impl Index {
         updated: &mut Updated,
     ) -> Result<(), IndexError> {
         let _lock = lock(&self.folder)?;
+        let result = self.write_alone(seen, progress, updated);
+        // Why it failed is to be found out before there is room again.
+        let result = result.map_err(|it| it.while_writing(&self.folder));
+        if result.is_err()
+            && let Ok(text) = open_text(&self.folder)
+        {
+            let _ = sweep(&text, &self.folder);
+        }
+        result
+    }
+
+    fn write_alone(
+        &self,
+        seen: &[Seen],
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        updated: &mut Updated,
+    ) -> Result<(), IndexError> {
         // Another process may have written since this one looked.
         let known = self.manifest.snapshot()?;
         let Work { wanted, removed } = Work::of(&known.files, seen);

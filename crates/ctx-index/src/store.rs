@@ -120,6 +120,38 @@ pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, IndexError> {
     Ok(text)
 }
 
+/// Removes what a writer that came to no end left behind: segments that nothing names, half-written lists. A
+/// disk may be full of them. Only for whoever holds the lock and has no writer open.
+pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
+    let folder = folder.join("text");
+    let io = |source| IndexError::folder(&folder, source);
+    // A reader may be about to open what was named a moment ago.
+    let _lock = lock_segments(text)?;
+    let segments = text.searchable_segment_ids()?;
+    let segments: BTreeSet<String> = segments.iter().map(SegmentId::uuid_string).collect();
+    for entry in fs::read_dir(&folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_of_none = name.split_once('.').is_some_and(|(segment, _)| {
+            segment.len() == 32
+                && segment.bytes().all(|it| it.is_ascii_hexdigit())
+                && !segments.contains(segment)
+        });
+        if is_of_none || name.starts_with(".tmp") {
+            // What cannot be removed does no harm but take room.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Until it is given back, no file of the text index is removed.
+fn lock_segments(text: &tantivy::Index) -> Result<DirectoryLock, IndexError> {
+    let lock = text.directory().acquire_lock(&META_LOCK);
+    Ok(lock.map_err(tantivy::TantivyError::from)?)
+}
+
 /// The generation of a text index: how many commits it has.
 pub(crate) fn generation_of(text: &tantivy::Index) -> Result<u64, IndexError> {
     let payload = text.load_metas()?.payload;
@@ -134,11 +166,7 @@ fn check_text(
     manifest: Option<u64>,
 ) -> Result<(), IndexError> {
     let damaged = |what: String| Err(IndexError::Damaged { what });
-    // Files that are in use now are not removed meanwhile.
-    let _lock: DirectoryLock = text
-        .directory()
-        .acquire_lock(&META_LOCK)
-        .map_err(tantivy::TantivyError::from)?;
+    let _lock = lock_segments(text)?;
     if text.load_metas()?.schema != fields.schema {
         return damaged("its fields are those of another version".to_owned());
     }

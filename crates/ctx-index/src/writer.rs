@@ -5,7 +5,7 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 use crate::index::Updated;
 use crate::manifest::{Changes, FileRow};
 use crate::scan::Seen;
-use crate::store::{generation_of, open_text};
+use crate::store::{generation_of, open_text, sweep};
 use crate::{Index, IndexError};
 
 /// What the writer may hold in memory.
@@ -50,6 +50,7 @@ impl<'i> Writer<'i> {
                 let what = "its text is older than its manifest".to_owned();
                 return Err(IndexError::Damaged { what });
             }
+            sweep(&text, &self.index.folder)?;
             // One thread: the order of documents is that of their paths, whatever the machine does.
             self.text = Some(text.writer_with_num_threads(1, MEMORY)?);
         }

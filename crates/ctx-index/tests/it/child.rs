@@ -76,7 +76,9 @@ fn is_a_process_of_its_own() {
         }
         "ask" => {
             let index = open();
-            contents(&index).iter().for_each(|it| say(it));
+            for line in contents(&index) {
+                say(&line);
+            }
         }
         "update" => match open().update(&mut |_| ControlFlow::Continue(())) {
             Ok(updated) => say(&format!("{updated:?}")),

@@ -31,7 +31,7 @@ fn snapshot(fixture: &Fixture) -> Vec<String> {
         .map(|it| {
             let metadata = it.metadata().unwrap();
             let modified = metadata.modified().unwrap();
-            format!("{:?} {} {modified:?}", it.path(), metadata.len())
+            format!("{} {} {modified:?}", it.path().display(), metadata.len())
         })
         .filter(|it| !it.contains(".lock"))
         .collect();

@@ -21,10 +21,10 @@ impl Drop for Stop<'_> {
 
 /// Updates until one of them leaves this behind.
 #[track_caller]
-fn until(updates: &Receiver<Updated>, is_so: impl Fn() -> bool) -> Updated {
+fn until(told: &Receiver<Updated>, is_so: impl Fn() -> bool) -> Updated {
     let mut all = Updated::default();
     while !is_so() {
-        let updated = updates
+        let updated = told
             .recv_timeout(Duration::from_secs(20))
             .expect("the change is noticed");
         all.changed += updated.changed;
@@ -44,7 +44,7 @@ fn changes_are_followed() {
     ]);
     let index = fixture.open();
     let stop = AtomicBool::new(false);
-    let (send, updates) = channel();
+    let (send, told) = channel();
     thread::scope(|scope| {
         let watching = scope.spawn(|| {
             index.watch(&stop, &mut |updated| {
@@ -55,29 +55,29 @@ fn changes_are_followed() {
         // A failure ends it too.
         let _stop = Stop(&stop);
         let is_at = |name: &str, places: &[&str]| definitions(&index, name) == places;
-        let first = updates.recv_timeout(Duration::from_secs(20)).unwrap();
+        let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert_eq!((first.files, first.changed), (2, 2));
 
         fs::write(fixture.path("a.rs"), function("two")).unwrap();
-        until(&updates, || is_at("two", &["a.rs:1"]));
+        until(&told, || is_at("two", &["a.rs:1"]));
 
         // What is ignored is no reason to look.
         fs::write(fixture.path("ignored/b.rs"), function("more")).unwrap();
         fs::create_dir_all(fixture.path("new/deep")).unwrap();
         fs::write(fixture.path("new/deep/d.rs"), function("four")).unwrap();
-        let updated = until(&updates, || is_at("four", &["new/deep/d.rs:1"]));
+        let updated = until(&told, || is_at("four", &["new/deep/d.rs:1"]));
         assert_eq!(updated.files, 3);
 
         fs::write(fixture.path("new/deep/d.rs"), function("five")).unwrap();
-        until(&updates, || is_at("five", &["new/deep/d.rs:1"]));
+        until(&told, || is_at("five", &["new/deep/d.rs:1"]));
 
         fs::rename(fixture.path("folder"), fixture.path("moved")).unwrap();
-        until(&updates, || is_at("three", &["moved/c.rs:1"]));
+        until(&told, || is_at("three", &["moved/c.rs:1"]));
         fs::write(fixture.path("moved/c.rs"), function("six")).unwrap();
-        until(&updates, || is_at("six", &["moved/c.rs:1"]));
+        until(&told, || is_at("six", &["moved/c.rs:1"]));
 
         fs::remove_dir_all(fixture.path("moved")).unwrap();
-        until(&updates, || is_at("six", &[]));
+        until(&told, || is_at("six", &[]));
 
         stop.store(true, Ordering::Relaxed);
         watching.join().unwrap().unwrap();
