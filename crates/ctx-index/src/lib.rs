@@ -6,6 +6,7 @@ mod index;
 mod lock;
 mod manifest;
 mod pieces;
+mod remembered;
 mod scan;
 mod schema;
 mod sealed;

@@ -1,4 +1,4 @@
-//! What is known of each file, and what is remembered of its use: one `SQLite` database.
+//! What is known of each file: a `SQLite` database, in which is kept too what is remembered of their use.
 //!
 //! Before the text index is committed, the files that it is about to change are marked here; after it, what
 //! became of them is noted. A crash between the two leaves marks, and what is marked is indexed again: so it
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ctx_retrieve::Message;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
+use crate::remembered::check_usage;
 use crate::schema::FORMAT;
 
 /// The form of the tables. Others are made anew, and nothing in them is kept.
@@ -108,7 +108,7 @@ impl Sum {
 #[derive(Debug)]
 pub(crate) struct Manifest {
     connection: Mutex<Connection>,
-    is_writable: bool,
+    pub(crate) is_writable: bool,
 }
 
 /// What an update changes.
@@ -130,6 +130,13 @@ pub(crate) struct Snapshot {
     /// The generation of the text index that the rows belong to; `None` in a new database.
     pub(crate) generation: Option<u64>,
     pub(crate) files: BTreeMap<String, FileRow>,
+}
+
+impl Snapshot {
+    /// Whether an update came to no end, so that the text index may be ahead.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.files.values().any(|it| *it == UNSURE)
+    }
 }
 
 /// Sums of what is indexed.
@@ -218,7 +225,7 @@ impl Manifest {
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Connection> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -352,83 +359,6 @@ impl Manifest {
         )?;
         Ok(totals)
     }
-
-    pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached("SELECT uses FROM usage WHERE path = ?1")?;
-        let mut uses = BTreeMap::new();
-        for path in paths {
-            let count = statement
-                .query_row([path], |row| row.get::<_, i64>(0))
-                .optional()?;
-            uses.extend(count.map(|it| (path.clone(), it.cast_unsigned())));
-        }
-        Ok(uses)
-    }
-
-    pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), IndexError> {
-        if !self.is_writable {
-            return Ok(());
-        }
-        let mut connection = self.lock();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            let mut get =
-                transaction.prepare_cached("SELECT uses, shown_at FROM usage WHERE path = ?1")?;
-            let mut put = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO usage (path, uses, shown_at, seal) VALUES (?1, ?2, ?3, ?4)",
-            )?;
-            for path in paths {
-                let before = get
-                    .query_row([path], |row| Ok((row.get(0)?, row.get(1)?)))
-                    .optional()?;
-                let (uses, shown_at): (i64, i64) = before.unwrap_or_default();
-                let shown_at = shown_at.max(now);
-                put.execute(params![
-                    path,
-                    uses,
-                    shown_at,
-                    usage_seal(path, uses, shown_at)
-                ])?;
-            }
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path LIMIT ?1",
-        )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement.query_map([limit], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    pub(crate) fn messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT id, role, content, created_at FROM messages WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2",
-        )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement.query_map(params![thread, limit], |row| {
-            let (id, role, content): (String, String, String) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Message::new(id, role, content, row.get(3)?))
-        })?;
-        let mut messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-        messages.reverse();
-        Ok(messages)
-    }
-
-    pub(crate) fn pinned(&self, thread: &str) -> Result<Vec<String>, IndexError> {
-        let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("SELECT what FROM pinned WHERE thread = ?1 ORDER BY seq")?;
-        let rows = statement.query_map([thread], |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {
@@ -439,18 +369,11 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn short(hasher: &blake3::Hasher) -> [u8; 8] {
+/// The first bytes of a hash.
+pub(crate) fn short(hasher: &blake3::Hasher) -> [u8; 8] {
     let mut seal = [0; 8];
     hasher.finalize_xof().fill(&mut seal);
     seal
-}
-
-fn usage_seal(path: &str, uses: i64, shown_at: i64) -> [u8; 8] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(path.as_bytes());
-    hasher.update(&uses.to_le_bytes());
-    hasher.update(&shown_at.to_le_bytes());
-    short(&hasher)
 }
 
 fn format() -> String {
@@ -499,19 +422,6 @@ fn check_pages(connection: &Connection) -> Result<(), IndexError> {
     if said != "ok" {
         let what = format!("its manifest is damaged: {said}");
         return Err(IndexError::Damaged { what });
-    }
-    Ok(())
-}
-
-fn check_usage(connection: &Connection) -> Result<(), IndexError> {
-    let mut statement = connection.prepare("SELECT path, uses, shown_at, seal FROM usage")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let path: String = row.get(0)?;
-        if row.get::<_, [u8; 8]>(3)? != usage_seal(&path, row.get(1)?, row.get(2)?) {
-            let what = format!("what is remembered of {path:?} is not as it was written");
-            return Err(IndexError::Damaged { what });
-        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use tantivy::{Directory as _, IndexReader, ReloadPolicy};
 
 use crate::IndexError;
 use crate::lock::{Lock, lock};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Snapshot};
 use crate::schema::{Fields, tokenizers};
 use crate::sealed::Sealed;
 
@@ -83,10 +83,10 @@ impl Store {
         }
         let manifest = Manifest::open(&database)?;
         // The manifest is written last, so what is read of it first is never ahead of the text.
-        let generation = manifest.verified()?.generation;
+        let known = manifest.verified()?;
         let fields = Fields::new();
         let text = open_text(folder)?;
-        check_text(&text, &folder.join("text"), &fields, generation)?;
+        check_text(&text, &folder.join("text"), &fields, &known)?;
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
         Ok(Some(Store {
             reader: reader.try_into()?,
@@ -163,7 +163,7 @@ fn check_text(
     text: &tantivy::Index,
     folder: &Path,
     fields: &Fields,
-    manifest: Option<u64>,
+    known: &Snapshot,
 ) -> Result<(), IndexError> {
     let damaged = |what: String| Err(IndexError::Damaged { what });
     let _lock = lock_segments(text)?;
@@ -171,11 +171,15 @@ fn check_text(
         return damaged("its fields are those of another version".to_owned());
     }
     let of_text = generation_of(text)?;
-    if manifest.unwrap_or(0) > of_text {
+    let of_manifest = known.generation.unwrap_or(0);
+    if of_manifest > of_text {
         return damaged("its text is older than its manifest".to_owned());
     }
-    if manifest.is_none() && of_text > 0 {
+    if known.generation.is_none() && of_text > 0 {
         return damaged("it has no manifest".to_owned());
+    }
+    if of_text > of_manifest && !known.is_unsure() {
+        return damaged("its text is newer than its manifest".to_owned());
     }
     check_files(text, folder)?;
     let wrong = text.validate_checksum()?;

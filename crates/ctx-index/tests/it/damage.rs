@@ -168,3 +168,29 @@ fn what_was_used_outlives_a_damaged_text_index() {
     assert_eq!(why.as_deref(), Some("read the index: it has no text"));
     assert_eq!(block_on(index.recent(10)).unwrap().len(), 3);
 }
+
+#[test]
+fn a_part_that_was_put_back_from_before_is_found() {
+    for part in ["manifest.db", "text"] {
+        let fixture = used();
+        let before = copy(&fixture.folder());
+        fixture.write("new.rs", function("new"));
+        update(&fixture.open());
+        let folder = fixture.folder();
+        if part == "text" {
+            fs::remove_dir_all(folder.join(part)).unwrap();
+        }
+        for file in files_below(before.path()) {
+            let name = file.strip_prefix(before.path()).unwrap();
+            if name.starts_with(part) {
+                fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+                fs::copy(&file, folder.join(name)).unwrap();
+            }
+        }
+        fs::remove_file(fixture.path("new.rs")).unwrap();
+        let (index, why) = fixture.reopen();
+        assert!(why.is_some(), "{part}");
+        update(&index);
+        assert_eq!(contents(&index), fixture.fresh(), "{part}");
+    }
+}
