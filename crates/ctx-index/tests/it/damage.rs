@@ -7,7 +7,7 @@ use ctx_index::{Index, Options};
 use ctx_retrieve::Usage as _;
 use tempfile::TempDir;
 
-use crate::{Fixture, block_on, contents, function, update};
+use crate::{Fixture, block_on, contents, function, memory, update};
 
 /// An index of several commits, with deletions in it and with some use.
 fn used() -> Fixture {
@@ -42,7 +42,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn copy(from: &Path) -> TempDir {
-    let to = tempfile::tempdir().unwrap();
+    let to = memory();
     for file in files_below(from) {
         let at = to.path().join(file.strip_prefix(from).unwrap());
         fs::create_dir_all(at.parent().unwrap()).unwrap();

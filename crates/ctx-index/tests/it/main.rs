@@ -21,6 +21,13 @@ use ctx_rank::Analyzer;
 use ctx_retrieve::{Field, FileSearch as _, Hit, TextQuery};
 use tempfile::TempDir;
 
+/// A folder that is in memory where the system has such, as each commit waits for the disk otherwise.
+fn memory() -> TempDir {
+    let place = Path::new("/dev/shm");
+    let made = tempfile::tempdir_in(place);
+    made.or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// A folder of files and one for its index.
 struct Fixture {
     root: TempDir,
@@ -31,8 +38,8 @@ impl Fixture {
     /// These files, all of them changed a minute ago.
     fn new(files: &[(&str, &str)]) -> Self {
         let fixture = Fixture {
-            root: tempfile::tempdir().unwrap(),
-            store: tempfile::tempdir().unwrap(),
+            root: memory(),
+            store: memory(),
         };
         for (path, text) in files {
             fixture.write(path, text);
@@ -81,7 +88,7 @@ impl Fixture {
 
     /// What an index that is made now has.
     fn fresh(&self) -> Vec<String> {
-        let store = tempfile::tempdir().unwrap();
+        let store = memory();
         let (index, _) = Index::open(self.root(), store.path(), Options::default()).unwrap();
         update(&index);
         contents(&index)
