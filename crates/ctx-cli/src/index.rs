@@ -1,7 +1,9 @@
 //! `ctx index`: the index of a folder, made and kept up to date.
 
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,9 +21,7 @@ use crate::report::{Report, clean};
 use crate::settings::Settings;
 use crate::walk::shown;
 
-/// How often a folder that is watched is looked through.
-const PERIOD: Duration = Duration::from_secs(1);
-/// How soon an interrupt is noticed in between.
+/// How soon an interrupt is noticed.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Runs the verb.
@@ -54,27 +54,51 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
 
 /// Goes on until cancelled, which is how it is meant to end.
 fn watch(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> {
-    loop {
-        for _ in 0..PERIOD.as_millis() / STEP.as_millis() {
-            if cancel.is_cancelled() {
-                return Ok(());
+    let stop = AtomicBool::new(false);
+    let mut failed = None;
+    let watched = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !cancel.is_cancelled() && !stop.load(Ordering::Relaxed) {
+                thread::sleep(STEP);
             }
-            thread::sleep(STEP);
-        }
-        let start = Instant::now();
-        let updated = match indexing::update(index, cancel) {
-            Ok(updated) => updated,
-            Err(IndexError::Cancelled) => return Ok(()),
-            Err(IndexError::Busy { holder, .. }) => {
-                report.detail(&format!("process {holder} is writing the index"));
-                continue;
+            stop.store(true, Ordering::Relaxed);
+        });
+        let watched = index.watch(&stop, &mut |updated| {
+            let told = updated.map_or_else(
+                |error| match error {
+                    IndexError::Cancelled => Ok(()),
+                    IndexError::Busy { holder, .. } => {
+                        report.detail(&format!("process {holder} is writing the index"));
+                        Ok(())
+                    }
+                    error => Err(indexing::failure(&error)),
+                },
+                |updated| tell_change(index, &updated, report),
+            );
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(failure) => {
+                    failed = Some(failure);
+                    ControlFlow::Break(())
+                }
             }
-            Err(error) => return Err(indexing::failure(&error)),
-        };
-        if updated.changed > 0 || updated.removed > 0 {
-            tell_updated(&updated, &status(index)?, start.elapsed(), false)?;
-        }
+        });
+        stop.store(true, Ordering::Relaxed);
+        watched
+    });
+    match (failed, watched) {
+        (Some(failure), _) => Err(failure),
+        (None, Err(error)) => Err(indexing::failure(&error)),
+        (None, Ok(())) => Ok(()),
     }
+}
+
+fn tell_change(index: &Index, updated: &Updated, report: Report) -> Result<(), Failure> {
+    indexing::report_faults(updated, report);
+    if updated.changed == 0 && updated.removed == 0 {
+        return Ok(());
+    }
+    tell_updated(updated, &status(index)?, Duration::ZERO, false)
 }
 
 fn status(index: &Index) -> Result<Status, Failure> {

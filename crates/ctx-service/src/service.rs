@@ -106,7 +106,7 @@ impl Service {
             context.warnings.extend(found.warnings);
             Ok((found.chunks, context, resolve, lap(&mut clock)))
         };
-        let (chunks, built, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
+        let (chunks, context, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
         timings.resolve = resolving;
         timings.assemble = assembling;
         debug!(?timings, "answered");
@@ -114,7 +114,7 @@ impl Service {
             query,
             retrieved,
             chunks,
-            built,
+            built: context,
             timings,
         })
     }
