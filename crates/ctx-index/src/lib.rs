@@ -4,7 +4,6 @@ mod documents;
 mod error;
 mod index;
 mod manifest;
-mod pieces;
 mod scan;
 mod schema;
 mod search;
