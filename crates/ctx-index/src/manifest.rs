@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ctx_retrieve::Message;
+use ctx_retrieve::{MOST_USES, Message, Vote};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 use crate::IndexError;
@@ -33,6 +33,9 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS pinned (
         thread TEXT NOT NULL, seq INTEGER NOT NULL, what TEXT NOT NULL, PRIMARY KEY (thread, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS votes (
+        key TEXT PRIMARY KEY, voted_at INTEGER NOT NULL
     ) WITHOUT ROWID;";
 
 /// One file, as it was indexed.
@@ -97,12 +100,13 @@ impl Manifest {
     fn open_writable(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
-        let has_meta: bool = connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'pinned')",
+        // The newest of them: a database from before it gets it now.
+        let has_all: bool = connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'votes')",
             [],
             |row| row.get(0),
         )?;
-        if !has_meta {
+        if !has_all {
             connection.execute_batch(TABLES)?;
         }
         Ok(Manifest {
@@ -285,6 +289,79 @@ impl Manifest {
         let rows = statement.query_map([thread], |row| row.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
+
+    pub(crate) fn append(&self, thread: &str, message: &Message) -> Result<(), IndexError> {
+        self.lock().execute(
+            "INSERT INTO messages (thread, seq, id, role, content, created_at)
+             SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE thread = ?1), ?2, ?3, ?4, ?5
+             WHERE NOT EXISTS (SELECT 1 FROM messages WHERE thread = ?1 AND id = ?2)",
+            params![
+                thread,
+                message.id,
+                message.role,
+                message.content,
+                message.created_at
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn pin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
+        self.lock().execute(
+            "INSERT INTO pinned (thread, seq, what)
+             SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM pinned WHERE thread = ?1), ?2
+             WHERE NOT EXISTS (SELECT 1 FROM pinned WHERE thread = ?1 AND what = ?2)",
+            params![thread, what],
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn unpin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
+        self.lock().execute(
+            "DELETE FROM pinned WHERE thread = ?1 AND what = ?2",
+            params![thread, what],
+        )?;
+        Ok(())
+    }
+
+    /// Counts a vote, once, all or nothing.
+    pub(crate) fn vote(&self, vote: &Vote) -> Result<bool, IndexError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction()?;
+        let is_new = transaction.execute(
+            "INSERT INTO votes (key, voted_at) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING",
+            params![vote.key, vote.at],
+        )? > 0;
+        if is_new {
+            let most = MOST_USES.cast_signed();
+            let by = if vote.is_useful { 1 } else { -1 };
+            transaction.execute(
+                "INSERT INTO usage (path, uses) VALUES (?1, max(0, ?2))
+                 ON CONFLICT (path) DO UPDATE SET uses = max(0, min(?3, uses + ?2))",
+                params![vote.path, by, most],
+            )?;
+            transaction.execute(
+                "INSERT INTO meta (key, value) VALUES ('votes', '1')
+                 ON CONFLICT (key) DO UPDATE SET value = value + 1",
+                [],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(is_new)
+    }
+
+    /// The generation and the number of votes in one number: neither ever falls, so that it changes with
+    /// each.
+    pub(crate) fn state(&self) -> Result<u64, IndexError> {
+        let votes: Option<String> = self
+            .lock()
+            .query_row("SELECT value FROM meta WHERE key = 'votes'", [], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        let votes: u64 = votes.and_then(|it| it.parse().ok()).unwrap_or(0);
+        Ok(self.generation()?.unwrap_or(0).saturating_add(votes))
+    }
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {
@@ -294,3 +371,7 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
         Some(ReadOnly | PermissionDenied | CannotOpen)
     )
 }
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;
