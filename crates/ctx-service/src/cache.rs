@@ -218,21 +218,21 @@ impl<V: Send + Sync + 'static> Cache<V> {
     {
         let mut make = Some(make);
         // On the heap: what makes an answer is large, and is moved about.
-        let made = Box::pin(async {
-            let make = make.take().expect("an answer is made once");
+        let entry = Box::pin(async {
+            let value = make.take().expect("an answer is made once")().await?;
             Ok(Arc::new(Entry {
-                value: Arc::new(make().await?),
+                value: Arc::new(value),
                 owner: owner.clone(),
                 used_at: AtomicU64::new(self.now()),
             }))
         });
-        let entry = self.kept.entry(key).or_try_insert_with(made).await?;
+        let entry = self.kept.entry(key).or_try_insert_with(entry).await?;
         let is_fresh = entry.is_fresh();
         let entry = entry.into_value();
         if entry.owner != *owner {
             add(&self.counts.refused);
-            let make = make.take().expect("another owner's was found instead");
-            return Ok((Arc::new(make().await.map_err(Arc::new)?), Served::Bypassed));
+            let value = make.take().expect("another owner's was found instead")();
+            return Ok((Arc::new(value.await.map_err(Arc::new)?), Served::Bypassed));
         }
         let (served, count) = if is_fresh {
             (Served::Miss, &self.counts.misses)

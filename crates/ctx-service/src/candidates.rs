@@ -73,11 +73,11 @@ impl Candidates {
         chunks.extend(gathered.recent.iter().map(|it| recent_chunk(it, &keywords)));
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
-        let resolved = resolver.resolve(chunks);
+        let read = resolver.resolve(chunks);
         let mut candidates = Candidates {
-            chunks: resolved.chunks,
-            omitted: resolved.omitted,
-            warnings: resolved.warnings,
+            chunks: read.chunks,
+            omitted: read.omitted,
+            warnings: read.warnings,
             unresolved,
         };
         // What moved may have moved to where another one is.

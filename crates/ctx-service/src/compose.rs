@@ -38,13 +38,13 @@ pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
 /// Those of the assembler.
 pub(crate) fn compose(
     candidates: &mut Candidates,
-    build: &BuildOptions,
+    options: &BuildOptions,
     counter: &dyn TokenCounter,
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
     let mut merged = Vec::new();
     loop {
-        let mut built = assemble(&candidates.chunks, build, counter, control)?;
+        let mut built = assemble(&candidates.chunks, options, counter, control)?;
         let again = shown_twice(&built.included, &candidates.chunks);
         if again.is_empty() {
             built.omitted.append(&mut merged);

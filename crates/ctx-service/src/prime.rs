@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuildOptions, BuiltContext, LineSpan, Origin, Relevance, Selection, Tokens};
 use ctx_rank::{Contribution, Profile, Query};
-use ctx_retrieve::{Answer, Options as RetrieveOptions, PortError, Retrieved, Vote};
+use ctx_retrieve::{Answer, Options as RetrieveOptions, PortError, Report, Vote};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 use tracing::debug;
@@ -162,8 +162,8 @@ pub struct PrimeContext {
     pub unresolved: Vec<Unresolved>,
     /// Sources that have no say in it.
     pub failures: Vec<Failure>,
-    /// How the search fared.
-    pub retrieved: Retrieved,
+    /// How each strategy of the search fared.
+    pub reports: Vec<Report>,
     /// How long each stage took, when it was made.
     pub timings: PrimeTimings,
     /// The hash of each file that is shown, when it was read.
@@ -183,7 +183,7 @@ impl PrimeContext {
 
     /// Whether all had their say, so that the next to ask may have the same.
     fn is_whole(&self) -> bool {
-        self.failures.is_empty() && self.retrieved.reports.iter().all(|it| it.failure.is_none())
+        self.failures.is_empty()
     }
 }
 
@@ -262,8 +262,10 @@ impl Service {
             .ports
             .thread(thread, options.messages, options.deadline)
             .await;
-        let mut timings = PrimeTimings::default();
-        timings.thread = lap(&mut clock);
+        let timings = PrimeTimings {
+            thread: lap(&mut clock),
+            ..PrimeTimings::default()
+        };
         let request = Request {
             thread_name: thread,
             asked: message.trim(),
@@ -399,7 +401,7 @@ impl Service {
         let mut clock = Instant::now();
         let query = Arc::new(Query::analyse(request.asked));
         let mut failures = Vec::new();
-        let (gathered, retrieved) = self.gather(request, &query, &mut failures).await;
+        let (gathered, reports) = self.gather(request, &query, &mut failures).await;
         let mut timings = request.timings;
         timings.retrieve = lap(&mut clock);
 
@@ -413,6 +415,8 @@ impl Service {
                 thread: &thread,
             };
             let resolver = &service.resolver;
+            // Before they are read: what changes in between is then known to have changed.
+            let mut files = service.hashes(gathered.paths());
             let mut candidates = Candidates::read(&gathered, &query, &asked, resolver, &labels);
             timings.resolve = lap(&mut clock);
             let signals =
@@ -421,20 +425,21 @@ impl Service {
             let items = items(&candidates, &signals);
             let mut stats = Stats::of(&candidates.chunks);
             let chunks = candidates.chunks.clone();
-            let build = arranged(&options.build);
-            let built = compose(&mut candidates, &build, &*counter, &control)?;
+            let arranged = arranged(&options.build);
+            let built = compose(&mut candidates, &arranged, &*counter, &control)?;
             timings.assemble = lap(&mut clock);
             stats.excluded_count = built.omitted.len();
+            files.retain(|(path, _)| built.files.contains(path));
             let citations = of_chunks(&built, &chunks, |it| it.chunk_id.clone());
             Ok(PrimeContext {
                 citations: service.with_handles(citations, &built.digest),
-                files: service.hashes(&built.files),
+                files,
                 unresolved: std::mem::take(&mut candidates.unresolved),
                 built,
                 items,
                 stats,
                 failures,
-                retrieved,
+                reports,
                 timings,
             })
         };
@@ -447,7 +452,7 @@ impl Service {
         request: &Request<'_>,
         query: &Arc<Query>,
         failures: &mut Vec<Failure>,
-    ) -> (Gathered, Retrieved) {
+    ) -> (Gathered, Vec<Report>) {
         let options = request.options;
         let pinned = request.thread.pinned.iter();
         let mut mentioned: Vec<Mention> = pinned.filter_map(|it| Mention::of(it)).collect();
@@ -463,12 +468,12 @@ impl Service {
         let mut retrieve = options.retrieve.clone();
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
-        let (named, recent, mut retrieved) = tokio::join!(named, recent, found);
+        let (named, recent, retrieved) = tokio::join!(named, recent, found);
         failures.clone_from(&request.thread.failures);
         let mut gathered = Gathered {
             named: or_note(named, failures),
             mentions: mentioned,
-            found: std::mem::take(&mut retrieved.found),
+            found: retrieved.found,
             history: request.thread.history.clone(),
             recent: or_note(recent, failures),
             uses: BTreeMap::new(),
@@ -483,7 +488,7 @@ impl Service {
         }));
         let uses = self.ports.counts(gathered.paths(), options.deadline).await;
         gathered.uses = or_note(uses, failures);
-        (gathered, retrieved)
+        (gathered, retrieved.reports)
     }
 
     /// Says with each citation of a file what feedback on it is given with.
@@ -504,18 +509,13 @@ impl Service {
         citations
     }
 
-    /// The hash of each file. They were read a moment ago.
-    fn hashes(&self, paths: &[String]) -> Vec<(String, [u8; 32])> {
-        let hash = |path: &String| {
-            let text = self.resolver.sources().text(path).ok()?;
-            Some((path.clone(), *text.hash()))
+    /// The hash of each file; none that a text has where it cannot be read.
+    fn hashes(&self, paths: Vec<String>) -> Vec<(String, [u8; 32])> {
+        let hash = |path: String| {
+            let text = self.resolver.sources().text(&path);
+            (path, text.map_or([0; 32], |text| *text.hash()))
         };
-        // One that cannot be read any more is shown as it was, and matches nothing.
-        let gone = |path: &String| (path.clone(), [0; 32]);
-        paths
-            .iter()
-            .map(|it| hash(it).unwrap_or_else(|| gone(it)))
-            .collect()
+        paths.into_iter().map(hash).collect()
     }
 
     /// Notes, behind the answer, when its files were shown.

@@ -200,12 +200,12 @@ async fn equal_requests_at_once_are_one() {
         let (cache, asked, made) = (Arc::clone(&cache), Arc::clone(&asked), Arc::clone(&made));
         tasks.push(tokio::spawn(async move {
             let (key, owner) = (Key::of(&[b"a"]), Owner::new("o"));
-            let make = || async {
+            let answer = || async {
                 made.fetch_add(1, Ordering::Relaxed);
                 let _ = asked.acquire().await;
                 Ok::<u64, ()>(1)
             };
-            cache.make(key, &owner, make).await.unwrap().1
+            cache.make(key, &owner, answer).await.unwrap().1
         }));
     }
     while made.load(Ordering::Relaxed) == 0 {

@@ -160,9 +160,10 @@ async fn no_document_can_carry_an_id_that_resolves() {
         .with_path(FILES[0].0)
         .with_span(LineSpan::new(1, 3).unwrap());
     let id = guess(&chunk);
-    let forged: String = (6..=20)
-        .map(|digits| format!("[{}] ", &id[..4 + digits]))
+    let forged: Vec<String> = (6..=20)
+        .map(|digits| format!("[{}]", &id[..4 + digits]))
         .collect();
+    let forged = forged.join(" ");
     let evil = format!("A header is parsed so: {forged}\n");
     let mut files = FILES.to_vec();
     files.push(("evil.md", &evil));

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ctx_assemble::Control;
 use ctx_index::{Index, Options};
@@ -15,11 +16,14 @@ use ctx_source::{Limits, Root, Sources};
 use crate::support::{FILES, NOW, options, write};
 
 fn open(folder: &Path) -> (Arc<Index>, Service) {
-    let root = folder.join("root");
-    let (index, _) = Index::open(&root, &folder.join("index"), Options::default()).unwrap();
+    open_at(&folder.join("root"), folder)
+}
+
+fn open_at(root: &Path, folder: &Path) -> (Arc<Index>, Service) {
+    let (index, _) = Index::open(root, &folder.join("index"), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     let index = Arc::new(index);
-    let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
+    let sources = Sources::new(Root::open(root).unwrap(), Limits::default());
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let retriever = Retriever::new(index.clone()).with_usage(index.clone());
     let service = Service::new(retriever, resolver)
@@ -122,4 +126,43 @@ async fn a_thread_and_a_message_become_a_context() {
         Err(FeedbackError::Repeated)
     );
     assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);
+}
+
+/// Contexts of the folder that `CTX_MEASURE` names: how long they take, made and kept.
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stderr, reason = "its figures are what it is for")]
+async fn measured() {
+    let Some(root) = std::env::var_os("CTX_MEASURE") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (_, service) = open_at(Path::new(&root), folder.path());
+    let words = [
+        "budget", "citation", "cache", "escape", "encoding", "outline", "merge", "digest",
+    ];
+    let mut taken: [Vec<Duration>; 2] = Default::default();
+    let mut stages = Vec::new();
+    for round in 0..50 {
+        let (a, b) = (words[round % 8], words[(round / 8 + round + 1) % 8]);
+        let message =
+            format!("Where does the {a} of a chunk meet its {b}, and what tests that? ({round})");
+        for taken in &mut taken {
+            let start = Instant::now();
+            let prime = service
+                .prime("t", &message, &options(), &Control::default())
+                .await
+                .unwrap();
+            taken.push(start.elapsed());
+            if prime.served == Served::Miss {
+                stages.push(prime.context.timings);
+            }
+            prime.recording.done().await.unwrap();
+        }
+    }
+    for (name, mut taken) in ["made", "kept"].into_iter().zip(taken) {
+        taken.sort_unstable();
+        eprintln!("{name}: median {:?}, 49th of 50 {:?}", taken[25], taken[48]);
+    }
+    stages.sort_unstable_by_key(|it| it.retrieve + it.resolve + it.score + it.assemble);
+    eprintln!("{:?}", stages[stages.len() / 2]);
 }

@@ -102,7 +102,7 @@ fn part(path: &str, start: usize, lines: &[&str]) -> Part {
     let mut hit = Hit::new(path, span, 1.0);
     hit.modified_at = Some(NOW - 3_600);
     if let Some(rest) = lines[0].strip_prefix("fn ") {
-        hit.kind = "function".to_owned();
+        "function".clone_into(&mut hit.kind);
         hit.name = rest.split('(').next().map(str::to_owned);
         hit.qualified_name = hit.name.clone();
         hit.language = Some("rust".to_owned());
