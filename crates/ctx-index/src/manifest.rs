@@ -18,7 +18,7 @@ use crate::remembered::check_usage;
 use crate::schema::FORMAT;
 
 /// The form of the tables. Others are made anew, and nothing in them is kept.
-const LAYOUT: u32 = 2;
+const LAYOUT: u32 = 3;
 
 /// How long one process waits for another that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -39,6 +39,9 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS pinned (
         thread TEXT NOT NULL, seq INTEGER NOT NULL, what TEXT NOT NULL, PRIMARY KEY (thread, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS votes (
+        key TEXT PRIMARY KEY, voted_at INTEGER NOT NULL
     ) WITHOUT ROWID;";
 
 /// One file, as it was indexed.
@@ -380,7 +383,7 @@ fn format() -> String {
     format!("{FORMAT}.{LAYOUT}")
 }
 
-fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+pub(crate) fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     statement.query_row([key], |row| row.get(0)).optional()
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ctx_retrieve::Message;
+use ctx_retrieve::{MOST_USES, Message, Vote};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
-use crate::manifest::{Manifest, short};
+use crate::manifest::{Manifest, get, short};
 
 impl Manifest {
     pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, IndexError> {
@@ -85,6 +85,90 @@ impl Manifest {
         let rows = statement.query_map([thread], |row| row.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
+
+    pub(crate) fn append(&self, thread: &str, message: &Message) -> Result<(), IndexError> {
+        self.lock().execute(
+            "INSERT INTO messages (thread, seq, id, role, content, created_at)
+             SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE thread = ?1), ?2, ?3, ?4, ?5
+             WHERE NOT EXISTS (SELECT 1 FROM messages WHERE thread = ?1 AND id = ?2)",
+            params![
+                thread,
+                message.id,
+                message.role,
+                message.content,
+                message.created_at
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn pin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
+        self.lock().execute(
+            "INSERT INTO pinned (thread, seq, what)
+             SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM pinned WHERE thread = ?1), ?2
+             WHERE NOT EXISTS (SELECT 1 FROM pinned WHERE thread = ?1 AND what = ?2)",
+            params![thread, what],
+        )?;
+        Ok(())
+    }
+
+    pub(crate) fn unpin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
+        self.lock().execute(
+            "DELETE FROM pinned WHERE thread = ?1 AND what = ?2",
+            params![thread, what],
+        )?;
+        Ok(())
+    }
+
+    /// Counts a vote, once, all or nothing.
+    pub(crate) fn vote(&self, vote: &Vote) -> Result<bool, IndexError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let is_new = transaction.execute(
+            "INSERT INTO votes (key, voted_at) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING",
+            params![vote.key, vote.at],
+        )? > 0;
+        if is_new {
+            let most = MOST_USES.cast_signed();
+            let by = if vote.is_useful { 1 } else { -1 };
+            let before = transaction
+                .query_row(
+                    "SELECT uses, shown_at FROM usage WHERE path = ?1",
+                    [&vote.path],
+                    |row| Ok((row.get(0)?, row.get(1)?)),
+                )
+                .optional()?;
+            let (uses, shown_at): (i64, i64) = before.unwrap_or_default();
+            let uses = (uses + by).clamp(0, most);
+            transaction.execute(
+                "INSERT OR REPLACE INTO usage (path, uses, shown_at, seal) VALUES (?1, ?2, ?3, ?4)",
+                params![
+                    vote.path,
+                    uses,
+                    shown_at,
+                    usage_seal(&vote.path, uses, shown_at)
+                ],
+            )?;
+            transaction.execute(
+                "INSERT INTO meta (key, value) VALUES ('votes', '1')
+                 ON CONFLICT (key) DO UPDATE SET value = value + 1",
+                [],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(is_new)
+    }
+
+    /// The generation and the number of votes in one number: neither ever falls, so that it changes with
+    /// each.
+    pub(crate) fn state(&self) -> Result<u64, IndexError> {
+        let connection = self.lock();
+        let number = |key: &str| -> rusqlite::Result<u64> {
+            let value = get(&connection, key)?;
+            Ok(value.and_then(|it| it.parse().ok()).unwrap_or(0))
+        };
+        Ok(number("generation")?.saturating_add(number("votes")?))
+    }
 }
 
 fn usage_seal(path: &str, uses: i64, shown_at: i64) -> [u8; 8] {
@@ -108,3 +192,7 @@ pub(crate) fn check_usage(connection: &Connection) -> Result<(), IndexError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "remembered_tests.rs"]
+mod tests;
