@@ -14,6 +14,7 @@ mod failure;
 mod input;
 mod interrupt;
 mod locate;
+mod mcp;
 mod options;
 mod outline;
 mod pack;
@@ -62,5 +63,6 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Show(args) => show::run(args, report),
         Verb::Relations(args) => relations::run(args, report, &cancel),
         Verb::Verify(args) => verify::run(args),
+        Verb::Mcp(args) => mcp::run(args, &cancel),
     }
 }
