@@ -87,17 +87,27 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
     served
 }
 
-async fn serve_http(args: &McpArgs, server: Server, address: SocketAddr, cancel: &Cancel) -> Result<(), Failure> {
+async fn serve_http(
+    args: &McpArgs,
+    server: Server,
+    address: SocketAddr,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
     let unusable = |error: std::io::Error| {
-        Failure::usage(format!("failed to serve at {address}: {error}")).with_hint("give another address to --http")
+        Failure::usage(format!("failed to serve at {address}: {error}"))
+            .with_hint("give another address to --http")
     };
     let token = Token::generate().map_err(unusable)?;
     let access = Access::new(token.clone())
         .with_hosts(args.hosts.clone())
         .with_origins(args.origins.clone());
-    let http = Http::bind(server, address, &access).await.map_err(unusable)?;
+    let http = Http::bind(server, address, &access)
+        .await
+        .map_err(unusable)?;
     if !address.ip().is_loopback() {
-        report::warning("others on the network can reach this address, and what they send is not encrypted");
+        report::warning(
+            "others on the network can reach this address, and what they send is not encrypted",
+        );
     }
     report::lines(&format!("serving {}", http.url().map_err(unusable)?));
     report::lines(&format!("token {}", token.reveal()));
@@ -115,7 +125,8 @@ async fn serve_http(args: &McpArgs, server: Server, address: SocketAddr, cancel:
 fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
     let missing = |what: &str| Failure::usage(format!("failed to find {what}"));
     let root = args.root.canonicalize().map_err(|error| {
-        Failure::input(format!("failed to open {}: {error}", args.root.display())).with_hint("give a folder to --root")
+        Failure::input(format!("failed to open {}: {error}", args.root.display()))
+            .with_hint("give a folder to --root")
     })?;
     let program = std::env::current_exe().map_err(|_| missing("the path of this program"))?;
     let home = std::env::home_dir().ok_or_else(|| missing("your home folder"))?;

@@ -56,7 +56,10 @@ pub(crate) fn echo(text: &str) -> String {
     if short.len() < text.len() {
         short.push('…');
     }
-    format!("\"{}\"", ctx_format::neutralise(&short, ctx_format::Slot::Line))
+    format!(
+        "\"{}\"",
+        ctx_format::neutralise(&short, ctx_format::Slot::Line)
+    )
 }
 
 impl From<SourceError> for Fault {
@@ -83,11 +86,17 @@ impl From<SourceError> for Fault {
                 "another file",
             ),
             SourceError::Io { path, .. } => Fault::new(
-                format!("read {}: it leads out of the root or may not be read", echo(&path)),
+                format!(
+                    "read {}: it leads out of the root or may not be read",
+                    echo(&path)
+                ),
                 "another file below the root",
             ),
             // The path of a folder on the machine is the operator's business.
-            _ => Fault::new("open the root folder", "ask the user to check that it exists"),
+            _ => Fault::new(
+                "open the root folder",
+                "ask the user to check that it exists",
+            ),
         }
     }
 }
@@ -125,7 +134,9 @@ impl From<ServiceError> for Fault {
 impl From<AssembleError> for Fault {
     fn from(error: AssembleError) -> Self {
         match error {
-            AssembleError::Cancelled | AssembleError::Budget(BudgetError::Cancelled) => Fault::cancelled(),
+            AssembleError::Cancelled | AssembleError::Budget(BudgetError::Cancelled) => {
+                Fault::cancelled()
+            }
             AssembleError::DuplicateId { id } => Fault::new(
                 format!("assemble: two chunks have the id {}", echo(&id)),
                 "an id of its own for each chunk",
@@ -138,13 +149,19 @@ impl From<AssembleError> for Fault {
                 "assemble: the pinned chunks do not fit",
                 "a larger max_tokens, or fewer pinned chunks",
             ),
-            other => Fault::new(format!("assemble: {other}"), "correct the chunk and call again"),
+            other => Fault::new(
+                format!("assemble: {other}"),
+                "correct the chunk and call again",
+            ),
         }
     }
 }
 
 impl From<tokio::task::JoinError> for Fault {
     fn from(_: tokio::task::JoinError) -> Self {
-        Fault::new("finish: a thread ended before its work did", "the same call again")
+        Fault::new(
+            "finish: a thread ended before its work did",
+            "the same call again",
+        )
     }
 }

@@ -136,10 +136,15 @@ impl Http {
             .with_max_request_body_bytes(MOST_BYTES)
             .with_cancellation_token(stop.child_token());
         let connect = move || Ok(server.connection());
-        let service = StreamableHttpService::new(connect, Arc::new(LocalSessionManager::default()), config);
-        let router = Router::new()
-            .route_service(PATH, service)
-            .layer(middleware::from_fn_with_state(access.token.clone(), with_token));
+        let service =
+            StreamableHttpService::new(connect, Arc::new(LocalSessionManager::default()), config);
+        let router =
+            Router::new()
+                .route_service(PATH, service)
+                .layer(middleware::from_fn_with_state(
+                    access.token.clone(),
+                    with_token,
+                ));
         Ok(Http {
             listener,
             router,
@@ -173,7 +178,9 @@ impl Http {
             stop.cancelled().await;
             own.cancel();
         };
-        axum::serve(self.listener, self.router).with_graceful_shutdown(ended).await
+        axum::serve(self.listener, self.router)
+            .with_graceful_shutdown(ended)
+            .await
     }
 }
 
@@ -182,7 +189,9 @@ async fn with_token(State(token): State<Token>, request: Request, next: Next) ->
     let shown = request.headers().get(header::AUTHORIZATION);
     let shown = shown.and_then(|it| it.to_str().ok()?.split_once(' '));
     match shown {
-        Some((scheme, shown)) if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim()) => {
+        Some((scheme, shown))
+            if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim()) =>
+        {
             next.run(request).await
         }
         _ => {

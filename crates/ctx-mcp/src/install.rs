@@ -154,7 +154,10 @@ impl Installation {
         let failed = |what: &str, error: &dyn fmt::Display| {
             Fault::new(
                 format!("{what} {}: {error}", file.display()),
-                format!("without --write, and put into the file what is printed ({})", self.client),
+                format!(
+                    "without --write, and put into the file what is printed ({})",
+                    self.client
+                ),
             )
         };
         let before = match fs::read_to_string(&file) {
@@ -162,7 +165,9 @@ impl Installation {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed("read", &error)),
         };
-        let text = self.merged(before.as_deref()).map_err(|why| failed("change", &why))?;
+        let text = self
+            .merged(before.as_deref())
+            .map_err(|why| failed("change", &why))?;
         if before.as_deref() == Some(&*text) {
             return Ok(file);
         }
@@ -178,14 +183,17 @@ impl Installation {
         }
         let mut document: Value = match before.trim() {
             "" => Value::Object(Map::new()),
-            text => serde_json::from_str(text).map_err(|error| format!("it is not plain JSON: {error}"))?,
+            text => serde_json::from_str(text)
+                .map_err(|error| format!("it is not plain JSON: {error}"))?,
         };
         let servers = document
             .as_object_mut()
             .ok_or("it is not an object")?
             .entry(self.client.member())
             .or_insert_with(|| Value::Object(Map::new()));
-        let servers = servers.as_object_mut().ok_or("its servers are not an object")?;
+        let servers = servers
+            .as_object_mut()
+            .ok_or("its servers are not an object")?;
         servers.insert(NAME.to_owned(), self.entry());
         Ok(pretty(&document))
     }

@@ -26,7 +26,9 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<usize, Fault> 
     let Some(cursor) = cursor else {
         return Ok(0);
     };
-    let parsed = cursor.split_once('@').and_then(|(of, at)| Some((of, at.parse::<usize>().ok()?)));
+    let parsed = cursor
+        .split_once('@')
+        .and_then(|(of, at)| Some((of, at.parse::<usize>().ok()?)));
     match parsed {
         Some((of, at)) if of == digest => Ok(at),
         Some(_) => Err(Fault::new(
@@ -34,7 +36,10 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<usize, Fault> 
             "the same call without cursor",
         )),
         None => Err(Fault::new(
-            format!("continue at cursor {}: it is no cursor of this tool", echo(cursor)),
+            format!(
+                "continue at cursor {}: it is no cursor of this tool",
+                echo(cursor)
+            ),
             "a cursor as the last reply told it, or none",
         )),
     }
@@ -92,7 +97,13 @@ impl Page<'_> {
         if low > 0 || lines.is_empty() {
             return self.with(reply, &lines, low, false);
         }
-        self.cut(reply, limit, counter, &lines[0], line(self.from + 1).is_none())
+        self.cut(
+            reply,
+            limit,
+            counter,
+            &lines[0],
+            line(self.from + 1).is_none(),
+        )
     }
 
     /// The first `count` of `lines`, and how to go on where they are not all.

@@ -65,10 +65,16 @@ impl Pending {
     /// # Errors
     /// Nothing is known of it.
     pub(crate) fn get(&self, cursor: &str, roots: &[PathBuf]) -> Result<Rest, Fault> {
-        let found = self.rests.iter().find(|it| it.cursor == cursor && it.roots == roots);
+        let found = self
+            .rests
+            .iter()
+            .find(|it| it.cursor == cursor && it.roots == roots);
         found.cloned().ok_or_else(|| {
             Fault::new(
-                format!("continue at cursor {}: nothing is known of it any more", echo(cursor)),
+                format!(
+                    "continue at cursor {}: nothing is known of it any more",
+                    echo(cursor)
+                ),
                 "the same call without cursor",
             )
         })

@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError};
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens, Warning,
+    BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
+    Warning,
 };
 use ctx_retrieve::Options as RetrieveOptions;
 use ctx_tokens::TokenCounter;
@@ -54,7 +55,12 @@ struct Shown {
 
 /// `context_query`.
 pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Reply, Fault> {
-    let shown = shown(call, arguments.format, arguments.session.as_deref(), arguments.cursor.clone())?;
+    let shown = shown(
+        call,
+        arguments.format,
+        arguments.session.as_deref(),
+        arguments.cursor.clone(),
+    )?;
     let limit = call.limit(arguments.max_tokens)?;
     let material = match &shown.cursor {
         Some(cursor) => rest(call, cursor, QUERY).await?,
@@ -64,8 +70,16 @@ pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Repl
 }
 
 /// `context_assemble`.
-pub(crate) async fn assemble_hits(call: &Call, arguments: AssembleArguments) -> Result<Reply, Fault> {
-    let shown = shown(call, arguments.format, arguments.session.as_deref(), arguments.cursor.clone())?;
+pub(crate) async fn assemble_hits(
+    call: &Call,
+    arguments: AssembleArguments,
+) -> Result<Reply, Fault> {
+    let shown = shown(
+        call,
+        arguments.format,
+        arguments.session.as_deref(),
+        arguments.cursor.clone(),
+    )?;
     let limit = call.limit(arguments.max_tokens)?;
     let material = match &shown.cursor {
         Some(cursor) => rest(call, cursor, ASSEMBLE).await?,
@@ -135,14 +149,28 @@ async fn find(call: &Call, arguments: QueryArguments) -> Result<Material, Fault>
     for (prefix, folder) in call.workspace.folders() {
         let ready = folder.ready(&call.report, &call.cancel).await?;
         material.notes.extend(ready.note.map(str::to_owned));
-        let answer = ready.service.answer(question, &options, &none, &control).await?;
+        let answer = ready
+            .service
+            .answer(question, &options, &none, &control)
+            .await?;
         call.check()?;
-        let late = answer.retrieved.reports.iter().filter(|it| it.failure.is_some());
-        material.notes.extend(late.map(|it| format!("The search by {} was left out: it failed or was late.", it.strategy.as_str())));
-        material.chunks.extend(answer.chunks.into_iter().map(|mut chunk| {
-            chunk.id.insert_str(0, &prefix);
-            with_prefix(chunk, &prefix)
+        let late = answer
+            .retrieved
+            .reports
+            .iter()
+            .filter(|it| it.failure.is_some());
+        material.notes.extend(late.map(|it| {
+            format!(
+                "The search by {} was left out: it failed or was late.",
+                it.strategy.as_str()
+            )
         }));
+        material
+            .chunks
+            .extend(answer.chunks.into_iter().map(|mut chunk| {
+                chunk.id.insert_str(0, &prefix);
+                with_prefix(chunk, &prefix)
+            }));
         material.warnings.extend(answer.built.warnings);
     }
     Ok(material)
@@ -202,7 +230,11 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
 /// What did not fit before, as its files are now.
 async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material, Fault> {
     let rest = {
-        let pending = call.shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let pending = call
+            .shared
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         pending.get(cursor, &call.workspace.roots())?
     };
     let workspace = call.workspace.clone();
@@ -232,7 +264,12 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
 }
 
 /// The context, as much of it as the reply holds.
-async fn build(call: &Call, material: Material, shown: Shown, limit: Limit) -> Result<Reply, Fault> {
+async fn build(
+    call: &Call,
+    material: Material,
+    shown: Shown,
+    limit: Limit,
+) -> Result<Reply, Fault> {
     call.check()?;
     let (shared, roots) = (Arc::clone(&call.shared), call.workspace.roots());
     let control = Control::default().with_cancel(call.cancel.clone());
@@ -270,22 +307,33 @@ impl Builder {
         let mut frame = frame(&material, &already, chunks.is_empty());
         let (built, reply, rest) = self.fit(&chunks, shown, &mut frame, material.tool)?;
         if let (Some(key), Some(built)) = (&shown.session, &built) {
-            self.sent().note(key, &chunks, &built.included, &built.omitted);
+            self.sent()
+                .note(key, &chunks, &built.included, &built.omitted);
         }
         if let Some(rest) = rest {
-            let mut pending = self.shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pending = self
+                .shared
+                .pending
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             pending.keep(rest);
         }
         Ok(reply)
     }
 
     fn sent(&self) -> std::sync::MutexGuard<'_, crate::sent::Sent> {
-        self.shared.sent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Builds with what the frame leaves, and with less until the whole reply fits; gives up notes, the last
     /// first, where not even they fit.
-    #[expect(clippy::type_complexity, reason = "what was built, how it is told, and what is left")]
+    #[expect(
+        clippy::type_complexity,
+        reason = "what was built, how it is told, and what is left"
+    )]
     fn fit(
         &self,
         chunks: &[Chunk],
@@ -313,7 +361,12 @@ impl Builder {
     }
 
     /// `None` where not even an empty context fits.
-    fn assemble(&self, chunks: &[Chunk], format: Format, budget: Tokens) -> Result<Option<BuiltContext>, Fault> {
+    fn assemble(
+        &self,
+        chunks: &[Chunk],
+        format: Format,
+        budget: Tokens,
+    ) -> Result<Option<BuiltContext>, Fault> {
         if chunks.is_empty() {
             return Ok(None);
         }
@@ -326,7 +379,11 @@ impl Builder {
             .with_notice(false);
         match assemble(chunks, &options, &self.counter, &self.control) {
             Ok(built) => Ok(Some(built)),
-            Err(AssembleError::Budget(BudgetError::TooSmall { pinned, .. })) if pinned == Tokens::ZERO => Ok(None),
+            Err(AssembleError::Budget(BudgetError::TooSmall { pinned, .. }))
+                if pinned == Tokens::ZERO =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -348,8 +405,13 @@ impl Builder {
             .iter()
             .filter_map(|it| Some((&*it.id, it.other.as_deref()?)))
             .collect();
-        let is_left = |id: &str| left.contains(id) || stands_for.get(id).is_some_and(|it| left.contains(it));
-        let chunks: Vec<Chunk> = chunks.iter().filter(|it| is_left(&it.id)).cloned().collect();
+        let is_left =
+            |id: &str| left.contains(id) || stands_for.get(id).is_some_and(|it| left.contains(it));
+        let chunks: Vec<Chunk> = chunks
+            .iter()
+            .filter(|it| is_left(&it.id))
+            .cloned()
+            .collect();
         (!chunks.is_empty()).then(|| Rest {
             cursor: pending::cursor(&built.digest, &chunks),
             roots: self.roots.clone(),
@@ -379,7 +441,11 @@ fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
         reply.note(note);
     }
     for warning in material.warnings.iter().take(TOLD) {
-        let who = warning.id.as_deref().map(|it| format!("{}: ", bare(it))).unwrap_or_default();
+        let who = warning
+            .id
+            .as_deref()
+            .map(|it| format!("{}: ", bare(it)))
+            .unwrap_or_default();
         reply.note(format!("{who}{}.", tools::plain(&warning.detail)));
     }
     reply
@@ -407,7 +473,10 @@ fn told(
     let mut reply = frame.clone();
     let Some(built) = built.filter(|it| !it.included.is_empty()) else {
         if !chunks.is_empty() {
-            let note = format!("{} parts were found, and not even one fits: ask for more max_tokens.", chunks.len());
+            let note = format!(
+                "{} parts were found, and not even one fits: ask for more max_tokens.",
+                chunks.len()
+            );
             reply.notes.insert(0, note);
         }
         facts(&mut reply.facts, 0, chunks.len(), "");
@@ -418,13 +487,22 @@ fn told(
         go_on(&mut reply, rest.chunks.len(), &rest.cursor, tool);
     }
     let digest = built.digest.get(..12).unwrap_or_default();
-    let omitted = built.omitted.iter().filter(|it| it.reason == OmittedReason::OverBudget);
-    facts(&mut reply.facts, built.included.len(), omitted.count(), digest);
+    let omitted = built
+        .omitted
+        .iter()
+        .filter(|it| it.reason == OmittedReason::OverBudget);
+    facts(
+        &mut reply.facts,
+        built.included.len(),
+        omitted.count(),
+        digest,
+    );
     reply
 }
 
 fn go_on(reply: &mut Reply, count: usize, cursor: &str, tool: &str) {
-    let note = format!("{count} more parts did not fit: call {tool} with cursor \"{cursor}\" for them.");
+    let note =
+        format!("{count} more parts did not fit: call {tool} with cursor \"{cursor}\" for them.");
     reply.notes.insert(0, note);
     reply.fact("cursor", cursor);
 }

@@ -36,7 +36,9 @@ impl File {
             body,
             language,
             outline: Arc::new(outline),
-            converted: text.converted().map(|it| format!("The file was decoded from {}.", it.from)),
+            converted: text
+                .converted()
+                .map(|it| format!("The file was decoded from {}.", it.from)),
         })
     }
 
@@ -58,7 +60,11 @@ fn unified(text: &Text) -> String {
 }
 
 /// `context_read`.
-pub(crate) fn read(workspace: &Workspace, arguments: &ReadArguments, limit: &Limit) -> Result<Reply, Fault> {
+pub(crate) fn read(
+    workspace: &Workspace,
+    arguments: &ReadArguments,
+    limit: &Limit,
+) -> Result<Reply, Fault> {
     let (folder, _, path) = workspace.at(&arguments.path)?;
     let file = File::open(folder, path)?;
     let source = file.source();
@@ -66,7 +72,12 @@ pub(crate) fn read(workspace: &Workspace, arguments: &ReadArguments, limit: &Lim
     let rendition = arguments.rendition;
     let lines = source.render(span, rendition, &[]);
     let lines = lines.as_slice();
-    let digest = pages::digest(&[&arguments.path, &span.to_string(), rendition.as_str(), &file.body]);
+    let digest = pages::digest(&[
+        &arguments.path,
+        &span.to_string(),
+        rendition.as_str(),
+        &file.body,
+    ]);
     let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let count = source.line_count();
     let title = format!(
@@ -117,7 +128,8 @@ fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Faul
                     format!("lines up to {count}"),
                 ));
             }
-            LineSpan::new(span.start(), span.end().min(count)).map_err(|error| Fault::new(error.to_string(), "other lines"))
+            LineSpan::new(span.start(), span.end().min(count))
+                .map_err(|error| Fault::new(error.to_string(), "other lines"))
         }
         (None, Some(symbol)) => {
             let outline = source.outline();
@@ -149,17 +161,32 @@ pub(crate) fn outline(
     if path.is_empty() || path == "." {
         for (prefix, folder) in workspace.folders() {
             let below = listing::files(folder.path(), "", cancel)?;
-            files.extend(below.into_iter().map(|it| (Arc::clone(folder), prefix.clone(), it)));
+            files.extend(
+                below
+                    .into_iter()
+                    .map(|it| (Arc::clone(folder), prefix.clone(), it)),
+            );
         }
     } else {
         let (folder, prefix, rest) = workspace.at(path)?;
         is_file = folder.resolver().sources().text(rest).is_ok();
-        let below = if is_file { vec![rest.to_owned()] } else { listing::files(folder.path(), rest, cancel)? };
-        files.extend(below.into_iter().map(|it| (Arc::clone(folder), prefix.clone(), it)));
+        let below = if is_file {
+            vec![rest.to_owned()]
+        } else {
+            listing::files(folder.path(), rest, cancel)?
+        };
+        files.extend(
+            below
+                .into_iter()
+                .map(|it| (Arc::clone(folder), prefix.clone(), it)),
+        );
     }
     if files.is_empty() {
         return Err(Fault::new(
-            format!("outline {}: there is no such file or folder, or ignore files name all of it", echo(path)),
+            format!(
+                "outline {}: there is no such file or folder, or ignore files name all of it",
+                echo(path)
+            ),
             "context_outline without path to see which files there are",
         ));
     }

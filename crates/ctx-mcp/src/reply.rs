@@ -99,9 +99,15 @@ impl Limit {
     }
 
     pub(crate) fn fits(&self, result: &CallToolResult, counter: &dyn TokenCounter) -> bool {
-        let bytes: usize = result.content.iter().filter_map(|it| it.as_text()).map(|it| it.text.len()).sum();
+        let bytes: usize = result
+            .content
+            .iter()
+            .filter_map(|it| it.as_text())
+            .map(|it| it.text.len())
+            .sum();
         // No token is so long: what is certainly too much is not counted.
-        bytes <= self.tokens.get() as usize * LONGEST_TOKEN && self.cost(result, counter) <= self.tokens
+        bytes <= self.tokens.get() as usize * LONGEST_TOKEN
+            && self.cost(result, counter) <= self.tokens
     }
 }
 

@@ -3,8 +3,8 @@
 use ctx_assemble::Cancel;
 use ctx_model::RenditionKind;
 use rmcp::model::{
-    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, RequestId, Resource, ResourceTemplate,
-    Role,
+    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, RequestId, Resource,
+    ResourceTemplate, Role,
 };
 
 use crate::fault::{Fault, echo};
@@ -47,16 +47,26 @@ pub(crate) fn list(
     paths.sort_unstable();
     let rest = paths.partition_point(|path| after.is_some_and(|after| &**path <= after));
     let page: Vec<String> = paths[rest..].iter().take(PAGE).cloned().collect();
-    let next = (rest + page.len() < paths.len()).then(|| page.last().cloned()).flatten();
-    let resource = |path: String| Resource::new(format!("{FILE}{}", escape(&path)), path).with_mime_type("text/plain");
+    let next = (rest + page.len() < paths.len())
+        .then(|| page.last().cloned())
+        .flatten();
+    let resource = |path: String| {
+        Resource::new(format!("{FILE}{}", escape(&path)), path).with_mime_type("text/plain")
+    };
     Ok((page.into_iter().map(resource).collect(), next))
 }
 
 /// The text of a resource: whole, or a fault.
-pub(crate) fn read(workspace: &Workspace, uri: &str, id: &RequestId, cancel: &Cancel) -> Result<String, Fault> {
+pub(crate) fn read(
+    workspace: &Workspace,
+    uri: &str,
+    id: &RequestId,
+    cancel: &Cancel,
+) -> Result<String, Fault> {
     let limit = Limit::of(Some(MOST_TOKENS.into()), id.clone())?;
     let path = |rest: &str| {
-        unescape(rest).ok_or_else(|| Fault::new(format!("read {}: it is no address", echo(uri)), hint()))
+        unescape(rest)
+            .ok_or_else(|| Fault::new(format!("read {}: it is no address", echo(uri)), hint()))
     };
     let reply = if let Some(rest) = uri.strip_prefix(FILE) {
         let arguments = ReadArguments {
@@ -76,7 +86,10 @@ pub(crate) fn read(workspace: &Workspace, uri: &str, id: &RequestId, cancel: &Ca
         };
         read::outline(workspace, &arguments, &limit, cancel)?
     } else {
-        return Err(Fault::new(format!("read {}: there is no such resource", echo(uri)), hint()));
+        return Err(Fault::new(
+            format!("read {}: there is no such resource", echo(uri)),
+            hint(),
+        ));
     };
     whole(reply, uri)
 }
@@ -89,7 +102,10 @@ fn hint() -> String {
 fn whole(reply: Reply, uri: &str) -> Result<String, Fault> {
     if reply.facts.contains_key("cursor") || reply.text.is_empty() {
         return Err(Fault::new(
-            format!("read {}: it takes more than {MOST_TOKENS} tokens", echo(uri)),
+            format!(
+                "read {}: it takes more than {MOST_TOKENS} tokens",
+                echo(uri)
+            ),
             "context_read or context_outline, which give it in parts",
         ));
     }
@@ -116,13 +132,22 @@ pub(crate) fn prompt(name: &str, arguments: Option<&JsonObject>) -> Result<GetPr
         ));
     }
     let question = arguments.and_then(|it| it.get("question")?.as_str());
-    let question = question.map(str::trim).filter(|it| !it.is_empty()).ok_or_else(|| {
-        Fault::new("get the prompt: it has no question", "the argument \"question\", a text")
-    })?;
+    let question = question
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .ok_or_else(|| {
+            Fault::new(
+                "get the prompt: it has no question",
+                "the argument \"question\", a text",
+            )
+        })?;
     let text = format!(
         "Call context_query with the question below, and a session name of your choice; call it again with other \
          words, or use context_read, where something is missing. Then answer from what the files say, cite each \
          statement as path:line, and say what you did not find.\n\nQuestion: {question}"
     );
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(
+        Role::User,
+        text,
+    )]))
 }

@@ -31,7 +31,10 @@ impl Roots {
     /// `own` is no folder that can be opened.
     pub(crate) fn new(own: &Path, bounded: bool, place: Place) -> Result<Self, Fault> {
         let path = own.canonicalize().map_err(|error| {
-            Fault::new(format!("open the root {}: {error}", own.display()), "a folder that exists")
+            Fault::new(
+                format!("open the root {}: {error}", own.display()),
+                "a folder that exists",
+            )
         })?;
         let at = place(&path);
         Ok(Roots {
@@ -52,7 +55,10 @@ impl Roots {
     ///
     /// # Errors
     /// There is no folder among them.
-    pub(crate) fn declared<'u>(&self, uris: impl Iterator<Item = &'u str>) -> Result<Workspace, Fault> {
+    pub(crate) fn declared<'u>(
+        &self,
+        uris: impl Iterator<Item = &'u str>,
+    ) -> Result<Workspace, Fault> {
         let mut folders: Vec<Arc<Folder>> = Vec::new();
         for uri in uris.take(MOST) {
             if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path))
@@ -114,7 +120,11 @@ pub(crate) fn default_place(root: &Path) -> PathBuf {
 }
 
 fn cache_folder() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let variable = |name| {
+        std::env::var_os(name)
+            .filter(|it| !it.is_empty())
+            .map(PathBuf::from)
+    };
     if let Some(folder) = variable("CTX_CACHE_DIR") {
         return std::path::absolute(folder).ok();
     }
@@ -157,7 +167,9 @@ pub(crate) fn unescape(text: &str) -> Option<String> {
             rest = after;
         }
     }
-    String::from_utf8(bytes).ok().filter(|it| !it.contains('\0'))
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|it| !it.contains('\0'))
 }
 
 /// `text` as a part of an address.

@@ -93,12 +93,18 @@ impl Sent {
         {
             self.sessions.remove(&oldest);
         }
-        debug_assert_eq!(self.order.iter().collect::<BTreeSet<_>>().len(), self.order.len());
+        debug_assert_eq!(
+            self.order.iter().collect::<BTreeSet<_>>().len(),
+            self.order.len()
+        );
     }
 }
 
 fn is_within(reason: OmittedReason) -> bool {
-    matches!(reason, OmittedReason::MergedInto | OmittedReason::DuplicateOf)
+    matches!(
+        reason,
+        OmittedReason::MergedInto | OmittedReason::DuplicateOf
+    )
 }
 
 fn hash_of(chunk: &Chunk) -> [u8; 32] {

@@ -9,10 +9,11 @@ use ctx_assemble::Cancel;
 use ctx_index::Progress;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, Implementation, InputRequest, InputRequiredResult, InputResponses, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, RequestId, ResourceContents, ServerCapabilities, ServerConfig,
+    GetPromptResponse, Implementation, InputRequest, InputRequiredResult, InputResponses,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, RequestId,
+    ResourceContents, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
@@ -129,9 +130,22 @@ impl Server {
 pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
     // The vocabulary takes some hundredths of a second to load: meanwhile the client says hello.
     std::thread::spawn(|| o200k().count("a"));
-    let failed = |error: String| Fault::new(format!("serve: {error}"), "a client that speaks MCP on standard input");
-    match server.connection().serve(rmcp::transport::stdio_pipes()).await {
-        Ok(running) => running.waiting().await.map(drop).map_err(|error| failed(error.to_string())),
+    let failed = |error: String| {
+        Fault::new(
+            format!("serve: {error}"),
+            "a client that speaks MCP on standard input",
+        )
+    };
+    match server
+        .connection()
+        .serve(rmcp::transport::stdio_pipes())
+        .await
+    {
+        Ok(running) => running
+            .waiting()
+            .await
+            .map(drop)
+            .map_err(|error| failed(error.to_string())),
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(failed(error.to_string())),
     }
@@ -167,7 +181,11 @@ impl Call {
     /// # Errors
     /// The call was cancelled.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        if self.cancel.is_cancelled() { Err(Fault::cancelled()) } else { Ok(()) }
+        if self.cancel.is_cancelled() {
+            Err(Fault::cancelled())
+        } else {
+            Ok(())
+        }
     }
 
     /// The reply, or why there is none; never more than was asked for.
@@ -175,7 +193,10 @@ impl Call {
         let fault = match outcome {
             Ok(reply) => {
                 let result = reply.result();
-                let fits = self.limit.get().is_none_or(|limit| limit.fits(&result, &*o200k()));
+                let fits = self
+                    .limit
+                    .get()
+                    .is_none_or(|limit| limit.fits(&result, &*o200k()));
                 if fits {
                     return result;
                 }
@@ -226,9 +247,14 @@ impl Connection {
             #[expect(deprecated, reason = "clients that have roots still declare them")]
             let question = InputRequest::ListRoots(rmcp::model::ListRootsRequest::default());
             let questions = [(ROOTS.to_owned(), question)].into();
-            return Ok(Known::Ask(InputRequiredResult::from_input_requests(questions)));
+            return Ok(Known::Ask(InputRequiredResult::from_input_requests(
+                questions,
+            )));
         };
-        let roots = answer.get("roots").and_then(Value::as_array).ok_or_else(no_roots)?;
+        let roots = answer
+            .get("roots")
+            .and_then(Value::as_array)
+            .ok_or_else(no_roots)?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
         Ok(Known::Workspace(self.open(roots).await?))
@@ -240,7 +266,11 @@ impl Connection {
         tokio::task::spawn_blocking(work).await?
     }
 
-    async fn call(&self, context: &RequestContext<RoleServer>, workspace: Workspace) -> (Call, Helpers) {
+    async fn call(
+        &self,
+        context: &RequestContext<RoleServer>,
+        workspace: Workspace,
+    ) -> (Call, Helpers) {
         let cancel = Cancel::new();
         let (report, progress) = progress(context);
         let watch = {
@@ -297,7 +327,10 @@ fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<
                 before += last;
             }
             last = done;
-            #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52 files")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "there are fewer than 2^52 files"
+            )]
             let parameters = ProgressNotificationParam::new(token.clone(), (before + done) as f64)
                 .with_total((before + of) as f64)
                 .with_message("indexing files");
@@ -354,7 +387,10 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
             let arguments: tools::OutlineArguments = tools::arguments(name, arguments)?;
             let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
             let cancel = call.cancel.clone();
-            tokio::task::spawn_blocking(move || read::outline(&workspace, &arguments, &limit, &cancel)).await?
+            tokio::task::spawn_blocking(move || {
+                read::outline(&workspace, &arguments, &limit, &cancel)
+            })
+            .await?
         }
     }
 }
@@ -393,7 +429,10 @@ impl ServerHandler for Connection {
             let hint = format!("{QUERY}, {ASSEMBLE}, {READ} or {OUTLINE}");
             return Err(protocol_error(&Fault::new(what, hint)));
         }
-        let workspace = match self.workspace(&context, request.input_responses.as_ref()).await {
+        let workspace = match self
+            .workspace(&context, request.input_responses.as_ref())
+            .await
+        {
             Ok(Known::Workspace(workspace)) => workspace,
             Ok(Known::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Ok(refusal(&fault, &context.id).into()),
@@ -434,7 +473,9 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
     }
 
     async fn read_resource(
@@ -442,13 +483,17 @@ impl ServerHandler for Connection {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let workspace = match self.workspace(&context, request.input_responses.as_ref()).await {
+        let workspace = match self
+            .workspace(&context, request.input_responses.as_ref())
+            .await
+        {
             Ok(Known::Workspace(workspace)) => workspace,
             Ok(Known::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Err(protocol_error(&fault)),
         };
         let (call, helpers) = self.call(&context, workspace).await;
-        let (workspace, cancel, id) = (call.workspace.clone(), call.cancel.clone(), call.id.clone());
+        let (workspace, cancel, id) =
+            (call.workspace.clone(), call.cancel.clone(), call.id.clone());
         let uri = request.uri.clone();
         let work = move || resources::read(&workspace, &uri, &id, &cancel);
         let text = tokio::task::spawn_blocking(work).await;
@@ -473,7 +518,9 @@ impl ServerHandler for Connection {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let prompt = resources::prompt(&request.name, request.arguments.as_ref());
-        prompt.map(Into::into).map_err(|fault| protocol_error(&fault))
+        prompt
+            .map(Into::into)
+            .map_err(|fault| protocol_error(&fault))
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {

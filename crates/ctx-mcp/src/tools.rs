@@ -70,11 +70,17 @@ pub(crate) struct OutlineArguments {
 ///
 /// # Errors
 /// They are not what its schema says, and where.
-pub(crate) fn arguments<T: DeserializeOwned>(tool: &str, given: Option<JsonObject>) -> Result<T, Fault> {
+pub(crate) fn arguments<T: DeserializeOwned>(
+    tool: &str,
+    given: Option<JsonObject>,
+) -> Result<T, Fault> {
     let given = Value::Object(given.unwrap_or_default());
     serde_json::from_value(given).map_err(|error| {
         Fault::new(
-            format!("read the arguments of {tool}: {}", plain(&error.to_string())),
+            format!(
+                "read the arguments of {tool}: {}",
+                plain(&error.to_string())
+            ),
             "the arguments as the tool's schema has them",
         )
     })
@@ -169,7 +175,10 @@ fn assemble() -> Tool {
 }
 
 fn read() -> Tool {
-    let kinds: Vec<&str> = RenditionKind::ALL.into_iter().map(RenditionKind::as_str).collect();
+    let kinds: Vec<&str> = RenditionKind::ALL
+        .into_iter()
+        .map(RenditionKind::as_str)
+        .collect();
     tool(
         READ,
         "Read a file",
@@ -200,7 +209,13 @@ fn outline() -> Tool {
     )
 }
 
-fn tool(name: &'static str, title: &str, about: &'static str, properties: &Value, required: &[&str]) -> Tool {
+fn tool(
+    name: &'static str,
+    title: &str,
+    about: &'static str,
+    properties: &Value,
+    required: &[&str],
+) -> Tool {
     let mut schema = JsonObject::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.clone());
@@ -236,7 +251,9 @@ fn format() -> Value {
 }
 
 fn session() -> Value {
-    text("A name of your choice, the same in each call: what was sent under it is not sent again unless it changed.")
+    text(
+        "A name of your choice, the same in each call: what was sent under it is not sent again unless it changed.",
+    )
 }
 
 fn cursor() -> Value {

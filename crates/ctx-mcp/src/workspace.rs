@@ -73,7 +73,11 @@ impl Folder {
     /// A service whose index is up to date. One caller indexes, the others wait for it.
     pub(crate) async fn ready(&self, report: &Report, cancel: &Cancel) -> Result<Ready, Fault> {
         let mut search = self.search.lock().await;
-        let (path, at, resolver) = (self.path.clone(), self.index_at.clone(), Arc::clone(&self.resolver));
+        let (path, at, resolver) = (
+            self.path.clone(),
+            self.index_at.clone(),
+            Arc::clone(&self.resolver),
+        );
         let (found, report, cancel) = (search.take(), Arc::clone(report), cancel.clone());
         let work = move || -> Result<_, Fault> {
             let found = match found {
@@ -109,7 +113,10 @@ fn open(path: &Path, at: &Path, resolver: Arc<Resolver>) -> Result<Search, Fault
 }
 
 /// When the index was up to date, and what to know where it is not.
-#[expect(clippy::type_complexity, reason = "two answers, each of which may be missing")]
+#[expect(
+    clippy::type_complexity,
+    reason = "two answers, each of which may be missing"
+)]
 fn up_to_date(
     search: &Search,
     report: &Report,
@@ -156,7 +163,11 @@ impl Workspace {
             let name = name.to_string_lossy().into_owned();
             let count = taken.entry(name.clone()).or_default();
             *count += 1;
-            let name = if *count > 1 { format!("{name}-{count}") } else { name };
+            let name = if *count > 1 {
+                format!("{name}-{count}")
+            } else {
+                name
+            };
             (name, folder)
         });
         Workspace {
@@ -175,7 +186,11 @@ impl Workspace {
     pub(crate) fn folders(&self) -> impl Iterator<Item = (String, &Arc<Folder>)> {
         let is_alone = self.folders.len() == 1;
         self.folders.iter().map(move |(name, folder)| {
-            let prefix = if is_alone { String::new() } else { format!("{name}/") };
+            let prefix = if is_alone {
+                String::new()
+            } else {
+                format!("{name}/")
+            };
             (prefix, folder)
         })
     }
@@ -196,9 +211,17 @@ impl Workspace {
                 return Ok((folder, prefix, ""));
             }
         }
-        let names: Vec<&str> = self.folders.iter().take(8).map(|(name, _)| &**name).collect();
+        let names: Vec<&str> = self
+            .folders
+            .iter()
+            .take(8)
+            .map(|(name, _)| &**name)
+            .collect();
         Err(Fault::new(
-            format!("read {}: it begins with the name of no root", crate::fault::echo(path)),
+            format!(
+                "read {}: it begins with the name of no root",
+                crate::fault::echo(path)
+            ),
             format!("a path that begins with one of: {}", names.join(", ")),
         ))
     }
@@ -218,7 +241,12 @@ impl Workspace {
         }
         for ((prefix, folder), chunks) in self.folders().zip(by_folder) {
             let resolved = folder.resolver().resolve(chunks);
-            all.chunks.extend(resolved.chunks.into_iter().map(|it| with_prefix(it, &prefix)));
+            all.chunks.extend(
+                resolved
+                    .chunks
+                    .into_iter()
+                    .map(|it| with_prefix(it, &prefix)),
+            );
             all.omitted.extend(resolved.omitted);
             all.warnings.extend(resolved.warnings);
         }
@@ -232,7 +260,10 @@ impl Workspace {
         };
         match self.at(&path) {
             Ok((folder, _, rest)) => {
-                let at = self.folders.iter().position(|(_, it)| Arc::ptr_eq(it, folder));
+                let at = self
+                    .folders
+                    .iter()
+                    .position(|(_, it)| Arc::ptr_eq(it, folder));
                 chunk.path = Some(rest.to_owned());
                 Ok((at.unwrap_or_default(), chunk))
             }
