@@ -4,15 +4,19 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
@@ -21,6 +25,12 @@ use crate::Server;
 const PATH: &str = "/mcp";
 /// A larger request is refused.
 const MOST_BYTES: usize = 8 << 20;
+/// Further connections wait.
+const MOST_CONNECTIONS: usize = 256;
+/// The headers of a request must have come by then.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// How long to wait when the system has no more connections to give.
+const BREATH: Duration = Duration::from_millis(50);
 
 /// What a client must show. `Debug` does not tell it.
 #[derive(Clone)]
@@ -173,14 +183,49 @@ impl Http {
     /// # Errors
     /// The socket fails.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
-        let own = self.stop;
-        let ended = async move {
-            stop.cancelled().await;
-            own.cancel();
-        };
-        axum::serve(self.listener, self.router)
-            .with_graceful_shutdown(ended)
-            .await
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        loop {
+            let place = Arc::clone(&places)
+                .acquire_owned()
+                .await
+                .map_err(io::Error::other)?;
+            let accepted = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let (router, ended) = (self.router.clone(), self.stop.clone());
+                    tokio::spawn(async move {
+                        tokio::select! {
+                            () = ended.cancelled() => {}
+                            () = connection(stream, router) => {}
+                        }
+                        drop(place);
+                    });
+                }
+                // Of one connection that failed the others know nothing; where there are too many, some will end.
+                Err(error) => {
+                    tracing::debug!(%error, "a connection was not accepted");
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+        }
+        self.stop.cancel();
+        Ok(())
+    }
+}
+
+/// Serves one connection to its end. Whoever is slow to say what it wants is cut off.
+async fn connection(stream: TcpStream, router: Router) {
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN);
+    let served = http
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended");
     }
 }
 

@@ -83,20 +83,22 @@ pub(crate) async fn assemble_hits(
     let limit = call.limit(arguments.max_tokens)?;
     let material = match &shown.cursor {
         Some(cursor) => rest(call, cursor, ASSEMBLE).await?,
-        None => {
-            let chunks = chunks(arguments.chunks.unwrap_or_default())?;
-            let workspace = call.workspace.clone();
-            let resolved = tokio::task::spawn_blocking(move || workspace.resolve(chunks)).await?;
-            Material {
-                chunks: resolved.chunks,
-                warnings: resolved.warnings,
-                nothing: "None of the chunks can be shown.",
-                tool: ASSEMBLE,
-                ..Material::default()
-            }
-        }
+        None => resolve(call, chunks(arguments.chunks.unwrap_or_default())?).await?,
     };
     build(call, material, shown, limit).await
+}
+
+/// What the chunks of a client are in their files.
+async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
+    let workspace = call.workspace.clone();
+    let resolved = tokio::task::spawn_blocking(move || workspace.resolve(chunks)).await?;
+    Ok(Material {
+        chunks: resolved.chunks,
+        warnings: resolved.warnings,
+        nothing: "None of the chunks can be shown.",
+        tool: ASSEMBLE,
+        ..Material::default()
+    })
 }
 
 fn shown(
@@ -330,10 +332,6 @@ impl Builder {
 
     /// Builds with what the frame leaves, and with less until the whole reply fits; gives up notes, the last
     /// first, where not even they fit.
-    #[expect(
-        clippy::type_complexity,
-        reason = "what was built, how it is told, and what is left"
-    )]
     fn fit(
         &self,
         chunks: &[Chunk],

@@ -266,11 +266,7 @@ impl Connection {
         tokio::task::spawn_blocking(work).await?
     }
 
-    async fn call(
-        &self,
-        context: &RequestContext<RoleServer>,
-        workspace: Workspace,
-    ) -> (Call, Helpers) {
+    fn call(&self, context: &RequestContext<RoleServer>, workspace: Workspace) -> (Call, Helpers) {
         let cancel = Cancel::new();
         let (report, progress) = progress(context);
         let watch = {
@@ -437,7 +433,7 @@ impl ServerHandler for Connection {
             Ok(Known::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Ok(refusal(&fault, &context.id).into()),
         };
-        let (call, helpers) = self.call(&context, workspace).await;
+        let (call, helpers) = self.call(&context, workspace);
         let outcome = run(&call, &request.name, request.arguments).await;
         let result = call.result(outcome);
         helpers.end(call).await;
@@ -455,7 +451,7 @@ impl ServerHandler for Connection {
             Ok(Known::Ask(_)) => return Ok(ListResourcesResult::default()),
             Err(fault) => return Err(protocol_error(&fault)),
         };
-        let (call, helpers) = self.call(&context, workspace).await;
+        let (call, helpers) = self.call(&context, workspace);
         let (workspace, cancel) = (call.workspace.clone(), call.cancel.clone());
         let after = request.and_then(|it| it.cursor);
         let work = move || resources::list(&workspace, after.as_deref(), &cancel);
@@ -491,7 +487,7 @@ impl ServerHandler for Connection {
             Ok(Known::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Err(protocol_error(&fault)),
         };
-        let (call, helpers) = self.call(&context, workspace).await;
+        let (call, helpers) = self.call(&context, workspace);
         let (workspace, cancel, id) =
             (call.workspace.clone(), call.cancel.clone(), call.id.clone());
         let uri = request.uri.clone();

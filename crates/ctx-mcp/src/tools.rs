@@ -129,9 +129,9 @@ fn query() -> Tool {
          you can.",
         &json!({
             "query": text("What to find: a question, identifiers, an error. Not needed with cursor."),
-            "strategies": list(json!({"enum": names()}), "Ways to search; default all."),
+            "strategies": list(&json!({"enum": names()}), "Ways to search; default all."),
             "limit": {"type": "integer", "minimum": 1, "maximum": 500, "description": "At most so many parts; default 100."},
-            "include_types": list(json!({"type": "string"}), "Only parts of these kinds: function, method, class, interface, section, lines, ..."),
+            "include_types": list(&json!({"type": "string"}), "Only parts of these kinds: function, method, class, interface, section, lines, ..."),
             "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out parts below this share of the best score."},
             "max_tokens": max_tokens(),
             "format": format(),
@@ -235,7 +235,7 @@ fn text(about: &str) -> Value {
     json!({"type": "string", "description": about})
 }
 
-fn list(items: Value, about: &str) -> Value {
+fn list(items: &Value, about: &str) -> Value {
     json!({"type": "array", "items": items, "description": about})
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctx_assemble::Cancel;
 use ctx_index::{Index, IndexError, Progress};
-use ctx_model::Chunk;
+use ctx_model::{Chunk, Warning};
 use ctx_resolve::{Resolved, Resolver};
 use ctx_retrieve::Retriever;
 use ctx_service::Service;
@@ -113,10 +113,6 @@ fn open(path: &Path, at: &Path, resolver: Arc<Resolver>) -> Result<Search, Fault
 }
 
 /// When the index was up to date, and what to know where it is not.
-#[expect(
-    clippy::type_complexity,
-    reason = "two answers, each of which may be missing"
-)]
 fn up_to_date(
     search: &Search,
     report: &Report,
@@ -236,7 +232,7 @@ impl Workspace {
             order.insert(chunk.id.clone(), number);
             match self.place(chunk) {
                 Ok((folder, chunk)) => by_folder[folder].push(chunk),
-                Err((chunk, why)) => all.warnings.push(unreadable(&chunk, &why)),
+                Err(warning) => all.warnings.push(warning),
             }
         }
         for ((prefix, folder), chunks) in self.folders().zip(by_folder) {
@@ -254,7 +250,7 @@ impl Workspace {
         all
     }
 
-    fn place(&self, mut chunk: Chunk) -> Result<(usize, Chunk), (Chunk, Fault)> {
+    fn place(&self, mut chunk: Chunk) -> Result<(usize, Chunk), Warning> {
         let Some(path) = chunk.path.take() else {
             return Ok((0, chunk));
         };
@@ -267,16 +263,12 @@ impl Workspace {
                 chunk.path = Some(rest.to_owned());
                 Ok((at.unwrap_or_default(), chunk))
             }
-            Err(fault) => Err((chunk, fault)),
+            Err(fault) => Err(Warning {
+                id: Some(chunk.id),
+                code: "unreadable".to_owned(),
+                detail: fault.to_string(),
+            }),
         }
-    }
-}
-
-fn unreadable(chunk: &Chunk, why: &Fault) -> ctx_model::Warning {
-    ctx_model::Warning {
-        id: Some(chunk.id.clone()),
-        code: "unreadable".to_owned(),
-        detail: why.to_string(),
     }
 }
 

@@ -1,5 +1,10 @@
 //! The server as a client meets it: each test speaks the protocol, line by line, and looks at what comes back.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "a test may take its time"
+)]
 
 mod budget;
 mod client;
