@@ -86,6 +86,9 @@ pub(crate) enum Verb {
     /// Check a context against its receipt, and against the files it was made from
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
+    /// Serve agents by the Model Context Protocol
+    #[command(after_help = crate::mcp::HELP)]
+    Mcp(crate::mcp::McpArgs),
 }
 
 const ASSEMBLE_HELP: &str = r#"Input is one of:

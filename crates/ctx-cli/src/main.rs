@@ -18,6 +18,7 @@ mod indexing;
 mod input;
 mod interrupt;
 mod locate;
+mod mcp;
 mod options;
 mod outline;
 mod pack;
@@ -72,5 +73,6 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Show(args) => show::run(args, report),
         Verb::Relations(args) => relations::run(args, report, &cancel),
         Verb::Verify(args) => verify::run(args),
+        Verb::Mcp(args) => mcp::run(args, &cancel),
     }
 }
