@@ -16,7 +16,7 @@ use crate::lock::lock;
 use crate::manifest::{FileRow, Manifest};
 use crate::scan::{Scan, Seen, scan};
 use crate::schema::Fields;
-use crate::store::{Store, open_text, sweep};
+use crate::store::{Store, open_text, remove_alone, sweep};
 use crate::writer::{Read, Writer};
 
 /// Files that are read and parsed side by side, before what they came to is written in their order.
@@ -140,6 +140,15 @@ impl Index {
             options,
         };
         Ok((index, why))
+    }
+
+    /// Forgets what the index in `folder` has, where there is one, so that the next update makes it anew. What is
+    /// remembered of use is kept.
+    ///
+    /// # Errors
+    /// [`IndexError::Busy`] while another process writes it; the folder cannot be written.
+    pub fn remove(folder: &Path) -> Result<(), IndexError> {
+        remove_alone(folder)
     }
 
     /// What is indexed.

@@ -5,7 +5,6 @@ mod error;
 mod index;
 mod lock;
 mod manifest;
-mod pieces;
 mod remembered;
 mod scan;
 mod schema;

@@ -58,13 +58,9 @@ impl Store {
             Err(error) if error.is_damage() => Some(with_source(&error)),
             Err(error) => return Err(error),
         };
+        remove(folder)?;
         let text = folder.join("text");
-        let io = |source| IndexError::folder(folder, source);
-        if text.exists() {
-            fs::remove_dir_all(&text).map_err(io)?;
-        }
-        Manifest::renew(&folder.join("manifest.db"))?;
-        fs::create_dir_all(&text).map_err(io)?;
+        fs::create_dir_all(&text).map_err(|source| IndexError::folder(folder, source))?;
         tantivy::Index::builder()
             .schema(Fields::new().schema)
             .tokenizers(tokenizers())
@@ -94,6 +90,24 @@ impl Store {
             manifest,
         }))
     }
+}
+
+/// Forgets all that is indexed, and nothing that is remembered of use.
+fn remove(folder: &Path) -> Result<(), IndexError> {
+    let text = folder.join("text");
+    if text.exists() {
+        fs::remove_dir_all(&text).map_err(|source| IndexError::folder(folder, source))?;
+    }
+    Manifest::renew(&folder.join("manifest.db"))
+}
+
+/// The same, where nobody writes.
+pub(crate) fn remove_alone(folder: &Path) -> Result<(), IndexError> {
+    if !folder.join("manifest.db").exists() && !folder.join("text").exists() {
+        return Ok(());
+    }
+    let _lock = lock(folder)?;
+    remove(folder)
 }
 
 fn with_source(error: &IndexError) -> String {

@@ -98,23 +98,23 @@ impl Service {
         let resolver = Arc::clone(&self.resolver);
         let (build, control) = (build.clone(), control.clone());
         let work = move || -> Result<_, ServiceError> {
-            let resolved = resolver.resolve(chunks);
+            let found = resolver.resolve(chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
-            let mut built = assemble(&resolved.chunks, &build, &counter, &control)?;
-            built.omitted.extend(resolved.omitted);
-            built.warnings.extend(resolved.warnings);
-            Ok((resolved.chunks, built, resolve, lap(&mut clock)))
+            let mut context = assemble(&found.chunks, &build, &counter, &control)?;
+            context.omitted.extend(found.omitted);
+            context.warnings.extend(found.warnings);
+            Ok((found.chunks, context, resolve, lap(&mut clock)))
         };
-        let (chunks, built, resolve, assemble) = tokio::task::spawn_blocking(work).await??;
-        timings.resolve = resolve;
-        timings.assemble = assemble;
+        let (chunks, context, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
+        timings.resolve = resolving;
+        timings.assemble = assembling;
         debug!(?timings, "answered");
         Ok(Answer {
             query,
             retrieved,
             chunks,
-            built,
+            built: context,
             timings,
         })
     }
@@ -132,7 +132,7 @@ fn chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let keywords = keywords(query);
     let mut chunks: BTreeMap<String, Chunk> = BTreeMap::new();
     for it in found {
-        let (hit, score) = (&it.hit, it.score.clamp(0.0, 1.0));
+        let (hit, score) = (&it.hit, it.chance);
         let id = format!("{}:{}-{}", hit.path, hit.span.start(), hit.span.end());
         let relevance = Relevance::new(score).unwrap_or(Relevance::ZERO);
         let mut chunk = Chunk::new(id.clone(), "", relevance)
