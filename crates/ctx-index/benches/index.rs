@@ -202,7 +202,8 @@ fn query(criterion: &mut Criterion) {
     group.bench_function("passages, 5 terms in 4 fields", |bencher| {
         bencher.iter(|| {
             let hits = runtime.block_on(index.passages(&wanted)).unwrap();
-            assert_eq!(hits.len(), 50);
+            // Of equals at the end of the list some are left out.
+            assert!((1..=50).contains(&hits.len()));
         });
     });
     group.finish();

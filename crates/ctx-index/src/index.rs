@@ -12,7 +12,7 @@ use tantivy::IndexReader;
 
 use crate::IndexError;
 use crate::documents::documents;
-use crate::lock::lock;
+use crate::lock::lock_patiently;
 use crate::manifest::{FileRow, Manifest};
 use crate::scan::{Scan, Seen, scan};
 use crate::schema::Fields;
@@ -180,7 +180,7 @@ impl Index {
     /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
     ///
     /// # Errors
-    /// [`IndexError::Busy`] while another process writes; [`IndexError::Folder`] if the folder cannot be
+    /// [`IndexError::Busy`] if another process writes for more than half a second; [`IndexError::Folder`] if the folder cannot be
     /// written or the disk is full. What was indexed before is still there then.
     pub fn update(
         &self,
@@ -221,7 +221,7 @@ impl Index {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
         updated: &mut Updated,
     ) -> Result<(), IndexError> {
-        let _lock = lock(&self.folder)?;
+        let _lock = lock_patiently(&self.folder)?;
         let result = self.write_alone(seen, progress, updated);
         // Why it failed is to be found out before there is room again.
         let result = result.map_err(|it| it.while_writing(&self.folder));

@@ -3,12 +3,25 @@
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use crate::IndexError;
 
 /// The right to write. It ends with the process at the latest.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing it gives the right back")] File);
+
+/// The same for a writer, which waits half a second for one that only looks whether all is right.
+pub(crate) fn lock_patiently(folder: &Path) -> Result<Lock, IndexError> {
+    for _ in 0..10 {
+        match lock(folder) {
+            Err(IndexError::Busy { .. }) => thread::sleep(Duration::from_millis(50)),
+            result => return result,
+        }
+    }
+    lock(folder)
+}
 
 /// Takes the right to write the index in `folder`; [`IndexError::Busy`] if another has it.
 pub(crate) fn lock(folder: &Path) -> Result<Lock, IndexError> {

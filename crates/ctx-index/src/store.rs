@@ -42,6 +42,11 @@ impl Store {
                 _ => {}
             }
             tries += 1;
+            // Most of what seems wrong beside a writer is right a moment later, and the lock is the writer's.
+            if tries <= 3 && folder.join("text").exists() {
+                thread::sleep(PAUSE / 5);
+                continue;
+            }
             match lock(folder) {
                 Ok(lock) => return Store::open_alone(folder, &lock),
                 Err(IndexError::Busy { .. }) if tries < TRIES => thread::sleep(PAUSE),

@@ -45,6 +45,15 @@ fn a_writer_that_was_killed_holds_nothing() {
     assert_eq!(update(&fixture.open()).changed, 1);
 }
 
+/// Set when it goes out of scope, also by a failure.
+struct Done<'d>(&'d AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 #[test]
 fn readers_answer_while_a_writer_writes() {
     let fixture = Fixture::new(&[("steady.rs", &function("steady"))]);
@@ -53,13 +62,13 @@ fn readers_answer_while_a_writer_writes() {
     let (mut old, mut new) = (0, 0);
     thread::scope(|scope| {
         scope.spawn(|| {
+            let _done = Done(&is_done);
             let writer = fixture.open();
             for round in 0..15 {
                 fixture.write("hot.rs", function(&format!("hot_{round}")));
                 fixture.write(&format!("new_{round}.rs"), function("new"));
                 update(&writer);
             }
-            is_done.store(true, Ordering::Release);
         });
         while !is_done.load(Ordering::Acquire) || new == 0 {
             assert_eq!(definitions(&first, "steady"), ["steady.rs:1"]);
