@@ -41,7 +41,7 @@ async fn write(store: OwnedStore, prefix: String, stop: Arc<AtomicBool>) -> (Vec
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_message_or_vote_is_lost() {
-    let Some(server) = Server::start() else {
+    let Some(server) = Server::start(&[]) else {
         return;
     };
     let url = server.database().await;
