@@ -175,7 +175,7 @@ pub(crate) async fn raw(url: &str) -> tokio_postgres::Client {
 
 /// A store in a database of its own.
 pub(crate) struct Fresh {
-    pub(crate) server: Arc<Server>,
+    _server: Arc<Server>,
     pub(crate) url: String,
     pub(crate) store: Store,
 }
@@ -191,7 +191,11 @@ impl Fresh {
         let url = server.database().await;
         let store = Store::connect(&url, limits).await.unwrap();
         store.migrate().await.unwrap();
-        Some(Fresh { server, url, store })
+        Some(Fresh {
+            _server: server,
+            url,
+            store,
+        })
     }
 
     pub(crate) fn owner(&self, name: &str) -> OwnedStore {
@@ -214,8 +218,6 @@ fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[&s
             "listen_addresses=",
             "-c",
             "max_connections=60",
-            "-c",
-            "deadlock_timeout=50ms",
         ])
         .arg("-c")
         .arg(format!("unix_socket_directories={}", folder.display()))
