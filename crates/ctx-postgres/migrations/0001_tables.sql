@@ -30,7 +30,8 @@ CREATE TABLE ctx.files (
     PRIMARY KEY (owner, path)
 );
 CREATE INDEX files_reversed ON ctx.files (owner, reversed);
-CREATE INDEX files_search ON ctx.files USING gin (owner, terms, name gin_trgm_ops) WITH (fastupdate = off);
+CREATE INDEX files_search ON ctx.files USING gin (owner, terms, name gin_trgm_ops)
+    WITH (gin_pending_list_limit = 16384);
 
 CREATE TABLE ctx.parts (
     owner text COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -54,7 +55,7 @@ CREATE TABLE ctx.parts (
 WITH (toast_tuple_target = 8160);
 ALTER TABLE ctx.parts ALTER COLUMN terms SET STORAGE EXTERNAL;
 CREATE INDEX parts_search ON ctx.parts
-    USING gin (owner, terms, defines, uses, name gin_trgm_ops) WITH (fastupdate = off);
+    USING gin (owner, terms, defines, uses, name gin_trgm_ops) WITH (gin_pending_list_limit = 16384);
 
 -- How many parts and files of an owner hold a term: rare terms tell more.
 CREATE TABLE ctx.terms (

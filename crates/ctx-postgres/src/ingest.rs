@@ -363,6 +363,9 @@ impl Writing<'_> {
             self.run(sql, &[path, at]).await?;
         }
         self.run(COUNT, &[]).await?;
+        self.transaction
+            .batch_execute("SELECT ctx.settle()")
+            .await?;
         usize::try_from(gone).map_or(Ok(usize::MAX), Ok)
     }
 

@@ -123,7 +123,7 @@ fn score() -> String {
         .map(|it| format!("coalesce(factors[{it}] * ts_rank(weights, it.terms, groups[{it}]), 0)"))
         .collect();
     format!(
-        "(({}) * 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * it.length / average)))::double precision",
+        "({}) * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * it.length / average))",
         groups.join(" + ")
     )
 }

@@ -204,11 +204,7 @@ impl OwnedStore {
             known.counts.insert(row.get(0), count);
             let (total, length): (i64, i64) = (row.get(2), row.get(3));
             known.total = total.max(0).cast_unsigned();
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_precision_loss,
-                reason = "a mean of lengths is no finer"
-            )]
+            #[expect(clippy::cast_precision_loss, reason = "a mean of lengths is no finer")]
             let average = length as f32 / total.max(1) as f32;
             known.average = average.max(1.0);
         }

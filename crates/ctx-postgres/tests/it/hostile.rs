@@ -104,7 +104,8 @@ async fn texts_of_any_shape_are_indexed() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
     // Each is near a limit of the server's: terms, bytes of terms, lengths of names, occurrences.
-    let distinct: String = (0..90_000).map(|it| format!("a{it:x}B ")).collect();
+    let joined = |words: Vec<String>| words.concat();
+    let distinct = joined((0..90_000).map(|it| format!("a{it:x}B ")).collect());
     let unspaced: String = (0..87_000_u32)
         .filter_map(|it| char::from_u32(0x4e00 + it % 20_000))
         .collect();
@@ -119,9 +120,11 @@ async fn texts_of_any_shape_are_indexed() {
         ("long name.rs", format!("fn {}() {{}}", "x".repeat(100_000))),
         (
             "many names.rs",
-            (0..5_000)
-                .map(|it| format!("fn f{it}() {{ g{it}(); }}\n"))
-                .collect(),
+            joined(
+                (0..5_000)
+                    .map(|it| format!("fn f{it}() {{ g{it}(); }}\n"))
+                    .collect(),
+            ),
         ),
         ("empty.txt", String::new()),
         (

@@ -6,6 +6,7 @@ mod conformance;
 mod crash;
 mod files;
 mod hostile;
+mod measure;
 mod migrations;
 mod owners;
 mod ranking;

@@ -6,7 +6,7 @@ use ctx_retrieve::{Field, FileSearch, Hit, TextQuery};
 
 use crate::{fresh, texts};
 
-fn asked(question: &str, limit: usize) -> TextQuery {
+pub(crate) fn asked(question: &str, limit: usize) -> TextQuery {
     let query = Query::analyse(question);
     #[expect(clippy::cast_possible_truncation, reason = "as the retriever does")]
     let terms = query

@@ -22,6 +22,7 @@ pub(crate) struct Server {
     bin: PathBuf,
     process: Mutex<Child>,
     user: Option<(u32, u32)>,
+    arguments: &'static [&'static str],
 }
 
 impl Server {
@@ -32,13 +33,14 @@ impl Server {
         if let Some(server) = shared.upgrade() {
             return Some(server);
         }
-        let server = Arc::new(Server::start()?);
+        // None of these is killed: nothing has to be on the disk.
+        let server = Arc::new(Server::start(&["-c", "fsync=off"])?);
         *shared = Arc::downgrade(&server);
         Some(server)
     }
 
-    /// A server for one test alone.
-    pub(crate) fn start() -> Option<Server> {
+    /// A server for one test alone, with these arguments.
+    pub(crate) fn start(arguments: &'static [&'static str]) -> Option<Server> {
         let bin = bin()?;
         let folder = TempDir::with_prefix("ctx-pg-").unwrap();
         // It refuses to run as root.
@@ -58,12 +60,13 @@ impl Server {
             ])
             .stdout(Stdio::null());
         assert!(initdb.status().unwrap().success(), "initdb failed");
-        let process = Mutex::new(postgres(&bin, folder.path(), user));
+        let process = Mutex::new(postgres(&bin, folder.path(), user, arguments));
         let server = Server {
             folder,
             bin,
             process,
             user,
+            arguments,
         };
         server.wait();
         Some(server)
@@ -79,10 +82,14 @@ impl Server {
             assert!(start.elapsed() < Duration::from_mins(1), "{}", log());
             if self.process.lock().unwrap().try_wait().unwrap().is_some() {
                 // What a killed server leaves may not be gone yet.
-                *self.process.lock().unwrap() = postgres(&self.bin, self.folder.path(), self.user);
+                *self.process.lock().unwrap() = self.spawn();
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    fn spawn(&self) -> Child {
+        postgres(&self.bin, self.folder.path(), self.user, self.arguments)
     }
 
     /// Whether the server has written that it is.
@@ -121,7 +128,7 @@ impl Server {
 
     /// Starts it again, on what is on the disk.
     pub(crate) fn restart(&self) {
-        *self.process.lock().unwrap() = postgres(&self.bin, self.folder.path(), self.user);
+        *self.process.lock().unwrap() = self.spawn();
         self.wait();
     }
 
@@ -168,7 +175,7 @@ pub(crate) async fn raw(url: &str) -> tokio_postgres::Client {
 
 /// A store in a database of its own.
 pub(crate) struct Fresh {
-    pub(crate) server: Arc<Server>,
+    _server: Arc<Server>,
     pub(crate) url: String,
     pub(crate) store: Store,
 }
@@ -184,7 +191,11 @@ impl Fresh {
         let url = server.database().await;
         let store = Store::connect(&url, limits).await.unwrap();
         store.migrate().await.unwrap();
-        Some(Fresh { server, url, store })
+        Some(Fresh {
+            _server: server,
+            url,
+            store,
+        })
     }
 
     pub(crate) fn owner(&self, name: &str) -> OwnedStore {
@@ -192,7 +203,7 @@ impl Fresh {
     }
 }
 
-fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>) -> Child {
+fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[&str]) -> Child {
     let log = fs::File::options()
         .append(true)
         .create(true)
@@ -207,11 +218,10 @@ fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>) -> Child {
             "listen_addresses=",
             "-c",
             "max_connections=60",
-            "-c",
-            "deadlock_timeout=50ms",
         ])
         .arg("-c")
         .arg(format!("unix_socket_directories={}", folder.display()))
+        .args(arguments)
         .stdout(Stdio::null())
         .stderr(log)
         .spawn()
@@ -253,7 +263,7 @@ fn bin() -> Option<PathBuf> {
         installed().or_else(|| {
             let may_install = env::var_os("CI").is_some_and(|it| it == "true") && is_root();
             if !may_install {
-                println!("skipped: {HOW}");
+                eprintln!("skipped: {HOW}");
                 return None;
             }
             let apt = |arguments: &[&str]| {
