@@ -61,23 +61,30 @@ fn what(text: &str) -> What {
     What::Name
 }
 
-/// `path:10`, `path:10-20`, `path#L10`, `path#L10-L20`: the path, and the lines.
+/// `path:10`, `path:10-20`, `path:10:5`, `path#L10`, `path#L10-L20`: the path, and the lines.
 fn with_lines(text: &str) -> (&str, Option<LineSpan>) {
-    let cut = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'));
-    match cut.and_then(|(path, lines)| Some((path, lines_of(lines)?))) {
-        Some((path, lines)) if !path.is_empty() => (path, Some(lines)),
-        _ => (text, None),
+    let cut = |text: &'_ str| -> Option<(usize, LineSpan)> {
+        let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
+        Some((path.len(), lines_of(lines)?)).filter(|(end, _)| *end > 0)
+    };
+    let Some((end, lines)) = cut(text) else {
+        return (text, None);
+    };
+    // Of two numbers the second is a column.
+    match cut(&text[..end]) {
+        Some((end, line)) => (&text[..end], Some(line)),
+        None => (&text[..end], Some(lines)),
     }
 }
 
-/// `10`, `10-20`, `10-L20`.
+/// `10`, `10-20`, `10–20`, `10-L20`.
 pub(crate) fn lines_of(text: &str) -> Option<LineSpan> {
     let number = |text: &str| -> Option<u32> {
         let text = text.strip_prefix('L').unwrap_or(text);
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| text.parse().ok())?
     };
-    let (start, end) = text.split_once('-').unwrap_or((text, text));
+    let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
     LineSpan::new(number(start)?, number(end)?).ok()
 }
 
@@ -175,6 +182,8 @@ mod tests {
         is_place("src/a.rs", "src/a.rs", None);
         is_place("./a.rs:3", "a.rs", Some((3, 3)));
         is_place("a.rs:3-9", "a.rs", Some((3, 9)));
+        is_place("a.rs:3–9", "a.rs", Some((3, 9)));
+        is_place("a.rs:3:14", "a.rs", Some((3, 3)));
         is_place("a.rs#L3-L9", "a.rs", Some((3, 9)));
         is_place("Makefile:3", "Makefile", Some((3, 3)));
         // These are no lines, and so a part of a strange path.

@@ -130,7 +130,6 @@ async fn a_thread_and_a_message_become_a_context() {
 
 /// Contexts of the folder that `CTX_MEASURE` names: how long they take, made and kept.
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stderr, reason = "its figures are what it is for")]
 async fn measured() {
     let Some(root) = std::env::var_os("CTX_MEASURE") else {
         return;
