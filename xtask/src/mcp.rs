@@ -17,9 +17,9 @@ const VOCABULARY: (&str, &str) = ("tiktoken-rs", "assets/o200k_base.tiktoken");
 /// How thorough to be.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// So many calls of random sizes over each transport.
-    #[arg(long, default_value_t = 50, value_name = "N")]
-    calls: usize,
+    /// So many calls of random sizes over each transport, by each protocol [default: `CTX_MCP_CALLS`, else 50].
+    #[arg(long, value_name = "N")]
+    calls: Option<usize>,
     /// Build the server optimised, as start-up times want it.
     #[arg(long)]
     release: bool,
@@ -48,13 +48,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         .target
         .join(profile)
         .join(format!("ctx{}", std::env::consts::EXE_SUFFIX));
+    let asked = std::env::var("CTX_MCP_CALLS")
+        .ok()
+        .and_then(|it| it.parse().ok());
+    let calls = options.calls.or(asked).unwrap_or(50);
     let root = options.root.as_ref().unwrap_or(&workspace.root);
     Call::new(python)
         .args([workspace.root.join("crates/ctx-mcp/tests/client.py")])
         .args(["--ctx".as_ref(), server.as_os_str()])
         .args(["--root".as_ref(), root.as_os_str()])
         .args(["--vocabulary".as_ref(), vocabulary(workspace)?.as_os_str()])
-        .args(["--calls", &options.calls.to_string()])
+        .args(["--calls", &calls.to_string()])
         .within(&workspace.root)
         .run()
 }

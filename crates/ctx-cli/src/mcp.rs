@@ -72,19 +72,21 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
             folder.join(&name[..32])
         }));
     }
-    let server = Server::new(options).map_err(failed)?;
+    let server = Server::new(options).map_err(|fault| failed(&fault))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| Failure::usage(format!("failed to start threads: {error}")))?;
-    let served = match args.http {
-        None => runtime.block_on(serve_stdio(&server)).map_err(failed),
+    let outcome = match args.http {
+        None => runtime
+            .block_on(serve_stdio(&server))
+            .map_err(|fault| failed(&fault)),
         Some(address) => runtime.block_on(serve_http(args, server, address, cancel)),
     };
     // What is still computed is for nobody.
     runtime.shutdown_background();
-    served
+    outcome
 }
 
 async fn serve_http(
@@ -132,7 +134,7 @@ fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
     let home = std::env::home_dir().ok_or_else(|| missing("your home folder"))?;
     let installation = Installation::new(client, program, root);
     if args.write {
-        let file = installation.write(&home).map_err(failed)?;
+        let file = installation.write(&home).map_err(|fault| failed(&fault))?;
         report::lines(&format!("written to {}; restart {client}", file.display()));
         return Ok(());
     }
@@ -141,7 +143,7 @@ fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
     emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
 }
 
-fn failed(fault: Fault) -> Failure {
+fn failed(fault: &Fault) -> Failure {
     let hint = format!("try {}", fault.hint());
     Failure::input(format!("failed to {fault}")).with_hint(hint)
 }

@@ -176,11 +176,17 @@ async def sizes(setup, client, seed, calls):
 
 
 async def hostile(setup, client):
-    canary = open(os.path.join(setup.cache, "outside.txt"), "w")
-    canary.write("canary-71c3")
-    canary.close()
-    relative = os.path.relpath(canary.name, setup.root)
-    paths = ["../" * 40 + "etc/passwd", "/etc/passwd", relative, canary.name, "..", "\0", "a" * 100_000, "/dev/zero", "/proc/self/environ", "C:\\x", "%2e%2e/x"]
+    # The files that are asked about may well say what hostile input looks like, but not this.
+    secret = os.urandom(16).hex()
+    outside = os.path.join(setup.cache, "outside.txt")
+    with open(outside, "w") as file:
+        file.write(secret)
+    secrets = [secret]
+    if os.path.exists("/etc/passwd"):
+        with open("/etc/passwd") as file:
+            secrets.append(file.read(60))
+    relative = os.path.relpath(outside, setup.root)
+    paths = ["../" * 40 + "etc/passwd", "/etc/passwd", relative, outside, "..", "\0", "a" * 100_000, "/dev/zero", "/proc/self/environ", "C:\\x", "%2e%2e/x"]
     for path in paths:
         hit = {"id": "a", "relevance": 1, "filePath": path, "startLine": 1, "endLine": 9}
         for tool, arguments in [
@@ -189,7 +195,7 @@ async def hostile(setup, client):
         ]:
             result = await client.call_tool(tool, arguments)
             told = text(result)
-            setup.check("canary-71c3" not in told and "root:x:" not in told, f"{tool} {path[:50]!r} told: {told[:200]}")
+            setup.check(not any(it in told for it in secrets), f"{tool} {path[:50]!r} told: {told[:200]}")
             setup.check(setup.tokens(result) <= 8000, f"{tool} {path[:50]!r}")
     wrong = [
         ("context_query", {}), ("context_query", {"query": 7}), ("context_query", {"query": "a", "max_tokens": 1}),
