@@ -18,9 +18,10 @@ use crate::report;
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) const HELP: &str = "\
-Without --http it speaks on standard input and output, as clients start it. A client that declares roots reads
-those and nothing else; others read --root. Over HTTP roots must lie in --root, and a client must send the
-token that is printed once on standard error, in the header \"Authorization: Bearer TOKEN\".
+Without --http it speaks on standard input and output, as clients start it. A client that
+declares roots reads those and nothing else; others read --root. Over HTTP roots must lie in
+--root, and a client must send the token that is printed once on standard error, in the header
+\"Authorization: Bearer TOKEN\".
 
 Examples:
   ctx mcp --root ~/src/project

@@ -51,7 +51,7 @@ def encoding(vocabulary):
 
 class Setup:
     def __init__(self, arguments):
-        self.program, self.root, self.calls = arguments.ctx, arguments.root, arguments.calls
+        self.program, self.root, self.calls = arguments.ctx, os.path.abspath(arguments.root), arguments.calls
         self.encoding = encoding(arguments.vocabulary)
         self.cache = tempfile.mkdtemp()
         self.environment = {**os.environ, "CTX_CACHE_DIR": self.cache}
