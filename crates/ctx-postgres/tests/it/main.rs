@@ -1,6 +1,11 @@
 //! A real PostgreSQL: what many owners keep in it, what they find, and what it survives.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "figures, and why tests are skipped"
+)]
 
 mod conformance;
 mod crash;
