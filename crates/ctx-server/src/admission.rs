@@ -35,7 +35,7 @@ pub(crate) enum Full {
 pub(crate) struct Place {
     admission: Arc<Admission>,
     owner: Owner,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Admission {
@@ -69,7 +69,7 @@ impl Admission {
         Ok(Place {
             admission: Arc::clone(self),
             owner: owner.clone(),
-            _place: place,
+            _permit: place,
         })
     }
 }

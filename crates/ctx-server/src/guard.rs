@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -69,7 +70,7 @@ fn check_host(hosts: &[String], request: &Request) -> Result<(), Problem> {
         return Err(Problem::invalid("Host", "there is more than one"));
     }
     let host = host.map(|it| it.to_str().unwrap_or("?"));
-    let Some(host) = host.or_else(|| request.uri().authority().map(|it| it.as_str())) else {
+    let Some(host) = host.or_else(|| request.uri().authority().map(Authority::as_str)) else {
         return Err(Problem::invalid("Host", "there is none"));
     };
     let of_uri = request.uri().host().is_none_or(|it| is_ours(hosts, it));

@@ -6,10 +6,24 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::state::Shared;
+
+/// Fields that the model's own errors begin with.
+const CHECKED: [&str; 9] = [
+    "relevance",
+    "startLine",
+    "endLine",
+    "filePath",
+    "id",
+    "minRelevance",
+    "diversity",
+    "groupBy",
+    "lines",
+];
 
 /// What a body is read into.
 pub(crate) trait Input: DeserializeOwned {
@@ -82,27 +96,62 @@ pub(crate) fn check_length(request: &Request, limit: usize) -> Result<(), Proble
 /// # Errors
 /// Names the field and says what is wrong with it.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // An array would be taken for the fields in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::invalid("", "the body is an array, not an object"));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        refused(&path, &error.into_inner())
-    })?;
+    let value = match serde_path_to_error::deserialize(&mut json) {
+        Ok(value) => value,
+        Err(error) if is_of_floats(error.inner()) => {
+            let value = serde_json::from_slice(bytes);
+            let value = value.map_err(|error| refused("", &error))?;
+            return convert("", value);
+        }
+        Err(error) => return Err(refused(&error.path().to_string(), error.inner())),
+    };
     json.end().map_err(|error| refused("", &error))?;
     Ok(value)
 }
 
 /// Reads a value that was read as JSON before, from the field `prefix`.
-pub(crate) fn convert<T: DeserializeOwned>(
-    prefix: &str,
-    value: serde_json::Value,
-) -> Result<T, Problem> {
+pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, mut value: Value) -> Result<T, Problem> {
+    make_whole(&mut value);
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = match error.path().to_string().as_str() {
             "." => prefix.to_owned(),
+            path if prefix.is_empty() => path.to_owned(),
             path => format!("{prefix}.{path}"),
         };
-        refused(&path, &error.into_inner())
+        refused(&path, error.inner())
     })
+}
+
+/// To JSON, 59.0 is the whole number 59.
+fn is_of_floats(error: &serde_json::Error) -> bool {
+    error.is_data()
+        && error
+            .to_string()
+            .starts_with("invalid type: floating point")
+}
+
+/// Writes whole numbers without a fraction. O(bytes); no deeper than what was read.
+fn make_whole(value: &mut Value) {
+    /// The whole numbers up to here are exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(make_whole),
+        Value::Object(fields) => fields.values_mut().for_each(make_whole),
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or(f64::NAN);
+            if float.fract() == 0.0 && float.abs() <= EXACT {
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole and exact")]
+                let whole = float as i64;
+                *value = whole.into();
+            }
+        }
+        _ => {}
+    }
 }
 
 fn refused(path: &str, error: &serde_json::Error) -> Problem {
@@ -119,7 +168,24 @@ fn refused(path: &str, error: &serde_json::Error) -> Problem {
             format!("{field}.{name}")
         };
     }
+    if is_between_fields(&detail) {
+        return Problem::unprocessable(field, detail);
+    }
     Problem::invalid(field, detail)
+}
+
+/// Whether each field is as it is described, and they do not go together.
+fn is_between_fields(detail: &str) -> bool {
+    [
+        " is given without ",
+        " is before startLine ",
+        " but groupByFile is ",
+        " entries for a text of ",
+    ]
+    .iter()
+    .any(|it| detail.contains(it))
+        && !detail.starts_with("invalid ")
+        && !detail.starts_with("unknown ")
 }
 
 /// The field that a message names though its path does not lead to it.
@@ -129,17 +195,6 @@ fn named(detail: &str) -> Option<&str> {
             return rest.split('`').next();
         }
     }
-    const CHECKED: [&str; 9] = [
-        "relevance",
-        "startLine",
-        "endLine",
-        "filePath",
-        "id",
-        "minRelevance",
-        "diversity",
-        "groupBy",
-        "lines",
-    ];
     let said = match detail.strip_prefix("chunk ") {
         Some(rest) => rest.split_once("\": ")?.1,
         None => detail,

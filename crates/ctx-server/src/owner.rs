@@ -26,9 +26,7 @@ impl Owner {
 
     /// What stands for the owner in names of folders and in logs: 64 hexadecimal digits.
     pub fn digest(&self) -> String {
-        blake3::derive_key("ctx-server 2026 owner", self.0.as_bytes())
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        let key = blake3::derive_key("ctx-server 2026 owner", self.0.as_bytes());
+        blake3::Hash::from_bytes(key).to_hex().to_string()
     }
 }

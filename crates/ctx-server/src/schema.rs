@@ -1,13 +1,16 @@
-//! The vocabulary as OpenAPI describes it. These types are never made: `ctx-model` knows nothing of HTTP, and a
+//! The vocabulary as `OpenAPI` describes it. These types are never made: `ctx-model` knows nothing of HTTP, and a
 //! test holds the fields of the two against each other.
 #![allow(
     dead_code,
     clippy::struct_excessive_bools,
+    clippy::struct_field_names,
+    unused_qualifications,
     reason = "they are there to be described"
 )]
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Type};
 
 /// Something that may be put before a model.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -35,10 +38,10 @@ pub(crate) struct Chunk {
     file_path: Option<String>,
     /// The first of its lines, from 1; given together with the last.
     #[schema(minimum = 1, maximum = 4_294_967_295u32)]
-    start_line: Option<u32>,
+    start_line: Option<u64>,
     /// The last of its lines; not before the first.
     #[schema(minimum = 1, maximum = 4_294_967_295u32)]
-    end_line: Option<u32>,
+    end_line: Option<u64>,
     /// The language of its text.
     language: Option<String>,
     /// A wider text to show instead.
@@ -95,12 +98,29 @@ pub(crate) struct Rendition {
     /// The text.
     text: String,
     /// The number of each line; null for a line that is not the source's.
-    #[schema(nullable = false)]
+    #[schema(schema_with = lines)]
     lines: Option<Vec<Option<u32>>>,
     /// How much of what the chunk says is kept.
     #[schema(minimum = 0, maximum = 1)]
     information: f64,
 }
+
+/// Numbers of lines, and nulls between them.
+fn lines() -> Array {
+    let number = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(0))
+        .maximum(Some(u32::MAX));
+    let nothing = ObjectBuilder::new().schema_type(Type::Null);
+    ArrayBuilder::new()
+        .items(OneOfBuilder::new().item(number).item(nothing))
+        .build()
+}
+
+/// A path, `path:10-20`, or a name.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(min_length = 1, max_length = 1024)]
+pub(crate) struct Reference(String);
 
 /// How much of a chunk is shown.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -119,13 +139,13 @@ pub(crate) enum RenditionKind {
 pub(crate) struct BuildOptions {
     /// The context and the reserve together never need more.
     #[schema(nullable = false, default = 8000, maximum = 4_294_967_295u32)]
-    max_tokens: Option<u32>,
+    max_tokens: Option<u64>,
     /// At most so many chunks.
-    #[schema(maximum = 4_294_967_295u32)]
-    max_chunks: Option<u32>,
+    #[schema(maximum = 9_007_199_254_740_991u64)]
+    max_chunks: Option<u64>,
     /// Tokens kept for the answer.
     #[schema(nullable = false, default = 0, maximum = 4_294_967_295u32)]
-    reserve: Option<u32>,
+    reserve: Option<u64>,
     /// The form of the context.
     #[schema(nullable = false)]
     format: Option<Format>,

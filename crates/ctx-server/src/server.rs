@@ -137,7 +137,7 @@ impl Server {
         self.addr
     }
 
-    /// The description of all routes: OpenAPI 3.1, as JSON.
+    /// The description of all routes: `OpenAPI` 3.1, as JSON.
     pub fn openapi(&self) -> &str {
         &self.app.openapi
     }
@@ -225,7 +225,6 @@ fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
         .layer(header("referrer-policy", "no-referrer"))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
     tracing::error!("a handler panicked");
     Problem::internal().into_response()

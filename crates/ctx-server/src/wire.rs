@@ -11,6 +11,9 @@ use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::schema;
 
+/// The largest whole number that every JSON reader takes for what it is.
+const MOST: u64 = (1 << 53) - 1;
+
 /// An answer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Reply<D, M> {
@@ -33,7 +36,7 @@ pub(crate) struct BuildRequest {
     pub(crate) message: String,
     /// What must be in: paths, `path:10-20`, names.
     #[serde(default)]
-    #[schema(max_items = 32)]
+    #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,
     /// How it is built. Where they are not given, `selection` is `optimal` and `relevancePower` 8.
     #[serde(default)]
@@ -182,7 +185,7 @@ pub(crate) struct ThreadRequest {
     pub(crate) title: Option<String>,
     /// What every context of it must show: paths, `path:10-20`, names.
     #[serde(default)]
-    #[schema(max_items = 32)]
+    #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
 }
 
@@ -408,6 +411,10 @@ fn check_options(options: &BuildOptions) -> Result<(), Problem> {
     if counter.to_ascii_lowercase().ends_with(".json") {
         let detail = "it is an encoding or a model, not a file";
         return Err(Problem::invalid("options.tokenEstimation", detail));
+    }
+    if options.max_chunks.is_some_and(|it| it as u64 > MOST) {
+        let detail = format!("it is at most {MOST}");
+        return Err(Problem::invalid("options.maxChunks", detail));
     }
     Ok(())
 }

@@ -180,7 +180,7 @@ impl Store {
         let history_count = messages.len();
         let mut more = pinned;
         more.extend(messages.iter().enumerate().map(|(at, it)| spoken(at, it)));
-        let read = Instant::now() - clock;
+        let read = clock.elapsed();
         job.begin(Stage::Search)?;
         let mut options = request.options.clone();
         if !more.is_empty() {

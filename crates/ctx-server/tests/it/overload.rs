@@ -26,7 +26,7 @@ struct Slow {
 
 impl Slow {
     fn new() -> (Arc<Self>, Receiver<()>) {
-        let (began, begun) = channel();
+        let (began, starts) = channel();
         let slow = Slow {
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
@@ -34,7 +34,7 @@ impl Slow {
             open: AtomicBool::new(false),
             began: Mutex::new(began),
         };
-        (Arc::new(slow), begun)
+        (Arc::new(slow), starts)
     }
 
     /// Blocks a thread, as a build does.
@@ -155,11 +155,11 @@ fn metric(server: &Running, name: &str) -> String {
 
 #[test]
 fn what_finds_no_place_is_turned_away_at_once() {
-    let (slow, begun) = Slow::new();
+    let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(2, 3));
     let waiting: Vec<_> = (0..5).map(|_| begin(&server, ADA)).collect();
-    begun.recv().unwrap();
-    begun.recv().unwrap();
+    starts.recv().unwrap();
+    starts.recv().unwrap();
     // Places are taken as requests are read, which is when one more is turned away.
     let mut times = Vec::new();
     let mut turned_away = 0;
@@ -189,12 +189,12 @@ fn what_finds_no_place_is_turned_away_at_once() {
 
 #[test]
 fn one_owner_leaves_places_to_others() {
-    let (slow, begun) = Slow::new();
+    let (slow, starts) = Slow::new();
     let mut limits = limits(2, 6);
     limits.owner_percent = 50;
     let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
     let _held: Vec<_> = (0..4).map(|_| begin(&server, ADA)).collect();
-    begun.recv().unwrap();
+    starts.recv().unwrap();
     wait_until(|| {
         let mut probe = begin(&server, ADA);
         probe
@@ -213,18 +213,18 @@ fn one_owner_leaves_places_to_others() {
 
 #[test]
 fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
-    let (slow, begun) = Slow::new();
+    let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
     for round in 1..=20 {
         let stream = begin(&server, ADA);
-        begun.recv().unwrap();
+        starts.recv().unwrap();
         drop(stream);
         wait_until(|| slow.cancelled.load(Ordering::SeqCst) == round);
     }
     assert_eq!(slow.most.load(Ordering::SeqCst), 1);
     // One that waits for its turn is forgotten without one.
     let first = begin(&server, ADA);
-    begun.recv().unwrap();
+    starts.recv().unwrap();
     drop(begin(&server, ADA));
     drop(first);
     wait_until(|| slow.running.load(Ordering::SeqCst) == 0);
@@ -240,7 +240,7 @@ fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
 
 #[test]
 fn a_reader_of_progress_that_goes_ends_the_build() {
-    let (slow, begun) = Slow::new();
+    let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
     let bearer = format!("Bearer {ADA}");
     let headers = [
@@ -252,14 +252,14 @@ fn a_reader_of_progress_that_goes_ends_the_build() {
     stream
         .write_all(&server.request("POST /v1/context/build", &headers, b"{\"message\":\"x\"}"))
         .unwrap();
-    begun.recv().unwrap();
+    starts.recv().unwrap();
     drop(stream);
     wait_until(|| slow.cancelled.load(Ordering::SeqCst) == 1);
 }
 
 #[test]
 fn what_is_late_is_told_so_and_cancelled() {
-    let (slow, _begun) = Slow::new();
+    let (slow, _starts) = Slow::new();
     let mut limits = limits(1, 1);
     limits.request_time = Duration::from_millis(100);
     let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
@@ -272,7 +272,7 @@ fn what_is_late_is_told_so_and_cancelled() {
 
 #[test]
 fn a_store_that_fails_or_panics_is_told_of_without_its_words() {
-    let (slow, _begun) = Slow::new();
+    let (slow, _starts) = Slow::new();
     let server = Running::start(Arc::new(Shared(slow)), limits(1, 1));
     for answer in [
         server.post(ADA, "/v1/threads", &json!({})),
@@ -291,10 +291,10 @@ fn a_store_that_fails_or_panics_is_told_of_without_its_words() {
 
 #[test]
 fn the_end_lets_requests_finish_and_takes_no_more() {
-    let (slow, begun) = Slow::new();
+    let (slow, starts) = Slow::new();
     let mut server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
     let stream = begin(&server, ADA);
-    begun.recv().unwrap();
+    starts.recv().unwrap();
     server.stop();
     wait_until(|| std::net::TcpStream::connect(server.addr).is_err());
     slow.open.store(true, Ordering::SeqCst);
@@ -305,12 +305,12 @@ fn the_end_lets_requests_finish_and_takes_no_more() {
 
 #[test]
 fn the_end_does_not_wait_for_ever() {
-    let (slow, begun) = Slow::new();
+    let (slow, starts) = Slow::new();
     let mut limits = limits(1, 1);
     limits.drain_time = Duration::from_millis(100);
     let mut server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
     let stream = begin(&server, ADA);
-    begun.recv().unwrap();
+    starts.recv().unwrap();
     server.join();
     assert_eq!(slow.cancelled.load(Ordering::SeqCst), 1);
     assert_eq!(Answer::read(stream).status, 503);

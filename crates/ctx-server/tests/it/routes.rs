@@ -299,6 +299,18 @@ fn fields_that_are_wrong_are_named() {
 }
 
 #[test]
+fn a_whole_number_may_have_a_fraction_of_nothing() {
+    let server = Running::embedded();
+    let body = json!("{\"message\": \"x\", \"options\": {\"maxTokens\": 100.0}}");
+    assert_eq!(build(&server, &body).data(200)["tokens"]["left"], 100);
+    let body = json!("{\"chunks\": [], \"options\": {\"maxTokens\": 100.5}}");
+    let answer = server.post(ADA, "/v1/context/assemble", &body);
+    answer.refused(400, "options.maxTokens");
+    let body = json!("{\"chunks\": [], \"options\": {\"maxTokens\": 1e2}}");
+    server.post(ADA, "/v1/context/assemble", &body).data(200);
+}
+
+#[test]
 fn chunks_that_come_along_are_assembled_and_not_kept() {
     let server = Running::embedded();
     let body = json!({
@@ -329,7 +341,7 @@ fn chunks_that_come_along_are_assembled_and_not_kept() {
         ),
         (
             chunk(json!({"id": "a", "content": "x", "relevance": 1, "startLine": 3})),
-            400,
+            422,
             "chunks[0].startLine",
         ),
         (

@@ -3,7 +3,7 @@
 use ctx_model::{BuildOptions, Chunk};
 use serde_json::{Value, json};
 
-use crate::client::{ADA, Running};
+use crate::client::{ADA, OPERATOR, Running};
 
 fn described(server: &Running) -> Value {
     let answer = server.send("GET /openapi.json", &[], b"");
@@ -128,4 +128,22 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
             );
         }
     }
+}
+
+/// Thousands of requests that the description allows, and as many that it does not. `CTX_SCHEMATHESIS` is the
+/// program: `python3 -m venv target/schemathesis && target/schemathesis/bin/pip install schemathesis`.
+#[test]
+fn schemathesis_finds_no_failure() {
+    let Some(program) = std::env::var_os("CTX_SCHEMATHESIS") else {
+        return;
+    };
+    let server = Running::embedded();
+    let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis.toml");
+    let status = std::process::Command::new(program)
+        .args(["--config-file", settings, "run"])
+        .arg(format!("http://{}/openapi.json", server.addr))
+        .args(["--header", &format!("Authorization: Bearer {OPERATOR}")])
+        .status()
+        .unwrap();
+    assert!(status.success());
 }
