@@ -75,6 +75,8 @@ pub(crate) enum Verb {
     /// Check a context against its receipt, and against the files it was made from
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
+    /// Serve contexts over HTTP, and print the token that lets one in
+    Serve(crate::serve::ServeArgs),
 }
 
 const ASSEMBLE_HELP: &str = r#"Input is one of:

@@ -23,6 +23,7 @@ mod receipt;
 mod relations;
 mod relevance;
 mod report;
+mod serve;
 mod show;
 mod skipped;
 mod tokens;
@@ -53,7 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
-    let cancel = interrupt::install();
+    // The server hears signals itself, and lets requests end.
+    let is_server = matches!(verb, Verb::Serve(_));
+    let cancel = (!is_server).then(interrupt::install).unwrap_or_default();
     match verb {
         Verb::Assemble(args) => assemble::run(args, report, &cancel),
         Verb::Pack(args) => pack::run(args, report, &cancel),
@@ -62,5 +65,6 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Show(args) => show::run(args, report),
         Verb::Relations(args) => relations::run(args, report, &cancel),
         Verb::Verify(args) => verify::run(args),
+        Verb::Serve(args) => serve::run(args, report),
     }
 }

@@ -5,6 +5,7 @@ mod assemble;
 mod bad_input;
 mod pack;
 mod run;
+mod serve;
 mod shell;
 mod syntax;
 mod tokens;
