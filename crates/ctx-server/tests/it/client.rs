@@ -1,5 +1,6 @@
 //! A server of one's own, and a client that does exactly what it is told.
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -21,7 +22,8 @@ pub(crate) struct Running {
     pub(crate) addr: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    _folder: Option<tempfile::TempDir>,
+    /// Gone when the server is.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Running {
@@ -34,7 +36,7 @@ impl Running {
         let folder = tempfile::tempdir().unwrap();
         let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
         let mut running = Running::start(Arc::new(backend), limits);
-        running._folder = Some(folder);
+        running.folder = Some(folder);
         running
     }
 
@@ -63,7 +65,7 @@ impl Running {
             addr: told.recv().unwrap(),
             stop: Some(stop),
             thread: Some(thread),
-            _folder: None,
+            folder: None,
         }
     }
 
@@ -99,13 +101,13 @@ impl Running {
     pub(crate) fn request(&self, line: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
         let mut head = format!("{line} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|it| it.0 == "Host") {
-            head += &format!("Host: {}\r\n", self.addr);
+            write!(head, "Host: {}\r\n", self.addr).unwrap();
         }
         if !body.is_empty() && !headers.iter().any(|it| it.0 == "Content-Length") {
-            head += &format!("Content-Length: {}\r\n", body.len());
+            write!(head, "Content-Length: {}\r\n", body.len()).unwrap();
         }
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         head += "\r\n";
         [head.as_bytes(), body].concat()
@@ -146,6 +148,9 @@ impl Drop for Running {
         self.stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+        if let Some(folder) = self.folder.take() {
+            let _ = folder.close();
         }
     }
 }

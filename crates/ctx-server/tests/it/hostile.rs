@@ -207,7 +207,8 @@ fn a_question_that_means_to_be_a_query_is_a_question() {
             .data(201);
         assert_eq!(thread["title"], message);
     }
-    let terms: String = (0..5_000).map(|n| format!("t{n} ")).collect();
+    let terms: Vec<String> = (0..5_000).map(|n| format!("t{n}")).collect();
+    let terms = terms.join(" ");
     server
         .post(ADA, "/v1/context/build", &json!({"message": terms}))
         .data(200);

@@ -45,7 +45,8 @@ struct Line(String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0 += &format!("{}={value:?} ", field.name());
+        // Writing to a string cannot fail.
+        let _ = fmt::Write::write_fmt(&mut self.0, format_args!("{}={value:?} ", field.name()));
     }
 }
 
