@@ -11,6 +11,7 @@ mod command;
 mod deny;
 mod eval;
 mod layers;
+mod mcp;
 mod test;
 mod workspace;
 
@@ -40,6 +41,8 @@ enum Verb {
     /// Ask questions, and measure what the contexts show of the answers.
     #[command(subcommand)]
     Eval(eval::Options),
+    /// Ask the MCP server what a real client asks, and count what it sends.
+    Mcp(mcp::Options),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Deny => deny::run(&workspace),
         Verb::Bench(options) => bench::run(&workspace, &options),
         Verb::Eval(options) => eval::run(&workspace, &options),
+        Verb::Mcp(options) => mcp::run(&workspace, &options),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -35,16 +35,7 @@ impl Citations {
     }
 
     fn id(&mut self, chunk: &Chunk, block: &Block<'_>, content_hash: blake3::Hash) -> String {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(b"ctx citation id 1");
-        let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
-        // Each part is told apart by its length, so that no two sources spell the same bytes.
-        hasher.update(&(block.title().len() as u64).to_le_bytes());
-        hasher.update(block.title().as_bytes());
-        hasher.update(&span.0.to_le_bytes());
-        hasher.update(&span.1.to_le_bytes());
-        hasher.update(content_hash.as_bytes());
-        let hex = hasher.finalize().to_hex();
+        let hex = identity(block, content_hash).to_hex();
         let prefix = prefix_of(chunk.origin);
         let digits = (DIGITS..=hex.len()).map(|digits| format!("{prefix}-{}", &hex[..digits]));
         // Two chunks of one source, span and text: nothing but a number tells them apart.
@@ -56,6 +47,30 @@ impl Citations {
         self.taken.insert(id.clone());
         id
     }
+}
+
+/// The whole of what a [`Citation::id`] is the beginning of: the word for the chunk's origin, a hyphen, and
+/// 64 hexadecimal digits. It stands for all of `chunk`: where the chunk is shown whole, and no other citation
+/// begins alike, the id of its citation is a prefix of this. O(bytes).
+pub fn citation_id(chunk: &Chunk) -> String {
+    let block = Block::full(chunk);
+    let content_hash = blake3::hash(block.body.as_bytes());
+    let hex = identity(&block, content_hash).to_hex();
+    format!("{}-{hex}", prefix_of(chunk.origin))
+}
+
+/// The hash of a source, its lines, and the text that is shown of it.
+fn identity(block: &Block<'_>, content_hash: blake3::Hash) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"ctx citation id 1");
+    let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
+    // Each part is told apart by its length, so that no two sources spell the same bytes.
+    hasher.update(&(block.title().len() as u64).to_le_bytes());
+    hasher.update(block.title().as_bytes());
+    hasher.update(&span.0.to_le_bytes());
+    hasher.update(&span.1.to_le_bytes());
+    hasher.update(content_hash.as_bytes());
+    hasher.finalize()
 }
 
 const fn prefix_of(origin: Origin) -> &'static str {
@@ -85,6 +100,14 @@ mod tests {
         let mut citations = Citations::default();
         let ids: BTreeSet<String> = (0..80).map(|_| cite(&mut citations, &chunk)).collect();
         assert_eq!(ids.len(), 80);
+    }
+
+    #[test]
+    fn the_whole_of_an_id_begins_with_it() {
+        let chunk = Chunk::new("a", "text", Relevance::ONE).with_path("a.rs");
+        let id = cite(&mut Citations::default(), &chunk);
+        assert!(citation_id(&chunk).starts_with(&id));
+        assert_eq!(citation_id(&chunk).len(), "chu-".len() + 64);
     }
 
     #[test]

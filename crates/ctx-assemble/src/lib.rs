@@ -26,5 +26,6 @@ mod unit;
 
 pub use assemble::assemble;
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
+pub use cite::citation_id;
 pub use control::{Cancel, Clock, Control};
 pub use error::AssembleError;

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod search;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -9,10 +11,13 @@ use ctx::syntax::Direction;
 use crate::options::{self, OptionFlags, Words};
 use crate::report::Verbosity;
 
+use search::{INDEX_HELP, QUERY_HELP};
+pub(crate) use search::{IndexArgs, Indexed, QueryArgs, Search};
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  output could not be written
+  1  output or the index could not be written
   2  the arguments make no sense
   3  the input is not what it should be
   4  no context keeps the budget
@@ -21,7 +26,7 @@ Exit codes:
 
 The context goes to standard output; everything else goes to standard error.";
 
-/// Search hits, files and messages in, one prompt-ready context out, never over its token budget.
+/// Questions, search hits and files in, one prompt-ready context out, never over its token budget.
 #[derive(Debug, Parser)]
 #[command(name = "ctx", version, about, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
@@ -54,6 +59,12 @@ impl Talk {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Find what a question is about in a folder, and assemble it into one context
+    #[command(after_help = QUERY_HELP)]
+    Query(Box<QueryArgs>),
+    /// Index a folder, or bring its index up to date
+    #[command(after_help = INDEX_HELP)]
+    Index(IndexArgs),
     /// Assemble chunks into one context
     #[command(after_help = ASSEMBLE_HELP)]
     Assemble(AssembleArgs),
@@ -77,6 +88,9 @@ pub(crate) enum Verb {
     Verify(VerifyArgs),
     /// Serve contexts over HTTP, and print the token that lets one in
     Serve(crate::serve::ServeArgs),
+    /// Serve agents by the Model Context Protocol
+    #[command(after_help = crate::mcp::HELP)]
+    Mcp(crate::mcp::McpArgs),
 }
 
 const ASSEMBLE_HELP: &str = r#"Input is one of:
@@ -304,7 +318,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) json: bool,
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
         Some(at) => text.split_at(at),
         None => (text, ""),

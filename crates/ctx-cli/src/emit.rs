@@ -14,8 +14,21 @@ use crate::report::{self, Report};
 /// # Errors
 /// Standard output does not take it.
 pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Result<(), Failure> {
+    result_with(built, built, output, report)
+}
+
+/// The same, with `whole` as the JSON.
+///
+/// # Errors
+/// Standard output does not take it.
+pub(crate) fn result_with(
+    built: &BuiltContext,
+    whole: &impl serde::Serialize,
+    output: Output,
+    report: Report,
+) -> Result<(), Failure> {
     if output.json {
-        json(built)?;
+        json(whole)?;
     } else {
         write(|out| out.write_all(built.context.as_bytes()))?;
     }

@@ -113,7 +113,7 @@ fn shared(prefix: &SharedPrefix) -> [String; 2] {
 }
 
 /// Writes rows under their titles, the first column to the right and the others to the left.
-fn aligned<const N: usize>(
+pub(crate) fn aligned<const N: usize>(
     out: &mut String,
     titles: [&str; N],
     rows: impl Iterator<Item = [String; N]> + Clone,

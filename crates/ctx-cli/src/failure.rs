@@ -11,7 +11,7 @@ use ctx::tokens::TokensError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// Output could not be written, or the program itself failed.
+    /// Output or the index could not be written, or the program itself failed.
     Failure = 1,
     /// The arguments make no sense.
     Usage = 2,
@@ -53,6 +53,11 @@ impl Failure {
 
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Failure::message(Exit::Usage, message)
+    }
+
+    /// Something beyond the input failed: the disk, another process.
+    pub(crate) fn program(message: impl fmt::Display) -> Self {
+        Failure::message(Exit::Failure, message)
     }
 
     pub(crate) fn cancelled() -> Self {

@@ -2,7 +2,8 @@
 //!
 //! `main` reads the arguments, runs one verb and turns its answer into an exit code. Each verb has a
 //! module of its own; what they share is below them: reading ([`walk`], [`read`],
-//! [`input`], [`receipt`]), writing ([`emit`], [`explain`]) and talking ([`report`], [`progress`],
+//! [`input`], [`receipt`]), searching ([`indexing`], [`place`]), what was preferred ([`settings`],
+//! [`values`]), writing ([`emit`], [`explain`], [`findings`]) and talking ([`report`], [`progress`],
 //! [`failure`]).
 
 mod args;
@@ -11,23 +12,31 @@ mod document;
 mod emit;
 mod explain;
 mod failure;
+mod findings;
+mod index;
+mod indexing;
 mod input;
 mod interrupt;
 mod locate;
+mod mcp;
 mod options;
 mod outline;
 mod pack;
+mod place;
 mod progress;
+mod query;
 mod read;
 mod receipt;
 mod relations;
 mod relevance;
 mod report;
 mod serve;
+mod settings;
 mod show;
 mod skipped;
 mod tokens;
 mod tree;
+mod values;
 mod verify;
 mod walk;
 
@@ -58,6 +67,8 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
     let is_server = matches!(verb, Verb::Serve(_));
     let cancel = (!is_server).then(interrupt::install).unwrap_or_default();
     match verb {
+        Verb::Query(args) => query::run(args, report, &cancel),
+        Verb::Index(args) => index::run(args, report, &cancel),
         Verb::Assemble(args) => assemble::run(args, report, &cancel),
         Verb::Pack(args) => pack::run(args, report, &cancel),
         Verb::Tokens(args) => tokens::run(args, report, &cancel),
@@ -66,5 +77,6 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Relations(args) => relations::run(args, report, &cancel),
         Verb::Verify(args) => verify::run(args),
         Verb::Serve(args) => serve::run(args, report),
+        Verb::Mcp(args) => mcp::run(args, &cancel),
     }
 }

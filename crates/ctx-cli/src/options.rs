@@ -17,13 +17,18 @@ use serde::de::DeserializeOwned;
 use crate::failure::Failure;
 use crate::receipt;
 
+/// The forms of a context.
+pub(crate) const FORMATS: &[&str] = &["markdown", "xml", "json", "plain"];
+/// The policies of choosing.
+pub(crate) const SELECTIONS: &[&str] = &["in-order", "density", "optimal"];
+
 /// The options of a build that were given as flags.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of the context")]
 pub(crate) struct OptionFlags {
     /// The budget: context and reserve together never need more [default: 8000]
     #[arg(short = 't', long, value_name = "N", value_parser = budget)]
-    max_tokens: Option<Tokens>,
+    pub(crate) max_tokens: Option<Tokens>,
     /// Tokens of the budget kept for the answer [default: 0]
     #[arg(long, value_name = "N", value_parser = tokens)]
     reserve: Option<Tokens>,
@@ -32,10 +37,10 @@ pub(crate) struct OptionFlags {
     max_chunks: Option<usize>,
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME",
         help = "Who counts: an encoding, a model, character-based or word-based [default: o200k_base]", value_parser = counter)]
-    counter: Option<CounterName>,
+    pub(crate) counter: Option<CounterName>,
     /// The form of the context [default: markdown]
-    #[arg(short, long, value_name = "FORM", value_parser = Words::<Format>::of(&["markdown", "xml", "json", "plain"]))]
-    format: Option<Format>,
+    #[arg(short, long, value_name = "FORM", value_parser = Words::<Format>::of(FORMATS))]
+    pub(crate) format: Option<Format>,
     /// Which chunks stand together [default: file]
     #[arg(long, value_name = "BY", value_parser = Words::<GroupBy>::of(&["file", "kind", "none"]))]
     group_by: Option<GroupBy>,
@@ -43,14 +48,14 @@ pub(crate) struct OptionFlags {
     #[arg(long, value_name = "ORDER", value_parser = Words::<Order>::of(&["relevance", "stable", "edges"]))]
     order: Option<Order>,
     /// How chunks are chosen when not all of them fit
-    #[arg(long, value_name = "POLICY", value_parser = Words::<Selection>::of(&["in-order", "density", "optimal"]))]
-    selection: Option<Selection>,
+    #[arg(long, value_name = "POLICY", value_parser = Words::<Selection>::of(SELECTIONS))]
+    pub(crate) selection: Option<Selection>,
     /// Leave out chunks that matter less, from 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = relevance)]
     min_relevance: Option<Relevance>,
     /// A chunk is worth its relevance to this power; scores want more than 1 [default: 1]
     #[arg(long, value_name = "N")]
-    relevance_power: Option<u8>,
+    pub(crate) relevance_power: Option<u8>,
     /// How much new information counts against relevance, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = relevance)]
     diversity: Option<Relevance>,
@@ -327,6 +332,12 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Words<T> {
     }
 }
 
+/// One of `words`, read as the wire reads it.
+pub(crate) fn word<T: DeserializeOwned>(word: &str, words: &[&str]) -> Result<T, String> {
+    let known = serde_json::from_value(camel(word).into()).ok();
+    known.ok_or_else(|| format!("none of {}", words.join(", ")))
+}
+
 /// `in-order` as the wire writes it, `inOrder`.
 fn camel(word: &str) -> String {
     let mut parts = word.split('-');
@@ -348,7 +359,7 @@ pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
     })
 }
 
-fn budget(text: &str) -> Result<Tokens, String> {
+pub(crate) fn budget(text: &str) -> Result<Tokens, String> {
     match tokens(text)? {
         Tokens::ZERO => Err("a budget of no tokens holds nothing; give at least 1".to_owned()),
         tokens => Ok(tokens),

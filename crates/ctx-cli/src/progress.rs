@@ -18,6 +18,8 @@ const REFRESH: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Progress {
     done: Arc<AtomicUsize>,
+    /// 0 as long as it is not known.
+    total: Arc<AtomicUsize>,
     // Held for its drop: the thread ends when the channel closes.
     watcher: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -26,15 +28,22 @@ impl Progress {
     /// Begins work of `total` steps, or of an unknown number when that is 0.
     pub(crate) fn start(what: &'static str, total: usize) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
+        let total = Arc::new(AtomicUsize::new(total));
         let watcher = stderr().is_terminal().then(|| {
             let (alive, closed) = channel();
-            let steps = Arc::clone(&done);
+            let (steps, all) = (Arc::clone(&done), Arc::clone(&total));
             let watch = move || {
                 if closed.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                let bar = bar(what, total);
+                let mut length = all.load(Ordering::Relaxed);
+                let bar = bar(what, length);
                 while closed.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
+                    let now = all.load(Ordering::Relaxed);
+                    if now != length {
+                        length = now;
+                        set_length(&bar, length);
+                    }
                     bar.set_position(steps.load(Ordering::Relaxed) as u64);
                     bar.tick();
                 }
@@ -42,7 +51,17 @@ impl Progress {
             };
             (alive, std::thread::spawn(watch))
         });
-        Progress { done, watcher }
+        Progress {
+            done,
+            total,
+            watcher,
+        }
+    }
+
+    /// Says how many steps of how many are done, where that is known from now on.
+    pub(crate) fn set(&self, done: usize, total: usize) {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
     }
 
     /// Says that one more step is done.
@@ -62,15 +81,20 @@ impl Drop for Progress {
 }
 
 fn bar(what: &'static str, total: usize) -> ProgressBar {
-    let (bar, template) = if total == 0 {
-        (ProgressBar::no_length(), "{spinner} {msg} {elapsed}")
-    } else {
-        let bar = ProgressBar::new(total as u64);
-        (bar, "{msg} {wide_bar} {pos}/{len} {eta}")
-    };
+    let bar = ProgressBar::no_length();
     bar.set_draw_target(ProgressDrawTarget::stderr());
+    set_length(&bar, total);
+    bar.with_message(what)
+}
+
+fn set_length(bar: &ProgressBar, total: usize) {
+    let template = if total == 0 {
+        "{spinner} {msg} {elapsed}"
+    } else {
+        bar.set_length(total as u64);
+        "{msg} {wide_bar} {pos}/{len} {eta}"
+    };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.with_message(what)
 }

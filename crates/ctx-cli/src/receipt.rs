@@ -23,8 +23,19 @@ pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     let text = text.map_err(|error| {
         Failure::input(format!("failed to read {}: {error}", path.display())).with_hint(hint)
     })?;
-    serde_json::from_str(&text).map_err(|error| {
+    parse(&text).map_err(|error| {
         Failure::input(format!("{} is not a receipt: {error}", path.display())).with_hint(hint)
+    })
+}
+
+/// What `ctx query` tells besides of how it searched is no part of the receipt.
+fn parse(text: &str) -> serde_json::Result<BuiltContext> {
+    serde_json::from_str(text).or_else(|error| {
+        let mut whole: serde_json::Map<_, _> = serde_json::from_str(text)?;
+        match whole.remove("retrieval") {
+            Some(_) => serde_json::from_value(whole.into()),
+            None => Err(error),
+        }
     })
 }
 

@@ -2,7 +2,9 @@
 //!
 //! A file that was named matters most. Then what explains a tree (its README) and what declares it
 //! (its manifest), more at the root than below. Then the rest; then tests; and last what machines
-//! wrote. Files that matter alike come in the order of their paths.
+//! wrote or others did. Files that matter alike come in the order of their paths.
+
+use ctx::rank::Role;
 
 const NAMED: f64 = 1.0;
 const FRONT_AT_ROOT: f64 = 0.9;
@@ -28,62 +30,28 @@ const MANIFESTS: &[&str] = &[
     "setup.py",
 ];
 
-/// Lock files without an extension that says so. Sorted.
-const LOCKS: &[&str] = &[
-    "go.sum",
-    "package-lock.json",
-    "packages.lock.json",
-    "pnpm-lock.yaml",
-];
-
-/// Folders that hold tests and what they read. Sorted.
-const TEST_FOLDERS: &[&str] = &["__tests__", "fixtures", "spec", "test", "testdata", "tests"];
-
 /// The relevance, 0 to 1, of the file that is shown as `path`.
 pub(crate) fn of(path: &str, named: bool) -> f64 {
-    let name = file_name(path).to_ascii_lowercase();
-    if named {
-        NAMED
-    } else if is_generated(&name) {
-        GENERATED
-    } else if is_test(path, &name) {
-        TEST
-    } else if name.split('.').next() == Some("readme") || is_in(MANIFESTS, &name) {
-        if path.contains('/') {
-            FRONT
-        } else {
-            FRONT_AT_ROOT
-        }
-    } else {
-        ORDINARY
+    let path = path.replace(std::path::MAIN_SEPARATOR, "/");
+    match Role::of(&path) {
+        _ if named => NAMED,
+        Role::Generated | Role::Vendored => GENERATED,
+        Role::Test => TEST,
+        _ if !is_front(file_name(&path)) => ORDINARY,
+        _ if path.contains('/') => FRONT,
+        _ => FRONT_AT_ROOT,
     }
 }
 
-fn is_generated(name: &str) -> bool {
-    let ends = [".lock", ".map", ".min.css", ".min.js", ".min.mjs", ".snap"];
-    is_in(LOCKS, name) || ends.iter().any(|end| name.ends_with(end))
-}
-
-fn is_test(path: &str, name: &str) -> bool {
-    let (stem, _) = name.split_once('.').unwrap_or((name, ""));
-    let folders = path.split('/').rev().skip(1);
-    folders
-        .into_iter()
-        .any(|folder| is_in(TEST_FOLDERS, &folder.to_ascii_lowercase()))
-        || stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
+/// Whether a file of this name explains or declares the folder it is in.
+fn is_front(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.split('.').next() == Some("readme") || MANIFESTS.binary_search(&name.as_str()).is_ok()
 }
 
 /// The last part of `path`.
 fn file_name(path: &str) -> &str {
-    path.rsplit(['/', std::path::MAIN_SEPARATOR])
-        .next()
-        .unwrap_or(path)
-}
-
-fn is_in(sorted: &[&str], name: &str) -> bool {
-    sorted.binary_search(&name).is_ok()
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -91,10 +59,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_sorted() {
-        for table in [MANIFESTS, LOCKS, TEST_FOLDERS] {
-            assert!(table.is_sorted());
-        }
+    fn manifests_are_sorted() {
+        assert!(MANIFESTS.is_sorted());
     }
 
     #[test]
@@ -114,6 +80,7 @@ mod tests {
             ("Cargo.lock", GENERATED),
             ("web/package-lock.json", GENERATED),
             ("web/app.min.js", GENERATED),
+            ("vendor/a/README.md", GENERATED),
         ] {
             assert!((of(path, false) - expected).abs() < 1e-9, "{path}");
             assert!((of(path, true) - NAMED).abs() < 1e-9, "{path}");

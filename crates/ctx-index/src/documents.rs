@@ -1,10 +1,8 @@
 //! A file into what is written of it.
 
-use ctx_model::LineSpan;
-use ctx_syntax::{Outline, language_name};
+use ctx_syntax::{Outline, Piece, language_name, lines, pieces};
 use tantivy::TantivyDocument;
 
-use crate::pieces::{Piece, pieces};
 use crate::schema::{Fields, Stored};
 
 /// The document of the file, and one for each of its parts.
@@ -15,7 +13,7 @@ pub(crate) fn documents(
     outline: &Outline,
     modified_at: i64,
 ) -> Vec<TantivyDocument> {
-    let lines: Vec<&str> = lines(text);
+    let lines = lines(text);
     let language = language_name(path, text);
     let stored = Stored {
         language: language.map(str::to_owned),
@@ -27,12 +25,6 @@ pub(crate) fn documents(
         documents.push(of_piece(fields, path, &lines, &piece, &stored));
     }
     documents
-}
-
-/// Lines as grammars count them; their ends are left out.
-pub(crate) fn lines(text: &str) -> Vec<&str> {
-    let body = text.strip_suffix('\n').unwrap_or(text);
-    body.split('\n').collect()
 }
 
 fn of_file(fields: &Fields, path: &str, text: &str, stored: &Stored) -> TantivyDocument {
@@ -73,21 +65,7 @@ fn of_piece(
     if let Some(name) = &piece.qualified_name {
         document.add_text(fields.name, name);
     }
-    let is_in = |part: Option<LineSpan>, number: u32| {
-        part.is_some_and(|it| it.start() <= number && number <= it.end())
-    };
-    let (mut signature, mut doc, mut body) = (String::new(), String::new(), String::new());
-    for number in piece.span.start()..=piece.span.end() {
-        let to = if is_in(piece.doc, number) {
-            &mut doc
-        } else if is_in(piece.signature, number) {
-            &mut signature
-        } else {
-            &mut body
-        };
-        to.push_str(lines[number as usize - 1]);
-        to.push('\n');
-    }
+    let [signature, doc, body] = piece.texts(lines);
     for (field, text) in [
         (fields.signature, signature),
         (fields.doc, doc),

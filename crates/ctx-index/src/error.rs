@@ -1,7 +1,10 @@
 //! What can be wrong with an index.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
 /// Why an index could not be opened, brought up to date or asked.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +32,7 @@ pub enum IndexError {
     },
     /// The text index failed.
     #[error("use the text index")]
-    Text(#[from] tantivy::TantivyError),
+    Text(#[from] TantivyError),
     /// The manifest failed.
     #[error("use the manifest of the index")]
     Manifest(#[from] rusqlite::Error),
@@ -39,7 +42,123 @@ pub enum IndexError {
         /// What is wrong.
         what: String,
     },
+    /// The system does not tell of changes below the root.
+    #[error("watch {}", root.display())]
+    Watch {
+        /// What is indexed.
+        root: PathBuf,
+        /// What the system says.
+        #[source]
+        source: notify::Error,
+    },
     /// The caller asked to stop.
     #[error("finish: it was cancelled")]
     Cancelled,
+}
+
+impl IndexError {
+    pub(crate) fn folder(folder: &Path, source: io::Error) -> Self {
+        IndexError::Folder {
+            folder: folder.to_owned(),
+            source,
+        }
+    }
+
+    /// Whether it helps to begin anew.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            IndexError::Damaged { .. } => true,
+            IndexError::Manifest(error) => is_damage_of_manifest(error),
+            IndexError::Text(error) => match io_error_of(error) {
+                Some(error) => matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+                ),
+                None => !matches!(error, TantivyError::LockFailure(..)),
+            },
+            _ => false,
+        }
+    }
+
+    /// What was met while writing in `folder`, said as the system says it where it was the system that failed.
+    pub(crate) fn while_writing(self, folder: &Path) -> Self {
+        let source = match &self {
+            IndexError::Manifest(error) => match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DiskFull) => Some(io::ErrorKind::StorageFull.into()),
+                Some(rusqlite::ErrorCode::ReadOnly) => {
+                    Some(io::ErrorKind::ReadOnlyFilesystem.into())
+                }
+                _ => None,
+            },
+            IndexError::Text(error) => match io_error_of(error).map(innermost) {
+                Some(error) if error.kind() != io::ErrorKind::Other => {
+                    Some(io::Error::new(error.kind(), error.to_string()))
+                }
+                _ => no_room(folder),
+            },
+            _ => None,
+        };
+        source.map_or(self, |source| IndexError::folder(folder, source))
+    }
+}
+
+fn is_damage_of_manifest(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{
+        CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, FileLockingProtocolFailed,
+        OperationInterrupted, OutOfMemory, PermissionDenied, ReadOnly, SystemIoFailure,
+    };
+    match error.sqlite_error_code() {
+        Some(code) => !matches!(
+            code,
+            CannotOpen
+                | DatabaseBusy
+                | DatabaseLocked
+                | DiskFull
+                | FileLockingProtocolFailed
+                | OperationInterrupted
+                | OutOfMemory
+                | PermissionDenied
+                | ReadOnly
+                | SystemIoFailure
+        ),
+        // A value of another type than was written.
+        None => true,
+    }
+}
+
+fn io_error_of(error: &TantivyError) -> Option<&io::Error> {
+    match error {
+        TantivyError::IoError(error)
+        | TantivyError::LockFailure(LockError::IoError(error), _)
+        | TantivyError::OpenReadError(OpenReadError::IoError {
+            io_error: error, ..
+        })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError {
+            io_error: error, ..
+        }) => Some(error),
+        _ => None,
+    }
+}
+
+/// What the system said, below what others made of it.
+fn innermost(error: &io::Error) -> &io::Error {
+    let mut innermost = error;
+    let mut next = error
+        .get_ref()
+        .map(|it| it as &(dyn std::error::Error + 'static));
+    while let Some(error) = next {
+        innermost = error.downcast_ref().unwrap_or(innermost);
+        next = error.source();
+    }
+    innermost
+}
+
+/// Threads of the text index tell that they failed, and not always why; whether it was for lack of room can
+/// be tried.
+fn no_room(folder: &Path) -> Option<io::Error> {
+    const PROBE: &[u8] = &[0; 64 << 10];
+    let probe = folder.join("room.tmp");
+    let tried = std::fs::write(&probe, PROBE);
+    let _ = std::fs::remove_file(probe);
+    tried.err()
 }

@@ -3,11 +3,16 @@
 mod documents;
 mod error;
 mod index;
+mod lock;
 mod manifest;
-mod pieces;
+mod remembered;
 mod scan;
 mod schema;
+mod sealed;
 mod search;
+mod store;
+mod watch;
+mod writer;
 
 pub use error::IndexError;
 pub use index::{Index, Options, Progress, Status, Updated};

@@ -1,18 +1,24 @@
-//! What is known of each file, and what is remembered of its use: one `SQLite` database.
+//! What is known of each file: a `SQLite` database, in which is kept too what is remembered of their use.
 //!
-//! The text index is committed first and this second. What the text index has and this has not is indexed
-//! again, which changes nothing; so a crash between the two loses nothing and shows nothing twice.
+//! Before the text index is committed, the files that it is about to change are marked here; after it, what
+//! became of them is noted. A crash between the two leaves marks, and what is marked is indexed again: so it
+//! loses nothing and shows nothing twice, whichever of the two the text index has.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ctx_retrieve::Message;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
+use crate::remembered::check_usage;
 use crate::schema::FORMAT;
+
+/// The form of the tables. Others are made anew, and nothing in them is kept.
+const LAYOUT: u32 = 3;
 
 /// How long one process waits for another that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,7 +30,7 @@ const TABLES: &str = "
         parts INTEGER NOT NULL, lines INTEGER NOT NULL, seal BLOB NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS usage (
-        path TEXT PRIMARY KEY, uses INTEGER NOT NULL DEFAULT 0, shown_at INTEGER NOT NULL DEFAULT 0
+        path TEXT PRIMARY KEY, uses INTEGER NOT NULL, shown_at INTEGER NOT NULL, seal BLOB NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS usage_shown ON usage (shown_at);
     CREATE TABLE IF NOT EXISTS messages (
@@ -33,6 +39,9 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS pinned (
         thread TEXT NOT NULL, seq INTEGER NOT NULL, what TEXT NOT NULL, PRIMARY KEY (thread, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS votes (
+        key TEXT PRIMARY KEY, voted_at INTEGER NOT NULL
     ) WITHOUT ROWID;";
 
 /// One file, as it was indexed.
@@ -56,9 +65,45 @@ impl FileRow {
         hasher.update(&self.hash);
         hasher.update(&self.parts.to_le_bytes());
         hasher.update(&self.lines.to_le_bytes());
-        let mut seal = [0; 8];
-        hasher.finalize_xof().fill(&mut seal);
-        seal
+        short(&hasher)
+    }
+}
+
+/// What is known of a file whose change was begun and not finished: that it is like none there is, and that
+/// the text index may have something of it.
+const UNSURE: FileRow = FileRow {
+    size: u64::MAX,
+    modified: 0,
+    hash: [0; 32],
+    parts: 1,
+    lines: 0,
+};
+
+/// What all rows come to, in any order.
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    seals: u64,
+}
+
+impl Sum {
+    fn add(&mut self, seal: [u8; 8]) {
+        self.count += 1;
+        self.seals ^= u64::from_le_bytes(seal);
+    }
+
+    fn seal(&self, connection: &Connection, generation: u64) -> rusqlite::Result<String> {
+        let tables: String = connection.query_row(
+            "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master ORDER BY name)",
+            [],
+            |row| row.get(0),
+        )?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&generation.to_le_bytes());
+        hasher.update(&self.count.to_le_bytes());
+        hasher.update(&self.seals.to_le_bytes());
+        hasher.update(tables.as_bytes());
+        Ok(hasher.finalize().to_hex().to_string())
     }
 }
 
@@ -66,7 +111,7 @@ impl FileRow {
 #[derive(Debug)]
 pub(crate) struct Manifest {
     connection: Mutex<Connection>,
-    is_writable: bool,
+    pub(crate) is_writable: bool,
 }
 
 /// What an update changes.
@@ -76,105 +121,198 @@ pub(crate) struct Changes {
     pub(crate) removed: Vec<String>,
 }
 
+impl Changes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.indexed.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// All that is known at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    /// The generation of the text index that the rows belong to; `None` in a new database.
+    pub(crate) generation: Option<u64>,
+    pub(crate) files: BTreeMap<String, FileRow>,
+}
+
+impl Snapshot {
+    /// Whether an update came to no end, so that the text index may be ahead.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.files.values().any(|it| *it == UNSURE)
+    }
+}
+
+/// Sums of what is indexed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) files: u64,
+    pub(crate) parts: u64,
+    pub(crate) lines: u64,
+    /// Files that hold no text.
+    pub(crate) without_text: u64,
+}
+
 impl Manifest {
     /// Opens the database, and makes it where there is none; read-only where it cannot be written.
     pub(crate) fn open(path: &Path) -> Result<Self, IndexError> {
-        match Manifest::open_writable(path) {
-            Ok(manifest) => Ok(manifest),
+        let manifest = match Manifest::open_writable(path) {
             Err(error) if is_read_only(&error) && path.exists() => {
                 let connection =
                     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
                 connection.busy_timeout(PATIENCE)?;
-                Ok(Manifest {
+                Manifest {
                     connection: Mutex::new(connection),
                     is_writable: false,
-                })
+                }
             }
-            Err(error) => Err(error.into()),
+            manifest => manifest?,
+        };
+        if !manifest.is_writable && File::options().append(true).open(path).is_ok() {
+            let what = "its manifest says that it must not be written".to_owned();
+            return Err(IndexError::Damaged { what });
         }
+        Ok(manifest)
     }
 
     fn open_writable(path: &Path) -> rusqlite::Result<Self> {
-        let connection = Connection::open(path)?;
+        let mut connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
-        let has_meta: bool = connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'pinned')",
+        let is_writable = !connection.is_readonly("main")?;
+        let is_new: bool = connection.query_row(
+            "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)",
             [],
             |row| row.get(0),
         )?;
-        if !has_meta {
-            connection.execute_batch(TABLES)?;
+        if is_new && is_writable {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.execute_batch(TABLES)?;
+            transaction.pragma_update(None, "user_version", LAYOUT)?;
+            transaction.commit()?;
         }
         Ok(Manifest {
             connection: Mutex::new(connection),
-            is_writable: true,
+            is_writable,
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Connection> {
+    /// Forgets all files of the database at `path`. What is remembered of their use stays if it is whole.
+    pub(crate) fn renew(path: &Path) -> Result<(), IndexError> {
+        if Manifest::open(path).and_then(|it| it.forget()).is_ok() {
+            return Ok(());
+        }
+        let folder = path.parent().unwrap_or(path);
+        for name in [
+            "manifest.db",
+            "manifest.db-journal",
+            "manifest.db-wal",
+            "manifest.db-shm",
+        ] {
+            match fs::remove_file(folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(IndexError::folder(folder, error));
+                }
+                _ => {}
+            }
+        }
+        Manifest::open(path).map(drop)
+    }
+
+    fn forget(&self) -> Result<(), IndexError> {
+        let mut connection = self.lock();
+        check_pages(&connection)?;
+        let transaction = connection.transaction()?;
+        check_usage(&transaction)?;
+        transaction.execute_batch("DELETE FROM files; DELETE FROM meta")?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The generation of the text index that the rows belong to; `None` in a new database.
-    pub(crate) fn generation(&self) -> Result<Option<u64>, IndexError> {
-        let connection = self.lock();
-        let get = |key: &str| -> rusqlite::Result<Option<String>> {
-            let found =
-                connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| {
-                    row.get(0)
-                });
-            found.optional()
+    /// All files, and all of it checked: the pages of the database, each row against its seal, and all rows
+    /// against theirs. O(files).
+    pub(crate) fn verified(&self) -> Result<Snapshot, IndexError> {
+        {
+            let mut connection = self.lock();
+            let transaction = connection.transaction()?;
+            // Another format is told as such, before it is found to be damaged.
+            format_of(&transaction)?;
+            check_pages(&transaction)?;
+            check_usage(&transaction)?;
+        }
+        self.snapshot()
+    }
+
+    /// All files, each row checked against its seal and all against theirs. O(files).
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, IndexError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction()?;
+        if format_of(&transaction)?.is_none() {
+            return Ok(Snapshot::default());
+        }
+        let generation = get(&transaction, "generation")?.and_then(|it| it.parse().ok());
+        let Some(generation) = generation else {
+            let what = "its manifest has no generation".to_owned();
+            return Err(IndexError::Damaged { what });
         };
-        let Some(format) = get("format")? else {
-            return Ok(None);
-        };
-        if format != FORMAT.to_string() {
-            let what = format!("it is of format {format}, this program reads format {FORMAT}");
+        let mut files = BTreeMap::new();
+        let mut sum = Sum::default();
+        {
+            let mut statement = transaction
+                .prepare("SELECT path, size, modified, hash, parts, lines, seal FROM files")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (path, file, seal) = read_row(row)?;
+                sum.add(seal);
+                files.insert(path, file);
+            }
+        }
+        if get(&transaction, "seal")? != Some(sum.seal(&transaction, generation)?) {
+            let what = "its manifest is not as it was written".to_owned();
             return Err(IndexError::Damaged { what });
         }
-        let generation = get("generation")?.and_then(|it| it.parse().ok());
-        generation.map(Some).ok_or_else(|| IndexError::Damaged {
-            what: "its manifest has no generation".to_owned(),
+        Ok(Snapshot {
+            generation: Some(generation),
+            files,
         })
     }
 
-    /// All files, each row checked against its seal. O(files).
-    pub(crate) fn files(&self) -> Result<BTreeMap<String, FileRow>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection
-            .prepare("SELECT path, size, modified, hash, parts, lines, seal FROM files")?;
-        let mut rows = statement.query([])?;
-        let mut files = BTreeMap::new();
-        while let Some(row) = rows.next()? {
-            let path: String = row.get(0)?;
-            let file = FileRow {
-                size: row.get::<_, i64>(1)?.cast_unsigned(),
-                modified: row.get(2)?,
-                hash: row.get(3)?,
-                parts: row.get(4)?,
-                lines: row.get(5)?,
-            };
-            if row.get::<_, [u8; 8]>(6)? != file.seal(&path) {
-                let what = format!("the entry of {path:?} is not as it was written");
-                return Err(IndexError::Damaged { what });
-            }
-            files.insert(path, file);
-        }
-        Ok(files)
+    /// Notes that what the text index has of these files is about to change. A crash from here to
+    /// [`Manifest::commit`] leaves them to be indexed again, whatever the text index has of them by then.
+    pub(crate) fn announce(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
+        let indexed = changes.indexed.iter().map(|(path, _)| path);
+        let unsure = indexed
+            .chain(&changes.removed)
+            .map(|path| (path.as_str(), &UNSURE));
+        self.put(unsure, &[], generation)
     }
 
     /// Notes what the text index of this generation has, all or nothing.
     pub(crate) fn commit(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
+        let indexed = changes.indexed.iter();
+        let indexed = indexed.map(|(path, row)| (path.as_str(), row));
+        self.put(indexed, &changes.removed, generation)
+    }
+
+    fn put<'r>(
+        &self,
+        rows: impl Iterator<Item = (&'r str, &'r FileRow)>,
+        removed: &[String],
+        generation: u64,
+    ) -> Result<(), IndexError> {
         let mut connection = self.lock();
-        let transaction = connection.transaction()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut put = transaction.prepare_cached(
                 "INSERT OR REPLACE INTO files (path, size, modified, hash, parts, lines, seal)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?;
-            for (path, row) in &changes.indexed {
+            for (path, row) in rows {
                 put.execute(params![
                     path,
                     row.size.cast_signed(),
@@ -186,104 +324,43 @@ impl Manifest {
                 ])?;
             }
             let mut remove = transaction.prepare_cached("DELETE FROM files WHERE path = ?1")?;
-            for path in &changes.removed {
+            for path in removed {
                 remove.execute([path])?;
+            }
+            let mut sum = Sum::default();
+            let mut seals = transaction.prepare_cached("SELECT seal FROM files")?;
+            let mut seals = seals.query([])?;
+            while let Some(row) = seals.next()? {
+                sum.add(row.get(0)?);
             }
             let mut set = transaction
                 .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?;
-            set.execute(["format", &FORMAT.to_string()])?;
+            set.execute(["format", &format()])?;
             set.execute(["generation", &generation.to_string()])?;
+            set.execute(["seal", &sum.seal(&transaction, generation)?])?;
         }
         transaction.commit()?;
         Ok(())
     }
 
-    /// How many files, parts and lines there are.
-    pub(crate) fn totals(&self) -> Result<(u64, u64, u64), IndexError> {
+    /// What is indexed, in sums.
+    pub(crate) fn totals(&self) -> Result<Totals, IndexError> {
         let connection = self.lock();
         let totals = connection.query_row(
-            "SELECT count(*), coalesce(sum(parts), 0), coalesce(sum(lines), 0) FROM files WHERE parts > 0",
+            "SELECT coalesce(sum(parts > 0), 0), coalesce(sum(parts), 0), coalesce(sum(lines), 0),
+                    coalesce(sum(parts = 0), 0)
+             FROM files WHERE size >= 0",
             [],
             |row| {
-                Ok((
-                    row.get::<_, i64>(0)?,
-                    row.get::<_, i64>(1)?,
-                    row.get::<_, i64>(2)?,
-                ))
+                Ok(Totals {
+                    files: row.get::<_, i64>(0)?.cast_unsigned(),
+                    parts: row.get::<_, i64>(1)?.cast_unsigned(),
+                    lines: row.get::<_, i64>(2)?.cast_unsigned(),
+                    without_text: row.get::<_, i64>(3)?.cast_unsigned(),
+                })
             },
         )?;
-        let (files, parts, lines) = totals;
-        Ok((
-            files.cast_unsigned(),
-            parts.cast_unsigned(),
-            lines.cast_unsigned(),
-        ))
-    }
-
-    pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached("SELECT uses FROM usage WHERE path = ?1")?;
-        let mut uses = BTreeMap::new();
-        for path in paths {
-            let count = statement
-                .query_row([path], |row| row.get::<_, i64>(0))
-                .optional()?;
-            uses.extend(count.map(|it| (path.clone(), it.cast_unsigned())));
-        }
-        Ok(uses)
-    }
-
-    pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), IndexError> {
-        if !self.is_writable {
-            return Ok(());
-        }
-        let mut connection = self.lock();
-        let transaction = connection.transaction()?;
-        {
-            let mut put = transaction.prepare_cached(
-                "INSERT INTO usage (path, uses, shown_at) VALUES (?1, 0, ?2)
-                 ON CONFLICT (path) DO UPDATE SET shown_at = max(shown_at, excluded.shown_at)",
-            )?;
-            for path in paths {
-                put.execute(params![path, now])?;
-            }
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path LIMIT ?1",
-        )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement.query_map([limit], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    pub(crate) fn messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>, IndexError> {
-        let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT id, role, content, created_at FROM messages WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2",
-        )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement.query_map(params![thread, limit], |row| {
-            let (id, role, content): (String, String, String) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Message::new(id, role, content, row.get(3)?))
-        })?;
-        let mut messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-        messages.reverse();
-        Ok(messages)
-    }
-
-    pub(crate) fn pinned(&self, thread: &str) -> Result<Vec<String>, IndexError> {
-        let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("SELECT what FROM pinned WHERE thread = ?1 ORDER BY seq")?;
-        let rows = statement.query_map([thread], |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        Ok(totals)
     }
 }
 
@@ -293,4 +370,61 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(ReadOnly | PermissionDenied | CannotOpen)
     )
+}
+
+/// The first bytes of a hash.
+pub(crate) fn short(hasher: &blake3::Hasher) -> [u8; 8] {
+    let mut seal = [0; 8];
+    hasher.finalize_xof().fill(&mut seal);
+    seal
+}
+
+fn format() -> String {
+    format!("{FORMAT}.{LAYOUT}")
+}
+
+pub(crate) fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+    statement.query_row([key], |row| row.get(0)).optional()
+}
+
+/// The format, if it is ours; `None` in a new database.
+fn format_of(connection: &Connection) -> Result<Option<String>, IndexError> {
+    let format_found = get(connection, "format")?;
+    let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let (theirs, ours) = (
+        format_found.clone().unwrap_or_else(|| layout.to_string()),
+        format(),
+    );
+    if format_found.as_ref().is_some_and(|it| *it != ours) || layout != LAYOUT {
+        let what = format!("it is of format {theirs}, this program reads format {ours}");
+        return Err(IndexError::Damaged { what });
+    }
+    Ok(format_found)
+}
+
+fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, [u8; 8]), IndexError> {
+    let path: String = row.get(0)?;
+    let file = FileRow {
+        size: row.get::<_, i64>(1)?.cast_unsigned(),
+        modified: row.get(2)?,
+        hash: row.get(3)?,
+        parts: row.get(4)?,
+        lines: row.get(5)?,
+    };
+    let seal = row.get(6)?;
+    if seal != file.seal(&path) {
+        let what = format!("the entry of {path:?} is not as it was written");
+        return Err(IndexError::Damaged { what });
+    }
+    Ok((path, file, seal))
+}
+
+fn check_pages(connection: &Connection) -> Result<(), IndexError> {
+    let said: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
+    if said != "ok" {
+        let what = format!("its manifest is damaged: {said}");
+        return Err(IndexError::Damaged { what });
+    }
+    Ok(())
 }

@@ -1,13 +1,18 @@
 //! Which files there are, and which of them changed.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ctx_rank::Role;
 use ignore::{WalkBuilder, WalkState};
 
 use crate::Options;
+
+/// A file that changed so shortly before it was looked at may change again within its time: the clocks of file
+/// systems are that coarse.
+const RACY: i64 = 2_000_000_000;
 
 /// A file that is there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +21,20 @@ pub(crate) struct Seen {
     pub(crate) size: u64,
     /// Nanoseconds since 1970.
     pub(crate) modified: i64,
+    /// Whether a later change cannot have the same time.
+    pub(crate) is_settled: bool,
+}
+
+impl Seen {
+    /// When it was changed, as the next update is to compare it: a file that may change again within its time
+    /// has none, and is read again.
+    pub(crate) fn stamp(&self) -> i64 {
+        if self.is_settled {
+            self.modified
+        } else {
+            i64::MIN
+        }
+    }
 }
 
 /// What a walk saw.
@@ -25,12 +44,19 @@ pub(crate) struct Scan {
     pub(crate) files: Vec<Seen>,
     /// How many were passed over: too large, generated or vendored, or with names that are no text.
     pub(crate) skipped: usize,
+    /// Folders that were looked into.
+    pub(crate) folders: BTreeSet<PathBuf>,
     /// Folders and files that could not be looked at, each in a sentence.
     pub(crate) faults: Vec<String>,
 }
 
-/// Walks the folder at `root`: as ignore files say, links not followed.
-pub(crate) fn scan(root: &Path, options: &Options) -> Scan {
+/// Walks the folder at `root`: as ignore files say, links not followed, and the index itself left out.
+pub(crate) fn scan(root: &Path, index: &Path, options: &Options) -> Scan {
+    let settled = nanoseconds(SystemTime::now()).unwrap_or(i64::MAX) - RACY;
+    let index = index.canonicalize().unwrap_or_else(|_| index.to_owned());
+    let is_index = move |path: &Path| {
+        path.file_name() == index.file_name() && path.canonicalize().is_ok_and(|it| it == index)
+    };
     let found = Mutex::new(Scan::default());
     let with = |note: &dyn Fn(&mut Scan)| {
         if let Ok(mut scan) = found.lock() {
@@ -41,7 +67,7 @@ pub(crate) fn scan(root: &Path, options: &Options) -> Scan {
         .git_global(false)
         .require_git(false)
         .add_custom_ignore_filename(".ctxignore")
-        .filter_entry(|entry| entry.file_name() != ".ctx")
+        .filter_entry(move |entry| entry.file_name() != ".ctx" && !is_index(entry.path()))
         .threads(2)
         .build_parallel()
         .run(|| {
@@ -53,10 +79,18 @@ pub(crate) fn scan(root: &Path, options: &Options) -> Scan {
                         return WalkState::Continue;
                     }
                 };
-                if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                let kind = entry.file_type();
+                if kind.is_some_and(|it| it.is_dir()) {
+                    let folder = entry.into_path();
+                    with(&|scan| {
+                        let _ = scan.folders.insert(folder.clone());
+                    });
                     return WalkState::Continue;
                 }
-                match seen(root, &entry, options) {
+                if !kind.is_some_and(|it| it.is_file()) {
+                    return WalkState::Continue;
+                }
+                match seen(root, &entry, settled, options) {
                     Some(seen) => with(&|scan| scan.files.push(seen.clone())),
                     None => with(&|scan| scan.skipped += 1),
                 }
@@ -69,7 +103,7 @@ pub(crate) fn scan(root: &Path, options: &Options) -> Scan {
     scan
 }
 
-fn seen(root: &Path, entry: &ignore::DirEntry, options: &Options) -> Option<Seen> {
+fn seen(root: &Path, entry: &ignore::DirEntry, settled: i64, options: &Options) -> Option<Seen> {
     let path = entry.path().strip_prefix(root).ok()?.to_str()?;
     let path = if cfg!(windows) {
         path.replace('\\', "/")
@@ -80,14 +114,19 @@ fn seen(root: &Path, entry: &ignore::DirEntry, options: &Options) -> Option<Seen
         return None;
     }
     let metadata = entry.metadata().ok()?;
-    let modified = metadata.modified().ok()?;
-    let modified = match modified.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_nanos()).ok()?,
-        Err(before) => -i64::try_from(before.duration().as_nanos()).ok()?,
-    };
+    let modified = nanoseconds(metadata.modified().ok()?)?;
     (metadata.len() <= options.max_file_bytes).then_some(Seen {
         path,
         size: metadata.len(),
         modified,
+        is_settled: modified < settled,
     })
+}
+
+/// Since 1970.
+fn nanoseconds(time: SystemTime) -> Option<i64> {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).ok(),
+        Err(before) => Some(-i64::try_from(before.duration().as_nanos()).ok()?),
+    }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Field, FileSearch, History, Hit, Message, PortError, References, Relations, TextQuery,
-    Usage,
+    Answer, Feedback, Field, FileSearch, Generation, History, Hit, Message, PortError, References,
+    Relations, TextQuery, Threads, Usage, Vote,
 };
 use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::{
@@ -277,5 +277,34 @@ impl Usage for Index {
 
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
         answer(self.manifest.recent(limit))
+    }
+}
+
+#[async_trait]
+impl Threads for Index {
+    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+        answer(self.manifest.append(thread, message))
+    }
+
+    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+        answer(self.manifest.pin(thread, what))
+    }
+
+    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+        answer(self.manifest.unpin(thread, what))
+    }
+}
+
+#[async_trait]
+impl Feedback for Index {
+    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+        answer(self.manifest.vote(vote))
+    }
+}
+
+#[async_trait]
+impl Generation for Index {
+    async fn generation(&self) -> Answer<u64> {
+        answer(self.manifest.state())
     }
 }

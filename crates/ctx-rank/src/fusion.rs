@@ -41,6 +41,12 @@ pub enum FusionError {
         /// `score` or `weight`.
         what: &'static str,
     },
+    /// What is to be added to ranks is NaN, infinite or below 0.
+    #[error("fuse by reciprocal ranks: {k} is not a number to add to ranks")]
+    Constant {
+        /// What was given.
+        k: f64,
+    },
 }
 
 /// Reciprocal rank fusion: each list gives an item `weight / (k + rank)`, ranks from 1 by descending score,
@@ -50,6 +56,9 @@ pub fn reciprocal_rank<I: Ord + Clone>(
     lists: &[List<I>],
     k: f64,
 ) -> Result<Vec<Fused<I>>, FusionError> {
+    if !k.is_finite() || k < 0.0 {
+        return Err(FusionError::Constant { k });
+    }
     fuse(lists, |ranked| {
         let ranks = (1..=ranked.len()).map(as_f64);
         ranks.map(|rank| 1.0 / (k + rank)).collect()
@@ -121,7 +130,8 @@ fn ranked<I: Ord>(list: &List<I>) -> Vec<(&I, f64)> {
     let mut items: Vec<(&I, f64)> = list
         .items
         .iter()
-        .map(|(item, score)| (item, *score))
+        // -0 is 0.
+        .map(|(item, score)| (item, *score + 0.0))
         .collect();
     items.sort_by(|a, b| a.0.cmp(b.0).then(b.1.total_cmp(&a.1)));
     items.dedup_by(|later, first| later.0 == first.0);

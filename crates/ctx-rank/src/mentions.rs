@@ -22,6 +22,9 @@ pub struct Frame {
     pub function: Option<String>,
 }
 
+/// No line that tells of a call is longer.
+const MOST_FRAME_BYTES: usize = 2000;
+
 /// Extensions of what people write by hand. Sorted.
 const EXTENSIONS: &[&str] = &[
     "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "dart", "ex", "exs", "go",
@@ -86,6 +89,10 @@ fn with_line(word: &str) -> (&str, Option<u32>) {
     (rest, line)
 }
 
+fn whole_number(text: &str) -> Option<u32> {
+    leading_number(text).filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 fn leading_number(text: &str) -> Option<u32> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text[..digits].parse().ok().filter(|&line| line > 0)
@@ -95,6 +102,10 @@ fn leading_number(text: &str) -> Option<u32> {
 /// JavaScript, Java and Go; and the function that the next line may tell the place of.
 pub(crate) fn frame_of(line: &str, before: Option<&str>) -> (Option<Frame>, Option<String>) {
     let text = line.trim();
+    // A longer line is data, and its slashes would be looked up one by one.
+    if text.len() > MOST_FRAME_BYTES {
+        return (None, None);
+    }
     if let Some(frame) = python(text)
         .or_else(|| pytest(text))
         .or_else(|| at(text, before))
@@ -124,7 +135,7 @@ fn python(text: &str) -> Option<Frame> {
 fn pytest(text: &str) -> Option<Frame> {
     let (path, rest) = text.split_once(".py:")?;
     let (number, rest) = rest.split_once(": ")?;
-    let line = number.parse().ok()?;
+    let line = whole_number(number)?;
     if path.contains(char::is_whitespace) {
         return None;
     }
@@ -144,7 +155,13 @@ fn at(text: &str, before: Option<&str>) -> Option<Frame> {
     };
     let (path, line) = with_line(place);
     line?;
+    // `at 10:30` is a time of day.
+    if whole_number(path).is_some() {
+        return None;
+    }
     let path = path.rsplit_once("://").map_or(path, |(_, it)| it);
+    let function = function.map(|it| it.strip_prefix("async ").unwrap_or(it));
+    let function = function.map(|it| it.strip_prefix("new ").unwrap_or(it));
     Some(Frame {
         path: Some(path.replace('\\', "/")),
         line,
@@ -177,4 +194,14 @@ fn function_line(text: &str) -> Option<String> {
     let (name, _) = text.strip_suffix(')')?.rsplit_once('(')?;
     let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
     (name.contains('.') && name.chars().all(is_name)).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_sorted() {
+        assert!(EXTENSIONS.is_sorted());
+    }
 }

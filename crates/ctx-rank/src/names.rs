@@ -1,7 +1,10 @@
 //! Identifiers in a text.
 
 use crate::query::Region;
-use crate::words::{is_stop_word, sub_words};
+use crate::words::{says_nothing, sub_words};
+
+/// What is longer is encoded data and no name.
+const MOST_NAME_BYTES: usize = 256;
 
 /// An identifier, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +47,9 @@ pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
             || segments.len() > 1
             || last.trim_matches('_').contains('_')
             || last.is_ascii() && sub_words(last).nth(1).is_some() && !is_number_like(last);
-        let is_word = last.len() < 3 || is_stop_word(&last.to_lowercase());
-        if (is_code || stands_out) && !is_word && !looks_like_a_site(&segments) {
+        let is_data = at - start > MOST_NAME_BYTES;
+        let is_word = last.len() < 3 || says_nothing(last);
+        if (is_code || stands_out) && !is_word && !is_data && !looks_like_a_site(&segments) {
             names.push(Name {
                 text: line[start..at].to_owned(),
                 last: last.to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::mentions::{Frame, Place, frame_of, place_of};
 use crate::names::{Name, names_in};
-use crate::words::{Analyzer, Part, is_stop_word};
+use crate::words::{Analyzer, Part, says_nothing};
 
 /// So many bytes of a question are read.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -36,10 +36,10 @@ impl Region {
     /// code is mostly setting.
     pub fn weight(self) -> f64 {
         match self {
-            Region::Title => 3.0,
+            Region::Title => 2.5,
             Region::Prose => 1.0,
             Region::InlineCode => 1.5,
-            Region::CodeBlock => 0.5,
+            Region::CodeBlock => 0.7,
             Region::Setting => 0.2,
             Region::Trace => 0.3,
         }
@@ -93,7 +93,7 @@ impl Query {
             let trimmed = line.trim_start();
             match (fence, fence_of(trimmed)) {
                 (None, Some(mark)) => fence = Some(mark),
-                (Some(open), Some(mark)) if mark.starts_with(open) => {
+                (Some(open), Some(mark)) if mark.starts_with(open) && is_bare(trimmed, mark) => {
                     fence = None;
                     keep(&mut reader.query.code, std::mem::take(&mut block));
                 }
@@ -150,6 +150,11 @@ fn fence_of(line: &str) -> Option<&str> {
     let mark = (length >= 3).then(|| &line[..length])?;
     // An info string has no backticks.
     (!line[length..].contains('`')).then_some(mark)
+}
+
+/// Whether nothing follows the `mark` of a fence: the one that closes a block has no language.
+fn is_bare(line: &str, mark: &str) -> bool {
+    line[mark.len()..].trim().is_empty()
 }
 
 fn keep<T: PartialEq>(list: &mut Vec<T>, item: T) {
@@ -271,7 +276,7 @@ impl Reader {
                 let word = &piece[bytes];
                 let is_number = term.bytes().all(|byte| byte.is_ascii_digit());
                 if term.len() < 2
-                    || part != Part::Identifier && is_stop_word(&word.to_lowercase())
+                    || part != Part::Identifier && says_nothing(word)
                     || is_number && term.len() > 4
                 {
                     return;
@@ -336,7 +341,12 @@ fn is_about_setting(text: &str) -> bool {
 
 /// What stands between double quotation marks in `line` and holds more than one word.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
-    let pieces = line.split('"');
-    let inner = pieces.skip(1).step_by(2);
+    let mut pieces = line.split('"');
+    pieces.next();
+    let inner = std::iter::from_fn(move || {
+        let inner = pieces.next()?;
+        // The last piece has no mark behind it.
+        pieces.next().map(|_| inner)
+    });
     inner.filter(|it| it.len() <= 200 && it.split_whitespace().nth(1).is_some())
 }

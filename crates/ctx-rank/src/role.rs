@@ -183,7 +183,7 @@ fn is_test(name: &str) -> bool {
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || stem.ends_with("_spec")
-        || stem == "conftest"
+        || matches!(stem, "conftest" | "tests")
         || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
 }
 
@@ -202,4 +202,25 @@ fn is_front(name: &str) -> bool {
             | "copying"
             | "history"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted() {
+        let tables = [
+            VENDORED,
+            TESTS,
+            EXAMPLES,
+            DOCUMENTATION,
+            PROSE,
+            CONFIGURATION,
+            LOCKS,
+        ];
+        for table in tables {
+            assert!(table.is_sorted(), "{table:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_model::Origin;
 
-use crate::words::{Analyzer, is_stop_word};
+use crate::words::{Analyzer, says_nothing};
 
 /// What each signal is worth, and how fast things grow old. The default is that of the design: 0.35, 0.25,
 /// 0.15, 0.15 and 0.10, and λ = 0.01 an hour.
@@ -85,7 +85,7 @@ pub struct Score {
 
 impl Profile {
     /// The weighted mean of `signals`. Values outside 0..=1, NaN among them, count as the nearer end (NaN as
-    /// 0), so that the score is in 0..=1; weights that are not above 0 count as 0.
+    /// 0), so that the score is in 0..=1; weights that are not above 0, or infinite, count as 0.
     pub fn score(&self, signals: &Signals) -> Score {
         let parts = [
             (
@@ -106,7 +106,10 @@ impl Profile {
                 self.usage_frequency,
             ),
         ];
-        let positive = |weight: f64| if weight > 0.0 { weight } else { 0.0 };
+        let positive = |weight: f64| {
+            let is_weight = weight > 0.0 && weight.is_finite();
+            if is_weight { weight } else { 0.0 }
+        };
         let all: f64 = parts.iter().map(|(_, _, weight)| positive(*weight)).sum();
         let contributions = parts.map(|(name, value, weight)| Contribution {
             name,
@@ -215,7 +218,7 @@ impl Corpus {
     pub fn vector(&self, text: &str) -> Vector {
         let mut weights: BTreeMap<String, f64> = BTreeMap::new();
         Analyzer::default().words(text, &mut |term, _, bytes| {
-            if !is_stop_word(&text[bytes].to_lowercase()) {
+            if !says_nothing(&text[bytes]) {
                 *weights.entry(term.to_owned()).or_default() += 1.0;
             }
         });

@@ -128,24 +128,51 @@ impl Analyzer {
 
     /// Words that are not all ASCII, where Unicode says they end.
     fn foreign(&mut self, at: usize, run: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
-        let mut pending: Option<(usize, &str)> = None;
+        // Unicode ends a word behind each character of most such scripts.
+        let mut unspaced = 0..0;
         for (offset, word) in run.unicode_word_indices() {
-            let begin = at + offset;
-            if !word.chars().all(is_unspaced) {
-                pending = None;
-                self.word(word, Part::Word, begin..begin + word.len(), note);
+            let bytes = offset..offset + word.len();
+            let is_unspaced = word.chars().all(is_unspaced);
+            if is_unspaced && unspaced.end == bytes.start {
+                unspaced.end = bytes.end;
                 continue;
             }
-            for (inner, c) in word.char_indices() {
-                let begin = begin + inner;
-                let end = begin + c.len_utf8();
-                let c = &word[inner..inner + c.len_utf8()];
-                if let Some((before, _)) = pending.filter(|(before, p)| before + p.len() == begin) {
-                    note(&run[before - at..end - at], Part::Word, before..end);
-                }
-                pending = Some((begin, c));
+            pairs(at, run, unspaced, note);
+            unspaced = bytes.end..bytes.end;
+            if is_unspaced {
+                unspaced.start = bytes.start;
+            } else {
+                self.word(word, Part::Word, at + bytes.start..at + bytes.end, note);
             }
         }
+        pairs(at, run, unspaced, note);
+    }
+}
+
+/// Each two neighbouring characters of `run` within `bytes`; a character that is alone there is a term itself.
+fn pairs(
+    at: usize,
+    run: &str,
+    bytes: Range<usize>,
+    note: &mut impl FnMut(&str, Part, Range<usize>),
+) {
+    let text = &run[bytes.clone()];
+    let mut give = |start: usize, end: usize| {
+        let begin = at + bytes.start;
+        note(&text[start..end], Part::Word, begin + start..begin + end);
+    };
+    let mut ends = text.char_indices().map(|(start, c)| start + c.len_utf8());
+    let Some(mut middle) = ends.next() else {
+        return;
+    };
+    let mut start = 0;
+    let is_alone = middle == text.len();
+    if is_alone {
+        give(0, middle);
+    }
+    for end in ends {
+        give(start, end);
+        (start, middle) = (middle, end);
     }
 }
 
@@ -225,7 +252,28 @@ const STOP_WORDS: &[&str] = &[
     "whom", "why", "will", "with", "within", "without", "won", "would", "you", "your", "yours",
 ];
 
+/// No stop word has more bytes.
+const LONGEST_STOP_WORD: usize = 8;
+
 /// Whether `word`, in lower case and not stemmed, says nothing of what a text is about.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// Whether `word` is a stop word in any case. Constant in its length: each part of an identifier asks this
+/// of all of the identifier, which may be as long as the text.
+pub(crate) fn says_nothing(word: &str) -> bool {
+    // A character has at most three times the bytes of its lower case (the sign of Kelvin and k).
+    word.len() <= 3 * LONGEST_STOP_WORD && is_stop_word(&word.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_words_are_sorted_and_short() {
+        assert!(STOP_WORDS.is_sorted());
+        assert!(STOP_WORDS.iter().all(|it| it.len() <= LONGEST_STOP_WORD));
+    }
 }

@@ -7,7 +7,7 @@ mod strategies;
 
 pub use options::{Options, Strategy, Weights};
 pub use ports::{
-    Answer, Field, FileSearch, History, Hit, Key, Message, PortError, References, Relations,
-    TextQuery, Usage,
+    Answer, Feedback, Field, FileSearch, Generation, History, Hit, Key, MOST_USES, Message,
+    PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};

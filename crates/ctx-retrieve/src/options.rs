@@ -67,6 +67,10 @@ pub struct Weights {
     pub strategies: [f64; 6],
     /// Of a question's first line, against all of it.
     pub title: f64,
+    /// Of the best part of a file, for the others in it.
+    pub neighbour: f64,
+    /// Of the best part of a file, for its imports.
+    pub head: f64,
     /// Of the fields of parts.
     pub fields: Vec<(Field, f32)>,
     /// Of the fields of files.
@@ -97,8 +101,10 @@ impl Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            strategies: [1.0, 0.5, 0.0, 0.2, 0.1, 0.0],
+            strategies: [1.0, 0.5, 0.05, 0.4, 0.1, 0.05],
             title: 0.3,
+            neighbour: 0.5,
+            head: 0.8,
             fields: vec![
                 (Field::Name, 2.0),
                 (Field::Signature, 1.2),

@@ -204,3 +204,62 @@ pub trait Usage: Send + Sync {
     /// The files that were shown last, the latest first, each with when.
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
 }
+
+/// Keeps threads: what is said in them, and what is pinned to them.
+#[async_trait]
+pub trait Threads: Send + Sync {
+    /// Adds `message` at the end of `thread`. A message whose id the thread has already changes nothing.
+    async fn append(&self, thread: &str, message: &Message) -> Answer<()>;
+
+    /// Pins `what` to `thread`: a path, `path:10-20`, a symbol. What is pinned already stays where it is.
+    async fn pin(&self, thread: &str, what: &str) -> Answer<()>;
+
+    /// Takes the pin of `what` off `thread`, if it has one.
+    async fn unpin(&self, thread: &str, what: &str) -> Answer<()>;
+}
+
+/// No file counts as of use more often than this.
+pub const MOST_USES: u64 = 10;
+
+/// What a user said of a file that was shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Vote {
+    /// What tells this vote from any other: it counts once.
+    pub key: String,
+    /// The file.
+    pub path: String,
+    /// Whether it was of use.
+    pub is_useful: bool,
+    /// When, in seconds since 1970.
+    pub at: i64,
+}
+
+impl Vote {
+    /// A vote.
+    pub fn new(key: impl Into<String>, path: impl Into<String>, is_useful: bool, at: i64) -> Self {
+        Vote {
+            key: key.into(),
+            path: path.into(),
+            is_useful,
+            at,
+        }
+    }
+}
+
+/// Remembers what users said of what they were shown.
+#[async_trait]
+pub trait Feedback: Send + Sync {
+    /// Moves the count of [`Usage::counts`] up or down by one, within 0..=[`MOST_USES`], and tells whether it
+    /// did: a vote whose key was seen before changes nothing. The vote and its key are kept together or not
+    /// at all.
+    async fn vote(&self, vote: &Vote) -> Answer<bool>;
+}
+
+/// Tells whether a store still says what it said.
+#[async_trait]
+pub trait Generation: Send + Sync {
+    /// A number that is another one after files were indexed anew or a vote was counted. Messages, pins, and
+    /// when files were shown, do not change it.
+    async fn generation(&self) -> Answer<u64>;
+}

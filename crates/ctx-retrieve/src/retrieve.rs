@@ -5,15 +5,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ctx_model::Origin;
+use ctx_model::{LineSpan, Origin};
 use ctx_rank::{
     Contribution, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match, recency,
     source_priority, usage_frequency,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::debug;
 
-use crate::options::{Options, Strategy};
+use crate::options::{Options, Strategy, Weights};
 use crate::ports::{Answer, FileSearch, Hit, Key, PortError, Relations, Usage};
 use crate::strategies;
 
@@ -25,6 +26,8 @@ pub struct Found {
     pub hit: Hit,
     /// What it is worth, 0..=1: the best is 1.
     pub score: f64,
+    /// How likely it is needed, 0..=1, as far as its score, its rank and its length tell.
+    pub chance: f64,
     /// What each strategy said for it, in the order of [`Strategy::ALL`].
     pub contributions: [f64; 6],
     /// What its file is for.
@@ -101,9 +104,9 @@ impl Retriever {
     }
 
     /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
-    /// deadline; one that fails or is late is reported and has no say. A question that says nothing finds
-    /// nothing. Runs on a tokio runtime with more than one thread, else a strategy that computes is not cut
-    /// off.
+    /// deadline; one that fails, panics or is late is reported and has no say. A question that says nothing
+    /// finds nothing. Each strategy has one of the runtime's threads for what blocks, so that ports may
+    /// compute. One that computes beyond the deadline keeps its thread until it next awaits something.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
         let mut retrieved = Retrieved::default();
         if query.is_empty() {
@@ -111,28 +114,37 @@ impl Retriever {
         }
         let weights = Arc::new(options.weights.clone());
         let wanted = |strategy: Strategy| options.strategies.contains(&strategy);
-        let mut tasks: Vec<(Strategy, JoinHandle<Answer<Vec<Hit>>>)> = Vec::new();
+        let mut tasks: Vec<(Strategy, Task<Vec<Hit>>)> = Vec::new();
+        let limit = options.deadline;
+        let start = Instant::now();
         for strategy in Strategy::ALL.into_iter().filter(|&it| wanted(it)) {
             let (search, query, weights) = (
                 Arc::clone(&self.search),
                 Arc::clone(query),
                 Arc::clone(&weights),
             );
-            let task: JoinHandle<Answer<Vec<Hit>>> = match strategy {
-                Strategy::Text => {
-                    tokio::spawn(async move { strategies::text(&*search, &query, &weights).await })
-                }
-                Strategy::Files => {
-                    tokio::spawn(async move { strategies::files(&*search, &query, &weights).await })
-                }
-                Strategy::Names => {
-                    tokio::spawn(async move { strategies::names(&*search, &query).await })
-                }
+            let task = match strategy {
+                Strategy::Text => run(limit, async move {
+                    strategies::text(&*search, &query, &weights).await
+                }),
+                Strategy::Files => run(limit, async move {
+                    strategies::files(&*search, &query, &weights).await
+                }),
+                Strategy::Names => run(
+                    limit,
+                    async move { strategies::names(&*search, &query).await },
+                ),
                 Strategy::Places => {
-                    tokio::spawn(async move { strategies::places(&*search, &query).await })
+                    run(
+                        limit,
+                        async move { strategies::places(&*search, &query).await },
+                    )
                 }
                 Strategy::Similar => {
-                    tokio::spawn(async move { strategies::similar(&*search, &query).await })
+                    run(
+                        limit,
+                        async move { strategies::similar(&*search, &query).await },
+                    )
                 }
                 // It needs what the others find.
                 Strategy::Relations => continue,
@@ -140,17 +152,9 @@ impl Retriever {
             tasks.push((strategy, task));
         }
         let mut pool = Pool::default();
-        let start = Instant::now();
         for (strategy, task) in tasks {
-            let left = options.deadline.saturating_sub(start.elapsed());
-            let abort = task.abort_handle();
-            let answer = in_time(left, async {
-                task.await
-                    .unwrap_or_else(|error| Err(PortError(error.to_string())))
-            })
-            .await;
-            abort.abort();
-            pool.take(strategy, answer, start.elapsed(), &mut retrieved.reports);
+            let (answer, took) = in_time(start, limit, task).await;
+            pool.take(strategy, answer, took, &mut retrieved.reports);
         }
         if let (Some(relations), true) = (&self.relations, wanted(Strategy::Relations)) {
             self.expand(relations, options, &mut pool, &mut retrieved)
@@ -172,7 +176,6 @@ impl Retriever {
         pool: &mut Pool,
         retrieved: &mut Retrieved,
     ) {
-        let start = Instant::now();
         let best: Vec<(Hit, f64)> = pool
             .fused(options)
             .into_iter()
@@ -182,21 +185,12 @@ impl Retriever {
             .collect();
         let task = {
             let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
-            tokio::spawn(async move { strategies::relations(&*search, &*relations, &best).await })
+            run(options.deadline, async move {
+                strategies::relations(&*search, &*relations, &best).await
+            })
         };
-        let abort = task.abort_handle();
-        let answer = in_time(options.deadline, async {
-            task.await
-                .unwrap_or_else(|error| Err(PortError(error.to_string())))
-        })
-        .await;
-        abort.abort();
-        pool.take(
-            Strategy::Relations,
-            answer,
-            start.elapsed(),
-            &mut retrieved.reports,
-        );
+        let (answer, took) = in_time(Instant::now(), options.deadline, task).await;
+        pool.take(Strategy::Relations, answer, took, &mut retrieved.reports);
     }
 
     async fn score(
@@ -220,13 +214,13 @@ impl Retriever {
             }
             found.push((hit, it.score / best, it.contributions));
         }
-        let uses = self.uses(&found).await;
+        let uses = self.uses(&found, options.deadline).await;
         let hours = |at: i64| {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "seconds since 1970 are far below 2^52"
             )]
-            let seconds = (options.now - at) as f64;
+            let seconds = options.now.saturating_sub(at) as f64;
             seconds / 3600.0
         };
         let mut scored: Vec<Found> = found
@@ -253,6 +247,7 @@ impl Retriever {
                 Found {
                     role: Role::of(&hit.path),
                     score: total,
+                    chance: 0.0,
                     hit,
                     contributions,
                     signals,
@@ -272,29 +267,67 @@ impl Retriever {
         let kept = fit.count().min(options.limit);
         retrieved.left_out += scored.len() - kept;
         scored.truncate(kept);
+        for (index, it) in scored.iter_mut().enumerate() {
+            it.chance = chance(index + 1, it.score / best, it.hit.span);
+        }
         retrieved.found = scored;
     }
 
-    async fn uses(&self, found: &[(Hit, f64, [f64; 6])]) -> BTreeMap<String, u64> {
-        let Some(usage) = &self.usage else {
+    async fn uses(&self, found: &[(Hit, f64, [f64; 6])], limit: Duration) -> BTreeMap<String, u64> {
+        let Some(usage) = self.usage.clone() else {
             return BTreeMap::new();
         };
         let mut paths: Vec<String> = found.iter().map(|(hit, ..)| hit.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
-        // What was of use before is no reason to fail now.
-        usage.counts(&paths).await.unwrap_or_default()
+        let task = run(limit, async move { usage.counts(&paths).await });
+        // What was of use before is no reason to fail now, or to wait.
+        in_time(Instant::now(), limit, task)
+            .await
+            .0
+            .unwrap_or_default()
     }
 }
 
-async fn in_time(
-    left: Duration,
-    answer: impl Future<Output = Answer<Vec<Hit>>>,
-) -> Answer<Vec<Hit>> {
-    match tokio::time::timeout(left, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err(PortError("it was late".to_owned())),
+/// An estimate of the chance that a part is needed: 0.4 × score × rank^-0.9 × (lines / 25)^0.45, as a logistic
+/// regression over 150 issues has it, simplified. Ranks tell more than scores.
+fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
+    let rank = rank as f64;
+    let lines = f64::from(span.end() - span.start() + 1);
+    let by_length = (lines / 25.0).powf(0.45);
+    (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)
+}
+
+/// A port at work: its answer, and how long that took.
+type Task<T> = JoinHandle<(Answer<T>, Duration)>;
+
+/// Runs `work` on a thread of its own. On those that serve the runtime, two ports that compute would keep two
+/// of them from noticing that anything is late.
+fn run<T: Send + 'static>(
+    limit: Duration,
+    work: impl Future<Output = Answer<T>> + Send + 'static,
+) -> Task<T> {
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let start = Instant::now();
+        let answer = runtime.block_on(async { tokio::time::timeout(limit, work).await });
+        (answer.unwrap_or_else(|_| late()), start.elapsed())
+    })
+}
+
+/// What `task` came to, if it ends within `limit` from `start`.
+async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T>, Duration) {
+    let left = limit.saturating_sub(start.elapsed());
+    match tokio::time::timeout(left, task).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => (Err(PortError("it panicked".to_owned())), start.elapsed()),
+        Err(_) => (late(), start.elapsed()),
     }
+}
+
+fn late<T>() -> Answer<T> {
+    Err(PortError("it was late".to_owned()))
 }
 
 /// What all strategies found.
@@ -351,10 +384,17 @@ impl Pool {
     /// All lists in one, by the weights of strategies and of the roles of files.
     fn fused(&self, options: &Options) -> Vec<Ranked> {
         let weights = &options.weights;
+        // Who asks for nothing but strategies without a weight wants to see what they find.
+        let mut wanted = options.strategies.iter();
+        let is_mute = wanted.all(|it| weights.strategies[it.index()] == 0.0);
         let lists: Vec<List<Key>> = Strategy::ALL
             .into_iter()
             .map(|strategy| List {
-                weight: weights.strategies[strategy.index()],
+                weight: if is_mute {
+                    1.0
+                } else {
+                    weights.strategies[strategy.index()]
+                },
                 items: self.with_parts(&self.lists[strategy.index()]),
             })
             .collect();
@@ -373,9 +413,33 @@ impl Pool {
                 }
             })
             .collect();
+        self.lift(&mut ranked, weights);
         // Stable: equal scores stay in the order of their places.
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         ranked
+    }
+
+    /// What its best part says for a file is said in part for all of it, and more for its imports, which tell
+    /// what the best is made of.
+    fn lift(&self, ranked: &mut [Ranked], weights: &Weights) {
+        let mut best: BTreeMap<Arc<str>, f64> = BTreeMap::new();
+        for it in ranked.iter().filter(|it| it.key.1 > 0) {
+            let of_file = best.entry(Arc::clone(&it.key.0)).or_default();
+            *of_file = of_file.max(it.score);
+        }
+        for it in ranked.iter_mut() {
+            let of_file = best.get(&it.key.0).copied().unwrap_or(0.0);
+            let is_head = self
+                .hits
+                .get(&it.key)
+                .is_some_and(|hit| hit.kind == "lines" && it.key.1 <= 30);
+            it.score += weights.neighbour * of_file;
+            if is_head {
+                it.score = it
+                    .score
+                    .max(weights.head * of_file * (1.0 + weights.neighbour));
+            }
+        }
     }
 
     /// A list in which what is said of a file is said of all parts of it that were found.

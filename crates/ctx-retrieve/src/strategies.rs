@@ -8,7 +8,7 @@ use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Key, Relations, TextQuery};
 
 /// Parts that each search asks for.
-const WIDE: usize = 200;
+const WIDE: usize = 400;
 /// Files whose parts are looked at.
 const FILES: usize = 20;
 /// Names that are looked up.
@@ -54,7 +54,8 @@ pub(crate) async fn text(
     let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
     for (hits, weight) in [(all, 1.0), (title, weights.title)] {
         let best = hits.first().map_or(0.0, |it| it.score);
-        for hit in hits {
+        // 0 of 0 is no share, and would take what the other search says along.
+        for hit in hits.into_iter().filter(|_| best > 0.0) {
             let score = weight * hit.score / best;
             add(&mut found, hit, score);
         }
@@ -144,12 +145,11 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
 }
 
 fn add(found: &mut BTreeMap<Key, Hit>, mut hit: Hit, score: f64) {
-    match found.get_mut(&hit.key()) {
-        Some(known) => known.score += score,
-        None => {
-            hit.score = score;
-            found.insert(hit.key(), hit);
-        }
+    if let Some(known) = found.get_mut(&hit.key()) {
+        known.score += score;
+    } else {
+        hit.score = score;
+        found.insert(hit.key(), hit);
     }
 }
 

@@ -234,7 +234,7 @@ impl From<BackendError> for Problem {
             BackendError::Exists { field, .. } => Problem::new("conflict", detail).at(field),
             BackendError::Invalid { field, .. } => Problem::unprocessable(field, detail),
             BackendError::Quota { field, .. } => Problem::too_large(field, detail),
-            BackendError::Service(error) => error.into(),
+            BackendError::Service(error) => Problem::from(&error),
             BackendError::Cancelled => Problem::overloaded("the work was cancelled"),
             BackendError::Failed { what, source } => {
                 tracing::error!(what, cause = cause(&*source), "the store failed");
@@ -256,25 +256,25 @@ fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-impl From<ServiceError> for Problem {
-    fn from(error: ServiceError) -> Self {
-        match error {
+impl From<&ServiceError> for Problem {
+    fn from(error: &ServiceError) -> Self {
+        match error.own() {
             ServiceError::Tokens(error) => {
                 Problem::unprocessable("options.tokenEstimation", error.to_string())
             }
             ServiceError::Assemble(error) => error.into(),
             other => {
-                tracing::error!(cause = cause(&other), "the service failed");
+                tracing::error!(cause = cause(other), "the service failed");
                 Problem::internal()
             }
         }
     }
 }
 
-impl From<AssembleError> for Problem {
-    fn from(error: AssembleError) -> Self {
+impl From<&AssembleError> for Problem {
+    fn from(error: &AssembleError) -> Self {
         let detail = error.to_string();
-        let field = match &error {
+        let field = match error {
             AssembleError::Model(_) | AssembleError::DuplicateId { .. } => "chunks",
             AssembleError::Budget(BudgetError::TooManyPins { .. }) => "options.maxChunks",
             AssembleError::Budget(BudgetError::InvalidDiversity) => "options.diversity",

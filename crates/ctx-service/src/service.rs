@@ -12,14 +12,23 @@ use ctx_retrieve::{Found, Options as RetrieveOptions, Retrieved, Retriever};
 use ctx_tokens::{TokenCounter, TokensError};
 use tracing::debug;
 
+use crate::cache::Cache;
+use crate::owner::{Owner, Secret};
+use crate::ports::Ports;
+use crate::prime::PrimeContext;
+
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
 
 /// A question in, a context out: what every tool and server of this workspace goes through.
 #[derive(Clone, Debug)]
 pub struct Service {
-    retriever: Retriever,
-    resolver: Arc<Resolver>,
+    pub(crate) retriever: Retriever,
+    pub(crate) resolver: Arc<Resolver>,
+    pub(crate) ports: Ports,
+    pub(crate) owner: Owner,
+    pub(crate) secret: Option<Secret>,
+    pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
 }
 
 /// What came of a question.
@@ -62,9 +71,22 @@ pub enum ServiceError {
     /// The context cannot be assembled: most often the budget does not even hold what frames it.
     #[error(transparent)]
     Assemble(#[from] AssembleError),
+    /// It failed for somebody who asked the same at the same time: see [`ServiceError::own`].
+    #[error(transparent)]
+    Shared(Arc<ServiceError>),
     /// A thread ended before its work did.
     #[error("finish: {0}")]
     Thread(#[from] tokio::task::JoinError),
+}
+
+impl ServiceError {
+    /// What failed, whoever asked for it.
+    pub fn own(&self) -> &ServiceError {
+        match self {
+            ServiceError::Shared(error) => error.own(),
+            error => error,
+        }
+    }
 }
 
 impl Service {
@@ -73,7 +95,34 @@ impl Service {
         Service {
             retriever,
             resolver,
+            ports: Ports::default(),
+            owner: Owner::default(),
+            secret: None,
+            cache: None,
         }
+    }
+
+    /// Makes prime contexts from `ports`, which are `owner`'s.
+    #[must_use]
+    pub fn for_owner(mut self, owner: Owner, ports: Ports) -> Self {
+        self.owner = owner;
+        self.ports = ports;
+        self
+    }
+
+    /// Makes labels and feedback handles with `secret`. Without one, labels can be guessed by whoever knows
+    /// the owner, the thread and a text, and there is no feedback.
+    #[must_use]
+    pub fn with_secret(mut self, secret: Secret) -> Self {
+        self.secret = Some(secret);
+        self
+    }
+
+    /// Keeps prime contexts in `cache`, which the services of any number of owners may share.
+    #[must_use]
+    pub fn with_cache(mut self, cache: Arc<Cache<PrimeContext>>) -> Self {
+        self.cache = Some(cache);
+        self
     }
 
     /// The context for `question`. A question without a term has an empty one.
@@ -94,33 +143,33 @@ impl Service {
         timings.analyse = lap(&mut clock);
         let retrieved = self.retriever.retrieve(&query, retrieve).await;
         timings.retrieve = lap(&mut clock);
-        let chunks = chunks(&query, &retrieved.found);
+        let chunks = chunks_of(&query, &retrieved.found);
         let resolver = Arc::clone(&self.resolver);
         let (build, control) = (build.clone(), control.clone());
         let work = move || -> Result<_, ServiceError> {
-            let resolved = resolver.resolve(chunks);
+            let found = resolver.resolve(chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
-            let mut built = assemble(&resolved.chunks, &build, &counter, &control)?;
-            built.omitted.extend(resolved.omitted);
-            built.warnings.extend(resolved.warnings);
-            Ok((resolved.chunks, built, resolve, lap(&mut clock)))
+            let mut context = assemble(&found.chunks, &build, &counter, &control)?;
+            context.omitted.extend(found.omitted);
+            context.warnings.extend(found.warnings);
+            Ok((found.chunks, context, resolve, lap(&mut clock)))
         };
-        let (chunks, built, resolve, assemble) = tokio::task::spawn_blocking(work).await??;
-        timings.resolve = resolve;
-        timings.assemble = assemble;
+        let (chunks, context, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
+        timings.resolve = resolving;
+        timings.assemble = assembling;
         debug!(?timings, "answered");
         Ok(Answer {
             query,
             retrieved,
             chunks,
-            built,
+            built: context,
             timings,
         })
     }
 }
 
-fn lap(clock: &mut Instant) -> Duration {
+pub(crate) fn lap(clock: &mut Instant) -> Duration {
     let now = Instant::now();
     let took = now - *clock;
     *clock = now;
@@ -128,15 +177,15 @@ fn lap(clock: &mut Instant) -> Duration {
 }
 
 /// What was found as chunks, without their text.
-fn chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
+pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let keywords = keywords(query);
     let mut chunks: BTreeMap<String, Chunk> = BTreeMap::new();
     for it in found {
-        let (hit, score) = (&it.hit, it.score.clamp(0.0, 1.0));
+        let (hit, score) = (&it.hit, it.chance);
         let id = format!("{}:{}-{}", hit.path, hit.span.start(), hit.span.end());
         let relevance = Relevance::new(score).unwrap_or(Relevance::ZERO);
         let mut chunk = Chunk::new(id.clone(), "", relevance)
-            .with_kind(kind(&hit.kind))
+            .with_kind(chunk_kind(&hit.kind))
             .with_path(hit.path.clone())
             .with_span(hit.span);
         chunk.origin = Origin::Chunk;
@@ -150,7 +199,7 @@ fn chunks(query: &Query, found: &[Found]) -> Vec<Chunk> {
 }
 
 /// The words that tell which lines of a part the question is about.
-fn keywords(query: &Query) -> Vec<String> {
+pub(crate) fn keywords(query: &Query) -> Vec<String> {
     let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
     let names = query
         .names
@@ -168,7 +217,8 @@ fn keywords(query: &Query) -> Vec<String> {
     keywords
 }
 
-fn kind(word: &str) -> ChunkKind {
+/// What the store calls it as a kind of chunk.
+pub(crate) fn chunk_kind(word: &str) -> ChunkKind {
     match word {
         "function" => ChunkKind::Function,
         "method" => ChunkKind::Method,

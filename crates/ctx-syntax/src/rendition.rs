@@ -96,10 +96,10 @@ impl<'t> Source<'t> {
     pub fn information(&self, span: LineSpan, kind: RenditionKind, lines: &Lines) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,
-            RenditionKind::Excerpt => 0.6,
-            RenditionKind::Skeleton => 0.4,
-            RenditionKind::Signature => 0.25,
-            RenditionKind::Mention => 0.1,
+            RenditionKind::Excerpt => 0.3,
+            RenditionKind::Skeleton => 0.2,
+            RenditionKind::Signature => 0.12,
+            RenditionKind::Mention => 0.05,
         };
         let is_text = |number: &u32| !self.line(*number).trim().is_empty();
         let all = (span.start()..=span.end().min(self.line_count())).filter(is_text);

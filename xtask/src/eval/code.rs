@@ -68,7 +68,10 @@ pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
     let mut all = instances(places.instances)?;
     all.truncate(places.first);
     for (number, instance) in all.iter().enumerate() {
-        eprint!("\r{}/{} {:<50}", number + 1, all.len(), instance.id);
+        #[expect(clippy::print_stderr, reason = "it is progress")]
+        {
+            eprint!("\r{}/{} {:<50}", number + 1, all.len(), instance.id);
+        }
         let (index, indexing) = index(places, instance)?;
         let sources = Sources::new(Root::open(index.root())?, Limits::default());
         let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
@@ -94,7 +97,7 @@ pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
             }
         }
     }
-    eprintln!();
+    println!();
     Ok(unstable)
 }
 
@@ -104,8 +107,7 @@ async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<A
         .with_max_tokens(Tokens::new(budget))
         .with_counter(CounterName::Named("o200k_base".to_owned()))
         .with_format(Format::Markdown)
-        .with_selection(Selection::Optimal)
-        .with_relevance_power(8);
+        .with_selection(Selection::Optimal);
     Ok(service
         .answer(&instance.query, &retrieve, &build, &Control::default())
         .await?)

@@ -4,6 +4,7 @@
 mod assemble;
 mod bad_input;
 mod pack;
+mod query;
 mod run;
 mod serve;
 mod shell;

@@ -65,7 +65,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Ran {
             code: output.status.code().expect("it was not killed"),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -9,10 +9,18 @@ use crate::run::{Folder, command, ctx};
 #[test]
 fn help_shows_examples_and_exit_codes() {
     let help = ctx(["--help"], "");
-    for part in ["assemble", "pack", "tokens", "Exit codes", "cancelled"] {
+    for part in [
+        "query",
+        "index",
+        "assemble",
+        "pack",
+        "tokens",
+        "Exit codes",
+        "cancelled",
+    ] {
         assert!(help.ok().contains(part), "{part}");
     }
-    for verb in ["assemble", "pack", "tokens"] {
+    for verb in ["query", "index", "assemble", "pack", "tokens"] {
         let help = ctx([verb, "--help"], "");
         assert!(
             help.ok().contains("Examples:") && help.ok().contains(&format!("ctx {verb}")),
@@ -135,6 +143,8 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
 fn the_front_page_and_the_help_agree() {
     let page = include_str!("../../README.md");
     let verbs = [
+        "query",
+        "index",
         "assemble",
         "pack",
         "tokens",

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod languages;
+mod pieces;
 mod registry;
 mod relations;
 mod renditions;

@@ -6,6 +6,8 @@ pub mod assemble;
 pub mod budget;
 #[cfg(feature = "format")]
 pub mod format;
+#[cfg(feature = "store")]
+pub mod store;
 #[cfg(feature = "tokens")]
 pub mod tokens;
 

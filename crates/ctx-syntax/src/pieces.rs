@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use ctx_model::LineSpan;
-use ctx_syntax::{Outline, Symbol, SymbolKind};
+
+use crate::{Outline, Symbol, SymbolKind};
 
 /// What holds others is one part if it has no more lines than this.
 const SMALL: u32 = 25;
@@ -15,27 +16,66 @@ const LONG_DECLARATION: u32 = 15;
 const LARGE: u32 = 150;
 /// Lines that no definition holds are cut into parts of about this many.
 const RUN: u32 = 40;
-/// No part has more bytes.
-pub(crate) const MOST_BYTES: usize = 256 << 10;
+/// No piece has more bytes, but for one line that is longer.
+const MOST_BYTES: usize = 256 << 10;
 /// So many names are kept of those that a part uses.
 const MOST_REFERENCES: usize = 64;
 
-/// A part of a file.
+/// A part of a file that is found by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) span: LineSpan,
-    pub(crate) kind: &'static str,
-    pub(crate) name: Option<String>,
-    pub(crate) qualified_name: Option<String>,
-    pub(crate) signature: Option<LineSpan>,
-    pub(crate) doc: Option<LineSpan>,
+#[non_exhaustive]
+pub struct Piece {
+    /// Its lines.
+    pub span: LineSpan,
+    /// What it is: the word for its symbol, or `lines`.
+    pub kind: &'static str,
+    /// What is defined on its first lines, if that is so.
+    pub name: Option<String>,
+    /// The symbol whose lines these are, with the names of what it is in.
+    pub qualified_name: Option<String>,
+    /// The lines of its signature.
+    pub signature: Option<LineSpan>,
+    /// The lines that say something of it.
+    pub doc: Option<LineSpan>,
     /// Names of the small things that are defined in it.
-    pub(crate) defines: Vec<String>,
-    pub(crate) refers_to: Vec<String>,
+    pub defines: Vec<String>,
+    /// Names that it uses, each once.
+    pub refers_to: Vec<String>,
 }
 
-/// The parts of a text whose `lines` and `outline` these are, in their order. O(lines + symbols).
-pub(crate) fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
+impl Piece {
+    /// Its lines by what they are: those of its signature, those that say something of it, and the rest, each
+    /// with the end of the line. `lines` are those that it was cut from. O(bytes).
+    pub fn texts(&self, lines: &[&str]) -> [String; 3] {
+        let is_in = |part: Option<LineSpan>, number: u32| {
+            part.is_some_and(|it| it.start() <= number && number <= it.end())
+        };
+        let [mut signature, mut doc, mut body] = [const { String::new() }; 3];
+        for number in self.span.start()..=self.span.end() {
+            let to = if is_in(self.doc, number) {
+                &mut doc
+            } else if is_in(self.signature, number) {
+                &mut signature
+            } else {
+                &mut body
+            };
+            to.push_str(lines.get(number as usize - 1).copied().unwrap_or_default());
+            to.push('\n');
+        }
+        [signature, doc, body]
+    }
+}
+
+/// Lines as grammars count them; their ends are left out.
+pub fn lines(text: &str) -> Vec<&str> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    body.split('\n').collect()
+}
+
+/// A text whose `lines` and `outline` these are, cut into the parts that are found one by one, in their order:
+/// a function, a small type, the head of a large one, a run of about 40 lines. No two share a line, and lines
+/// in none of them say nothing. O(lines + symbols).
+pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
     let roles = roles(&outline.symbols);
     let owners = owners(lines.len(), &outline.symbols, &roles);
     let mut pieces = Vec::new();

@@ -1,0 +1,118 @@
+//! The arguments of the verbs that search: `ctx query` and `ctx index`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Output, size};
+use crate::options::OptionFlags;
+use crate::values::{Kinds, Strategies, Value as _};
+
+pub(super) const QUERY_HELP: &str = "\
+The folder is indexed first where it is not, and files that changed since are indexed anew: what
+answers is the folder as it is now. The index is in DIR/.ctx if there is such a folder, else below
+$CTX_CACHE_DIR, else in your cache folder. Nothing is sent anywhere. TEXT may be words, names,
+paths, an error message or a whole issue report; what it names is found by name, and the rest by
+its words.
+
+What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
+CTX_LIMIT, CTX_MIN_SCORE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT, CTX_COUNTER,
+CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE), then from DIR/ctx.toml, then from ctx/ctx.toml in your
+configuration folder:
+  [query]    max-tokens, strategies, types, limit, min-score, selection, relevance-power
+  [output]   format, counter
+  [index]    include-generated, max-file-size
+Unless something says otherwise --selection is optimal and --relevance-power 8.
+
+Examples:
+  ctx query 'where is the token budget enforced?'
+  ctx query 'resolve_redirects drops the fragment' --root ~/src/requests --max-tokens 4000
+  ctx query - --format xml < issue.md > context.xml
+  ctx query 'Parser::next' --types function,method --limit 20 --explain > /dev/null
+  ctx query 'retry with backoff' --json | jq .retrieval.strategies";
+
+pub(super) const INDEX_HELP: &str = "\
+`ctx query` does this by itself; done before, or with --watch, the first question is answered
+sooner. What .gitignore, .ignore and .ctxignore name is passed over, and so are hidden, generated
+and vendored files, and those over --max-file-size. The index is in PATH/.ctx if there is such a
+folder, else below $CTX_CACHE_DIR, else in your cache folder; it can be removed at any time.
+
+Examples:
+  ctx index
+  ctx index ~/src/requests --watch
+  ctx index --status --json | jq .bytes
+  mkdir .ctx && ctx index --rebuild";
+
+/// What is indexed.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Index")]
+pub(crate) struct Indexed {
+    /// Index generated and vendored files too; the next update without it forgets them
+    #[arg(long)]
+    pub(crate) include_generated: bool,
+    /// Pass over files larger than this, in bytes or with K, M or G [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_file_size: Option<u64>,
+}
+
+/// What is looked for, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct Search {
+    /// The folder that is asked about
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Search in these ways only: text, files, names, places, similar, relations [default: all]
+    #[arg(long, value_name = "NAMES", value_parser = Strategies::read)]
+    pub(crate) strategies: Option<Strategies>,
+    /// Find these only: function, method, class, struct, enum, interface, impl, module, type,
+    /// constant, field, macro, section, lines [default: all]
+    #[arg(long, value_name = "KINDS", value_parser = Kinds::read)]
+    pub(crate) types: Option<Kinds>,
+    /// Leave out what scores below this share of the best, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = f64::read)]
+    pub(crate) min_score: Option<f64>,
+    /// Find at most so many parts of files [default: 100]
+    #[arg(long, value_name = "N", value_parser = usize::read)]
+    pub(crate) limit: Option<usize>,
+    /// Answer from the index as it is, whatever changed since
+    #[arg(long)]
+    pub(crate) no_index_update: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QueryArgs {
+    /// What the context is to be about; - is standard input
+    #[arg(value_name = "TEXT", required = true, num_args = 1..)]
+    pub(crate) text: Vec<String>,
+    #[command(flatten)]
+    pub(crate) search: Search,
+    #[command(flatten)]
+    pub(crate) indexed: Indexed,
+    #[command(flatten)]
+    pub(crate) options: OptionFlags,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// The folder
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Tell what is indexed and where the index is; change nothing
+    #[arg(long, conflicts_with_all = ["rebuild", "watch"])]
+    pub(crate) status: bool,
+    /// Remove the index, and make it anew
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    /// Go on indexing what changes, until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Write what was done, or what there is, as one JSON value
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) indexed: Indexed,
+}

@@ -1,0 +1,330 @@
+//! How an answer was found: what was asked, how each strategy fared, and what each part of a file is worth.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use ctx::model::BuiltContext;
+use ctx::rank::Query;
+use ctx::retrieve::{Found, Report, Strategy};
+use ctx::service::Answer;
+use serde::Serialize;
+
+use crate::emit::grouped;
+use crate::explain::aligned;
+use crate::report::clean;
+use crate::settings::Told;
+
+/// So many terms of a question are told to people; all of them stand in the JSON.
+const TERMS: usize = 16;
+
+/// A receipt, and how its parts were found.
+#[derive(Serialize)]
+pub(crate) struct Whole<'a> {
+    #[serde(flatten)]
+    pub(crate) built: &'a BuiltContext,
+    pub(crate) retrieval: &'a Findings<'a>,
+}
+
+/// What the JSON has under `retrieval`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Findings<'a> {
+    query: Asked<'a>,
+    settings: Vec<Setting<'a>>,
+    strategies: Vec<Fared<'a>>,
+    /// Of the parts that were found the best, best first.
+    items: Vec<Item<'a>>,
+    /// Parts that were found and are none of the items: beyond the limit, below the least score, or of another
+    /// type.
+    left_out: usize,
+    took_ms: Took,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked<'a> {
+    terms: Vec<Weighed<'a>>,
+    names: Vec<&'a str>,
+    places: Vec<Place<'a>>,
+    phrases: &'a [String],
+    terms_left_out: usize,
+    bytes_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Weighed<'a> {
+    text: &'a str,
+    weight: f64,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Setting<'a> {
+    key: &'a str,
+    value: &'a str,
+    origin: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Fared<'a> {
+    name: &'static str,
+    found: usize,
+    took_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Item<'a> {
+    path: &'a str,
+    start_line: u32,
+    end_line: u32,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    role: &'static str,
+    score: f64,
+    /// What each strategy said for it; those that said nothing are left out.
+    contributions: Vec<Share>,
+    signals: Vec<Signal>,
+}
+
+#[derive(Serialize)]
+struct Share {
+    strategy: &'static str,
+    amount: f64,
+}
+
+#[derive(Serialize)]
+struct Signal {
+    name: &'static str,
+    value: f64,
+    weight: f64,
+}
+
+#[derive(Serialize)]
+struct Took {
+    analyse: f64,
+    retrieve: f64,
+    resolve: f64,
+    assemble: f64,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn of(answer: &'a Answer, settings: &'a [Told]) -> Self {
+        let (retrieved, timings) = (&answer.retrieved, &answer.timings);
+        Findings {
+            query: Asked::of(&answer.query),
+            settings: settings.iter().map(Setting::of).collect(),
+            strategies: retrieved.reports.iter().map(Fared::of).collect(),
+            items: retrieved.found.iter().map(Item::of).collect(),
+            left_out: retrieved.left_out,
+            took_ms: Took {
+                analyse: milliseconds(timings.analyse),
+                retrieve: milliseconds(timings.retrieve),
+                resolve: milliseconds(timings.resolve),
+                assemble: milliseconds(timings.assemble),
+            },
+        }
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn of(query: &'a Query) -> Self {
+        let weighed = |it: &'a ctx::rank::Term| Weighed {
+            text: &it.text,
+            weight: it.weight,
+        };
+        let place = |it: &'a ctx::rank::Place| Place {
+            path: &it.path,
+            line: it.line,
+        };
+        Asked {
+            terms: query.terms.iter().map(weighed).collect(),
+            names: query.names.iter().map(|it| it.text.as_str()).collect(),
+            places: query.places.iter().map(place).collect(),
+            phrases: &query.phrases,
+            terms_left_out: query.terms_left_out,
+            bytes_left_out: query.bytes_left_out,
+        }
+    }
+}
+
+impl<'a> Setting<'a> {
+    fn of(told: &'a Told) -> Self {
+        Setting {
+            key: told.key,
+            value: &told.value,
+            origin: &told.origin,
+        }
+    }
+}
+
+impl<'a> Fared<'a> {
+    fn of(report: &'a Report) -> Self {
+        Fared {
+            name: report.strategy.as_str(),
+            found: report.found,
+            took_ms: milliseconds(report.took),
+            failure: report.failure.as_deref(),
+        }
+    }
+}
+
+impl<'a> Item<'a> {
+    fn of(found: &'a Found) -> Self {
+        let hit = &found.hit;
+        let shares = Strategy::ALL.into_iter().zip(found.contributions);
+        let signals = found.signals.iter();
+        Item {
+            path: &hit.path,
+            start_line: hit.span.start(),
+            end_line: hit.span.end(),
+            kind: &hit.kind,
+            name: hit.qualified_name.as_deref().or(hit.name.as_deref()),
+            role: found.role.as_str(),
+            score: found.score,
+            contributions: shares
+                .filter(|(_, amount)| *amount > 0.0)
+                .map(|(strategy, amount)| Share {
+                    strategy: strategy.as_str(),
+                    amount,
+                })
+                .collect(),
+            signals: signals
+                .map(|it| Signal {
+                    name: it.name,
+                    value: it.value,
+                    weight: it.weight,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn milliseconds(took: Duration) -> f64 {
+    took.as_secs_f64() * 1e3
+}
+
+/// All of it as text, in time linear in its length.
+pub(crate) fn table(findings: &Findings<'_>) -> String {
+    let mut out = String::new();
+    out.push_str("question\n");
+    aligned(&mut out, ["", ""], asked(&findings.query).into_iter());
+    out.push_str("settings\n");
+    let rows = findings.settings.iter().map(setting);
+    aligned(&mut out, ["", "", ""], rows);
+    out.push_str("strategies\n");
+    let rows = findings.strategies.iter().map(fared);
+    aligned(&mut out, ["found", "name", "ms", "failed"], rows);
+    if !findings.items.is_empty() {
+        out.push_str("found\n");
+        let titles = ["score", "where", "what", "role", "for", "signals"];
+        aligned(&mut out, titles, findings.items.iter().map(item));
+    }
+    let left_out = grouped(findings.left_out as u64);
+    let _ = writeln!(
+        out,
+        "  {left_out} more fitted: beyond --limit, below --min-score, or none of --types"
+    );
+    let took = &findings.took_ms;
+    let _ = writeln!(
+        out,
+        "took {:.1} ms: question {:.1}, search {:.1}, reading {:.1}, choosing {:.1}",
+        took.analyse + took.retrieve + took.resolve + took.assemble,
+        took.analyse,
+        took.retrieve,
+        took.resolve,
+        took.assemble,
+    );
+    out
+}
+
+fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
+    let mut terms: Vec<String> = query
+        .terms
+        .iter()
+        .take(TERMS)
+        .map(|it| format!("{} {:.2}", clean(it.text), it.weight))
+        .collect();
+    let more = query.terms.len().saturating_sub(TERMS) + query.terms_left_out;
+    if more > 0 {
+        terms.push(format!("and {more} more"));
+    }
+    let place = |it: &Place<'_>| match it.line {
+        Some(line) => format!("{}:{line}", clean(it.path)),
+        None => clean(it.path).into_owned(),
+    };
+    let rows = [
+        ("terms", terms),
+        (
+            "names",
+            some(query.names.iter(), |it| clean(it).into_owned()),
+        ),
+        ("places", some(query.places.iter(), place)),
+        (
+            "phrases",
+            some(query.phrases.iter(), |it| clean(it).into_owned()),
+        ),
+    ];
+    let told = rows.into_iter().filter(|(_, items)| !items.is_empty());
+    told.map(|(what, items)| [what.to_owned(), items.join(", ")])
+        .collect()
+}
+
+fn some<T>(items: impl ExactSizeIterator<Item = T>, tell: impl Fn(T) -> String) -> Vec<String> {
+    let more = items.len().saturating_sub(TERMS);
+    let mut told: Vec<String> = items.take(TERMS).map(tell).collect();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told
+}
+
+fn setting(setting: &Setting<'_>) -> [String; 3] {
+    [
+        setting.key.to_owned(),
+        clean(setting.value).into_owned(),
+        clean(setting.origin).into_owned(),
+    ]
+}
+
+fn fared(strategy: &Fared<'_>) -> [String; 4] {
+    [
+        grouped(strategy.found as u64),
+        strategy.name.to_owned(),
+        format!("{:.1}", strategy.took_ms),
+        clean(strategy.failure.unwrap_or_default()).into_owned(),
+    ]
+}
+
+fn item(item: &Item<'_>) -> [String; 6] {
+    let shares = item.contributions.iter();
+    let shares: Vec<_> = shares
+        .map(|it| format!("{} {:.3}", it.strategy, it.amount))
+        .collect();
+    let signals = item.signals.iter().filter(|it| it.value > 0.0);
+    let signals: Vec<_> = signals
+        .map(|it| format!("{} {:.2}×{:.2}", it.name, it.value, it.weight))
+        .collect();
+    let what = match item.name {
+        Some(name) => format!("{} {}", item.kind, clean(name)),
+        None => item.kind.to_owned(),
+    };
+    [
+        format!("{:.4}", item.score),
+        format!("{}:{}-{}", clean(item.path), item.start_line, item.end_line),
+        what,
+        item.role.to_owned(),
+        shares.join(", "),
+        signals.join(", "),
+    ]
+}

@@ -1,0 +1,230 @@
+//! `ctx index`: the index of a folder, made and kept up to date.
+
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ctx::assemble::Cancel;
+use ctx::index::{Index, IndexError, Status, Updated};
+use serde::Serialize;
+
+use crate::args::IndexArgs;
+use crate::emit::{self, grouped};
+use crate::explain::aligned;
+use crate::failure::Failure;
+use crate::indexing;
+use crate::place;
+use crate::report::{Report, clean};
+use crate::settings::Settings;
+use crate::walk::shown;
+
+/// How soon an interrupt is noticed.
+const STEP: Duration = Duration::from_millis(50);
+
+/// Runs the verb.
+///
+/// # Errors
+/// The folder or its index cannot be opened, another process writes the index, the disk is full.
+pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let root = indexing::root(&args.path)?;
+    let options = Settings::load(&root)?.index(args.indexed);
+    let folder = place::index_folder(&root)?;
+    if args.status && !folder.join("manifest.db").exists() {
+        return tell_none(&root, &folder, args.json);
+    }
+    if args.rebuild {
+        Index::remove(&folder).map_err(|it| indexing::failure(&it))?;
+    }
+    let index = indexing::open(&root, options)?;
+    if args.status {
+        return tell_status(&status(&index)?, args.json);
+    }
+    let start = Instant::now();
+    let updated = indexing::update(&index, cancel).map_err(|it| indexing::failure(&it))?;
+    indexing::report_faults(&updated, report);
+    tell_updated(&updated, &status(&index)?, start.elapsed(), args.json)?;
+    if args.watch {
+        watch(&index, report, cancel)?;
+    }
+    Ok(())
+}
+
+/// Goes on until cancelled, which is how it is meant to end.
+fn watch(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let stop = AtomicBool::new(false);
+    let mut failed = None;
+    let watched = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !cancel.is_cancelled() && !stop.load(Ordering::Relaxed) {
+                thread::sleep(STEP);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let watched = index.watch(&stop, &mut |updated| {
+            let told = updated.map_or_else(
+                |error| match error {
+                    IndexError::Cancelled => Ok(()),
+                    IndexError::Busy { holder, .. } => {
+                        report.detail(&format!("process {holder} is writing the index"));
+                        Ok(())
+                    }
+                    error => Err(indexing::failure(&error)),
+                },
+                |updated| tell_change(index, &updated, report),
+            );
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(failure) => {
+                    failed = Some(failure);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        stop.store(true, Ordering::Relaxed);
+        watched
+    });
+    match (failed, watched) {
+        (Some(failure), _) => Err(failure),
+        (None, Err(error)) => Err(indexing::failure(&error)),
+        (None, Ok(())) => Ok(()),
+    }
+}
+
+fn tell_change(index: &Index, updated: &Updated, report: Report) -> Result<(), Failure> {
+    indexing::report_faults(updated, report);
+    if updated.changed == 0 && updated.removed == 0 {
+        return Ok(());
+    }
+    tell_updated(updated, &status(index)?, Duration::ZERO, false)
+}
+
+fn status(index: &Index) -> Result<Status, Failure> {
+    index.status().map_err(|it| indexing::failure(&it))
+}
+
+/// What is indexed, as `--json` writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'t> {
+    root: String,
+    folder: String,
+    indexed: bool,
+    #[serde(flatten)]
+    totals: Totals,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated: Option<ToldUpdate<'t>>,
+}
+
+#[derive(Default, Serialize)]
+struct Totals {
+    files: u64,
+    parts: u64,
+    lines: u64,
+    bytes: u64,
+    generation: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToldUpdate<'t> {
+    changed: usize,
+    removed: usize,
+    skipped: usize,
+    faults: &'t [String],
+    took_ms: f64,
+}
+
+impl<'t> Told<'t> {
+    fn of(status: &Status) -> Self {
+        Told {
+            root: shown(&status.root),
+            folder: shown(&status.folder),
+            indexed: true,
+            totals: Totals {
+                files: status.files,
+                parts: status.parts,
+                lines: status.lines,
+                bytes: status.bytes,
+                generation: status.generation,
+            },
+            updated: None,
+        }
+    }
+
+    fn with_update(mut self, updated: &'t Updated, took: Duration) -> Self {
+        self.updated = Some(ToldUpdate {
+            changed: updated.changed,
+            removed: updated.removed,
+            skipped: updated.skipped,
+            faults: &updated.faults,
+            took_ms: took.as_secs_f64() * 1e3,
+        });
+        self
+    }
+}
+
+fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
+    let (root, folder) = (shown(root), shown(folder));
+    if json {
+        return emit::json(&Told {
+            root,
+            folder,
+            indexed: false,
+            totals: Totals::default(),
+            updated: None,
+        });
+    }
+    let (root, folder) = (clean(&root), clean(&folder));
+    emit::write(|out| writeln!(out, "{root} is not indexed; its index would be {folder}"))
+}
+
+fn tell_status(status: &Status, json: bool) -> Result<(), Failure> {
+    if json {
+        return emit::json(&Told::of(status));
+    }
+    let rows = [
+        ("root", clean(&shown(&status.root)).into_owned()),
+        ("index", clean(&shown(&status.folder)).into_owned()),
+        ("files", grouped(status.files)),
+        ("parts", grouped(status.parts)),
+        ("lines", grouped(status.lines)),
+        ("bytes", grouped(status.bytes)),
+        ("generation", grouped(status.generation)),
+    ]
+    .map(|(what, value)| [what.to_owned(), value]);
+    let mut table = String::new();
+    aligned(&mut table, ["", ""], rows.into_iter());
+    emit::write(|out| out.write_all(table.as_bytes()))
+}
+
+fn tell_updated(
+    updated: &Updated,
+    status: &Status,
+    took: Duration,
+    json: bool,
+) -> Result<(), Failure> {
+    if json {
+        return emit::json(&Told::of(status).with_update(updated, took));
+    }
+    let line = summary(updated, status, took);
+    emit::write(|out| writeln!(out, "{line}"))
+}
+
+fn summary(updated: &Updated, status: &Status, took: Duration) -> String {
+    let number = |n: usize| grouped(n as u64);
+    format!(
+        "{} {} ({} new or changed, {} removed, {} passed over), {} parts, {} lines, {} bytes in {:.1} s",
+        number(updated.files),
+        if updated.files == 1 { "file" } else { "files" },
+        number(updated.changed),
+        number(updated.removed),
+        number(updated.skipped),
+        grouped(status.parts),
+        grouped(status.lines),
+        grouped(status.bytes),
+        took.as_secs_f64(),
+    )
+}

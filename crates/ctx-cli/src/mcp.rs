@@ -1,0 +1,147 @@
+//! `ctx mcp`: the context tools for agents.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use ctx::assemble::Cancel;
+use ctx_mcp::{Access, Client, Fault, Http, Installation, Options, Server, Token, serve_stdio};
+use tokio_util::sync::CancellationToken;
+
+use crate::emit;
+use crate::failure::Failure;
+use crate::report;
+
+/// How often it is looked whether the user wants to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(crate) const HELP: &str = "\
+Without --http it speaks on standard input and output, as clients start it. A client that declares roots reads
+those and nothing else; others read --root. Over HTTP roots must lie in --root, and a client must send the
+token that is printed once on standard error, in the header \"Authorization: Bearer TOKEN\".
+
+Examples:
+  ctx mcp --root ~/src/project
+  ctx mcp --http 127.0.0.1:8765
+  ctx mcp --install claude-code
+  ctx mcp --install cursor --write";
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// The folder that clients read which declare no roots
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Keep the index of each folder in this one, by a name of its own
+    #[arg(long, value_name = "DIR")]
+    index: Option<PathBuf>,
+    /// Serve streamable HTTP at this address instead; port 0 is any that is free
+    #[arg(long, value_name = "ADDR")]
+    http: Option<SocketAddr>,
+    /// A name besides the address by which clients may call it, as NAME or NAME:PORT
+    #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
+    hosts: Vec<String>,
+    /// A page that may call it, as SCHEME://NAME:PORT
+    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
+    origins: Vec<String>,
+    /// Print how to set a client up, and the file that belongs in
+    #[arg(long, value_name = "CLIENT", conflicts_with = "http", value_parser = clients())]
+    install: Option<String>,
+    /// With --install, write it into that file, beside what it says already
+    #[arg(long, requires = "install")]
+    write: bool,
+}
+
+fn clients() -> PossibleValuesParser {
+    PossibleValuesParser::new(Client::ALL.map(Client::as_str))
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// The root cannot be opened, the address cannot be had, or a configuration cannot be written.
+pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
+    if let Some(client) = args.install.as_deref().and_then(Client::of) {
+        return install(args, client);
+    }
+    let mut options = Options::new(&args.root).with_bounds(args.http.is_some());
+    if let Some(folder) = args.index.clone() {
+        options = options.with_place(std::sync::Arc::new(move |root| {
+            let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+            folder.join(&name[..32])
+        }));
+    }
+    let server = Server::new(options).map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::usage(format!("failed to start threads: {error}")))?;
+    let served = match args.http {
+        None => runtime.block_on(serve_stdio(&server)).map_err(failed),
+        Some(address) => runtime.block_on(serve_http(args, server, address, cancel)),
+    };
+    // What is still computed is for nobody.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve_http(
+    args: &McpArgs,
+    server: Server,
+    address: SocketAddr,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let unusable = |error: std::io::Error| {
+        Failure::usage(format!("failed to serve at {address}: {error}"))
+            .with_hint("give another address to --http")
+    };
+    let token = Token::generate().map_err(unusable)?;
+    let access = Access::new(token.clone())
+        .with_hosts(args.hosts.clone())
+        .with_origins(args.origins.clone());
+    let http = Http::bind(server, address, &access)
+        .await
+        .map_err(unusable)?;
+    if !address.ip().is_loopback() {
+        report::warning(
+            "others on the network can reach this address, and what they send is not encrypted",
+        );
+    }
+    report::lines(&format!("serving {}", http.url().map_err(unusable)?));
+    report::lines(&format!("token {}", token.reveal()));
+    let stop = CancellationToken::new();
+    let (ended, cancel) = (stop.clone(), cancel.clone());
+    tokio::spawn(async move {
+        while !cancel.is_cancelled() {
+            tokio::time::sleep(LOOK).await;
+        }
+        ended.cancel();
+    });
+    http.serve(stop).await.map_err(unusable)
+}
+
+fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
+    let missing = |what: &str| Failure::usage(format!("failed to find {what}"));
+    let root = args.root.canonicalize().map_err(|error| {
+        Failure::input(format!("failed to open {}: {error}", args.root.display()))
+            .with_hint("give a folder to --root")
+    })?;
+    let program = std::env::current_exe().map_err(|_| missing("the path of this program"))?;
+    let home = std::env::home_dir().ok_or_else(|| missing("your home folder"))?;
+    let installation = Installation::new(client, program, root);
+    if args.write {
+        let file = installation.write(&home).map_err(failed)?;
+        report::lines(&format!("written to {}; restart {client}", file.display()));
+        return Ok(());
+    }
+    report::lines(&format!("for {}:", installation.file(&home).display()));
+    let text = installation.text();
+    emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
+}
+
+fn failed(fault: Fault) -> Failure {
+    let hint = format!("try {}", fault.hint());
+    Failure::input(format!("failed to {fault}")).with_hint(hint)
+}

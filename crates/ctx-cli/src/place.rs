@@ -1,0 +1,140 @@
+//! Where things are that belong to a user and to no folder: indexes, and what the user prefers.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::walk::shown;
+
+/// Bytes of the hash that an index is named by: enough that no two folders share one.
+const NAME_BYTES: usize = 16;
+
+/// Reads variables of the environment; those that are empty count as not there.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The folder of the index of `root`, which is canonical: `.ctx` in it where that is a folder (and no link to
+/// one), else one named by a hash of the root's path, below `CTX_CACHE_DIR` or the user's cache folder.
+///
+/// # Errors
+/// There is no cache folder, or it is within `root`, where the index would be indexed.
+pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
+    let own = root.join(".ctx");
+    // A link may lead anywhere, and whoever made the folder may have made it.
+    if fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir()) {
+        return Ok(own);
+    }
+    let cache = cache_folder(variable).ok_or_else(|| {
+        Failure::input("there is no folder to keep the index in").with_hint(format!(
+            "set CTX_CACHE_DIR to a folder, or make the folder {}",
+            shown(&own)
+        ))
+    })?;
+    let cache = std::path::absolute(&cache).unwrap_or(cache);
+    let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    let folder = cache.join(&name[..2 * NAME_BYTES]);
+    if is_walked(root, &folder) {
+        let message = format!(
+            "the index of {} would be in what it indexes, at {}",
+            shown(root),
+            shown(&folder)
+        );
+        let hint = format!(
+            "set CTX_CACHE_DIR to a folder elsewhere, or make {}",
+            shown(&own)
+        );
+        return Err(Failure::input(message).with_hint(hint));
+    }
+    Ok(folder)
+}
+
+/// Whether a walk through `root` comes by `folder`; hidden folders it passes over.
+fn is_walked(root: &Path, folder: &Path) -> bool {
+    let is_hidden = |it: Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
+    folder
+        .strip_prefix(root)
+        .is_ok_and(|below| !below.components().any(is_hidden))
+}
+
+fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(folder) = variable("CTX_CACHE_DIR") {
+        return Some(PathBuf::from(folder));
+    }
+    let given = if cfg!(windows) {
+        variable("LOCALAPPDATA").map(PathBuf::from)
+    } else {
+        base(&variable, "XDG_CACHE_HOME", CACHE_BELOW_HOME)
+    };
+    Some(given?.join("ctx"))
+}
+
+const CACHE_BELOW_HOME: &str = if cfg!(target_os = "macos") {
+    "Library/Caches"
+} else {
+    ".cache"
+};
+
+/// The file of what the user prefers; it need not be there.
+pub(crate) fn user_settings() -> Option<PathBuf> {
+    let folder = if cfg!(windows) {
+        variable("APPDATA").map(PathBuf::from)
+    } else {
+        base(&variable, "XDG_CONFIG_HOME", ".config")
+    };
+    Some(folder?.join("ctx").join("ctx.toml"))
+}
+
+/// A folder of the XDG base directory specification, which has it that relative paths are ignored.
+fn base(
+    variable: &impl Fn(&str) -> Option<OsString>,
+    name: &str,
+    below_home: &str,
+) -> Option<PathBuf> {
+    let named = variable(name).map(PathBuf::from);
+    named.filter(|it| it.is_absolute()).or_else(|| {
+        let home = PathBuf::from(variable("HOME")?);
+        Some(home.join(below_home))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn cache(variables: &[(&str, &str)], expected: Option<&str>) {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(it, _)| *it == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        assert_eq!(cache_folder(variable), expected.map(PathBuf::from));
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[test]
+    fn the_cache_is_where_the_environment_says() {
+        cache(&[], None);
+        cache(&[("HOME", "/h")], Some("/h/.cache/ctx"));
+        cache(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")], Some("/x/ctx"));
+        cache(
+            &[("HOME", "/h"), ("XDG_CACHE_HOME", "x")],
+            Some("/h/.cache/ctx"),
+        );
+        cache(&[("CTX_CACHE_DIR", "/c"), ("HOME", "/h")], Some("/c"));
+    }
+
+    #[test]
+    fn an_index_is_not_where_it_would_be_indexed() {
+        for (folder, expected) in [
+            ("/home/me/src/cache/0", true),
+            ("/home/me/src/.cache/0", false),
+            ("/home/me/.cache/0", false),
+        ] {
+            let is_walked = is_walked(Path::new("/home/me/src"), Path::new(folder));
+            assert_eq!(is_walked, expected, "{folder}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! `ctx query`: a question in, one context out.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use ctx::assemble::{Cancel, Control};
+use ctx::index::{Index, IndexError, Updated};
+use ctx::model::BuildOptions;
+use ctx::rank::Query;
+use ctx::resolve::Resolver;
+use ctx::retrieve::{self, Retriever, Usage as _};
+use ctx::service::{Answer, Service, ServiceError};
+use ctx::source::{self, Root, Sources};
+use ctx::syntax;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::args::QueryArgs;
+use crate::emit;
+use crate::failure::Failure;
+use crate::findings::{self, Findings};
+use crate::indexing;
+use crate::report::{self, Report};
+use crate::settings::Settings;
+use crate::walk::shown;
+
+/// No question is read further.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Runs the verb.
+///
+/// # Errors
+/// Any of those in the list of exit codes. Nothing found is none, nor is a strategy that failed where another
+/// did not: each is a warning.
+pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let question = read(&args.text)?;
+    check(&question)?;
+    let root = indexing::root(&args.search.root)?;
+    let mut settings = Settings::load(&root)?;
+    let options = settings.index(args.indexed);
+    let mut retrieve = settings.retrieve(&args.search);
+    let mut build = settings.build(&args.options)?;
+    build.explain |= args.output.explain;
+    // What is wrong with it is told before a folder is indexed for nothing.
+    ctx::tokens::counter(&build.counter)?;
+    retrieve.now = now();
+    let index = indexing::open(&root, options)?;
+    if args.search.no_index_update {
+        refuse_empty(&index)?;
+    } else {
+        catch_up(&index, report, cancel)?;
+    }
+    let runtime = runtime()?;
+    let index = Arc::new(index);
+    let start = Instant::now();
+    let control = Control::default()
+        .with_cancel(cancel.clone())
+        .with_clock(Arc::new(move || start.elapsed()))
+        .with_deadline(args.options.deadline());
+    let answer = ask(&runtime, &index, &question, &retrieve, &build, &control);
+    if cancel.is_cancelled() {
+        return Err(Failure::cancelled());
+    }
+    let answer = answer?;
+    warn(&answer, &retrieve, &root, report)?;
+    let findings = Findings::of(&answer, settings.told());
+    write(&answer, &findings, args, report)?;
+    note_shown(&runtime, &index, &answer, retrieve.now, report);
+    Ok(())
+}
+
+/// The question, with what was given in several words on one line.
+fn read(words: &[String]) -> Result<String, Failure> {
+    if words != ["-"] {
+        return Ok(words.join(" "));
+    }
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        Failure::input(format!("failed to read <stdin>: {error}"))
+            .with_hint("give the question as an argument, or pipe it in")
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Refuses a question that asks for nothing, before anything is done for it.
+fn check(question: &str) -> Result<(), Failure> {
+    let query = Query::analyse(question);
+    if query.bytes_left_out > 0 {
+        let read = question.len() - query.bytes_left_out;
+        report::warning(&format!(
+            "the question is long: {} bytes at its end are not read, {} are",
+            emit::grouped(query.bytes_left_out as u64),
+            emit::grouped(read as u64),
+        ));
+    }
+    if !query.is_empty() {
+        return Ok(());
+    }
+    let what = if question.trim().is_empty() {
+        "the question is empty"
+    } else {
+        "the question has nothing to look for: no name, no path, and no word but the commonest"
+    };
+    Err(Failure::input(what)
+        .with_hint("name what it is about: a function, a file, a message, a few words"))
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
+}
+
+fn has_files(index: &Index) -> Result<bool, Failure> {
+    let status = index.status().map_err(|it| indexing::failure(&it))?;
+    Ok(status.files > 0)
+}
+
+fn refuse_empty(index: &Index) -> Result<(), Failure> {
+    if has_files(index)? {
+        return Ok(());
+    }
+    let root = shown(index.root());
+    Err(Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out"))
+}
+
+/// Indexes what changed. Where that cannot be done, what was indexed before has to do.
+fn catch_up(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let start = Instant::now();
+    let error = match indexing::update(index, cancel) {
+        Ok(updated) => {
+            tell_updated(&updated, index, start, report);
+            return Ok(());
+        }
+        Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
+        Err(error) => error,
+    };
+    if !has_files(index)? {
+        return Err(indexing::failure(&error));
+    }
+    let why = match &error {
+        IndexError::Busy { holder, .. } => format!("process {holder} is writing the index"),
+        other => indexing::why(other),
+    };
+    report::warning(&format!(
+        "{why}; what changed since it was last indexed is not looked at"
+    ));
+    Ok(())
+}
+
+fn tell_updated(updated: &Updated, index: &Index, start: Instant, report: Report) {
+    indexing::report_faults(updated, report);
+    if updated.files == 0 {
+        report::warning(&format!(
+            "there are no files with text in {}",
+            shown(index.root())
+        ));
+    }
+    if updated.changed > 0 {
+        report.note(&format!(
+            "indexed {} of {} files in {:.1} s",
+            emit::grouped(updated.changed as u64),
+            emit::grouped(updated.files as u64),
+            start.elapsed().as_secs_f64(),
+        ));
+    }
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build();
+    runtime.map_err(|error| {
+        Failure::program(format!("failed to start threads: {error}"))
+            .with_hint("is the number of processes limited?")
+    })
+}
+
+fn ask(
+    runtime: &Runtime,
+    index: &Arc<Index>,
+    question: &str,
+    retrieve: &retrieve::Options,
+    build: &BuildOptions,
+    control: &Control,
+) -> Result<Answer, Failure> {
+    let root = Root::open(index.root())
+        .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
+    let sources = Sources::new(root, source::Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, syntax::Limits::default()));
+    let retriever = Retriever::new(index.clone())
+        .with_relations(index.clone())
+        .with_usage(index.clone());
+    let service = Service::new(retriever, resolver);
+    let answer = runtime.block_on(service.answer(question, retrieve, build, control));
+    answer.map_err(|error| match error {
+        ServiceError::Tokens(error) => error.into(),
+        ServiceError::Assemble(error) => error.into(),
+        other => Failure::program(format!("failed to {other}"))
+            .with_hint("`ctx index --rebuild` makes the index anew"),
+    })
+}
+
+/// Says what is missing from the answer.
+///
+/// # Errors
+/// No strategy has an answer.
+fn warn(
+    answer: &Answer,
+    options: &retrieve::Options,
+    root: &Path,
+    report: Report,
+) -> Result<(), Failure> {
+    let reports = &answer.retrieved.reports;
+    for it in reports {
+        if let Some(why) = &it.failure {
+            let strategy = it.strategy.as_str();
+            report::warning(&format!("the strategy {strategy} has no say: {why}"));
+        }
+    }
+    if !reports.is_empty() && reports.iter().all(|it| it.failure.is_some()) {
+        return Err(
+            Failure::program("failed to search: no strategy has an answer")
+                .with_hint("`ctx index --rebuild` makes the index anew"),
+        );
+    }
+    if answer.retrieved.found.is_empty() {
+        let others = match answer.retrieved.left_out {
+            0 => String::new(),
+            n => format!(
+                "; {n} parts are not of the types {}",
+                options.kinds.join(", ")
+            ),
+        };
+        report::warning(&format!(
+            "nothing in {} fits the question{others}",
+            shown(root)
+        ));
+    }
+    emit::warnings(&answer.built, report);
+    Ok(())
+}
+
+fn write(
+    answer: &Answer,
+    findings: &Findings<'_>,
+    args: &QueryArgs,
+    report: Report,
+) -> Result<(), Failure> {
+    if args.output.explain {
+        report::lines(&findings::table(findings));
+    }
+    let whole = findings::Whole {
+        built: &answer.built,
+        retrieval: findings,
+    };
+    emit::result_with(&answer.built, &whole, args.output, report)
+}
+
+/// Notes which files were shown, for questions to come. An index that cannot be written is no reason to fail.
+fn note_shown(runtime: &Runtime, index: &Arc<Index>, answer: &Answer, now: i64, report: Report) {
+    let paths = &answer.built.files;
+    if paths.is_empty() {
+        return;
+    }
+    if let Err(error) = runtime.block_on(index.shown(paths, now)) {
+        report.detail(&format!("what was shown is not noted: {error}"));
+    }
+}

@@ -1,0 +1,83 @@
+//! What can be set, and what is said of what cannot.
+
+use super::*;
+
+#[test]
+fn every_key_is_read() {
+    let layer = parse(
+        r#"
+        [query]
+        max-tokens = 4_000
+        strategies = ["text", "names"]
+        types = ["function"]
+        limit = 20
+        min-score = 0.5
+        selection = "in-order"
+        relevance-power = 2
+        [output]
+        format = "xml"
+        counter = "cl100k_base"
+        [index]
+        include-generated = true
+        max-file-size = "2M"
+        "#,
+    )
+    .unwrap();
+    let variables = [
+        ("CTX_MAX_TOKENS", "4000"),
+        ("CTX_STRATEGIES", "text,names"),
+        ("CTX_TYPES", "function"),
+        ("CTX_LIMIT", "20"),
+        ("CTX_MIN_SCORE", "0.5"),
+        ("CTX_SELECTION", "in-order"),
+        ("CTX_RELEVANCE_POWER", "2"),
+        ("CTX_FORMAT", "xml"),
+        ("CTX_COUNTER", "cl100k_base"),
+        ("CTX_INCLUDE_GENERATED", "true"),
+        ("CTX_MAX_FILE_SIZE", "2097152"),
+    ];
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(it, _)| *it == name);
+        found.map(|(_, value)| OsString::from(value))
+    };
+    assert_eq!(environment(variable).unwrap(), layer);
+    let settings = format!("{layer:?}");
+    assert!(!settings.contains("None"), "{settings}");
+}
+
+#[track_caller]
+fn refused(text: &str, line: usize, parts: &[&str]) {
+    let (at, what) = parse(text).unwrap_err();
+    assert_eq!(at, line, "{what}");
+    for part in parts {
+        assert!(what.contains(part), "{what:?} lacks {part:?}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_named_with_its_line() {
+    refused(
+        "\n[query]\nmax-token = 1\n",
+        3,
+        &["query", "max-token", "max-tokens"],
+    );
+    refused("[search]\n", 1, &["search", "query"]);
+    refused(
+        "[query]\n\nlimit = -1\n",
+        3,
+        &["query.limit", "whole number"],
+    );
+    refused(
+        "[output]\nformat = \"pdf\"\n",
+        2,
+        &["output.format", "markdown"],
+    );
+    refused(
+        "[query]\nstrategies = [\"luck\"]\n",
+        2,
+        &["query.strategies", "luck"],
+    );
+    refused("[query]\nlimit = {}\n", 2, &["query.limit"]);
+    refused("[query]\nlimit = 1\nlimit = 2\n", 3, &["duplicate"]);
+    refused("[query\n", 1, &[]);
+}

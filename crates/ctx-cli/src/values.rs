@@ -1,0 +1,237 @@
+//! Values that a flag, a variable of the environment and a key of `ctx.toml` may have: each is read by the
+//! same rules wherever it stands.
+
+use ctx::model::{CounterName, Format, Selection, Tokens};
+use ctx::retrieve::Strategy;
+
+use crate::{args, options};
+
+/// What can be said of a setting.
+pub(crate) trait Value: Clone {
+    /// Reads it, or says what it ought to be.
+    fn read(word: &str) -> Result<Self, String>;
+
+    /// Writes it as it is read.
+    fn tell(&self) -> String;
+}
+
+/// Ways to search. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Strategies(pub(crate) Vec<Strategy>);
+
+/// Kinds of parts of files; none stands for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kinds(pub(crate) Vec<String>);
+
+/// What a part of a file can be.
+const KINDS: [&str; 14] = [
+    "function",
+    "method",
+    "class",
+    "struct",
+    "enum",
+    "interface",
+    "impl",
+    "module",
+    "type",
+    "constant",
+    "field",
+    "macro",
+    "section",
+    "lines",
+];
+
+impl Value for Strategies {
+    fn read(word: &str) -> Result<Self, String> {
+        let all = || Strategy::ALL.map(Strategy::as_str).join(", ");
+        let mut strategies = Vec::new();
+        for word in items(word) {
+            let strategy =
+                Strategy::of(word).ok_or_else(|| format!("{word:?} is none of {}", all()))?;
+            strategies.push(strategy);
+        }
+        if strategies.is_empty() {
+            return Err(format!("name at least one of {}", all()));
+        }
+        Ok(Strategies(strategies))
+    }
+
+    fn tell(&self) -> String {
+        let words: Vec<_> = self.0.iter().map(|it| it.as_str()).collect();
+        words.join(",")
+    }
+}
+
+impl Value for Kinds {
+    fn read(word: &str) -> Result<Self, String> {
+        let mut kinds = Vec::new();
+        for word in items(word) {
+            if !KINDS.contains(&word) {
+                return Err(format!("{word:?} is none of {}", KINDS.join(", ")));
+            }
+            kinds.push(word.to_owned());
+        }
+        Ok(Kinds(kinds))
+    }
+
+    fn tell(&self) -> String {
+        if self.0.is_empty() {
+            "all".to_owned()
+        } else {
+            self.0.join(",")
+        }
+    }
+}
+
+/// What stands between commas.
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|it| !it.is_empty())
+}
+
+impl Value for Tokens {
+    fn read(word: &str) -> Result<Self, String> {
+        options::budget(word)
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for usize {
+    fn read(word: &str) -> Result<Self, String> {
+        match word.parse() {
+            Ok(0) => Err("0 finds nothing; give at least 1".to_owned()),
+            Ok(n) => Ok(n),
+            Err(_) => Err("not a whole number".to_owned()),
+        }
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for u8 {
+    fn read(word: &str) -> Result<Self, String> {
+        let refuse = |_| "not a whole number up to 255".to_owned();
+        word.parse().map_err(refuse)
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A size in bytes.
+impl Value for u64 {
+    fn read(word: &str) -> Result<Self, String> {
+        args::size(word)
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A share, 0..=1.
+impl Value for f64 {
+    fn read(word: &str) -> Result<Self, String> {
+        match word.parse() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+            _ => Err("not a number from 0 to 1".to_owned()),
+        }
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for bool {
+    fn read(word: &str) -> Result<Self, String> {
+        match word {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            _ => Err("neither true nor false".to_owned()),
+        }
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for Format {
+    fn read(word: &str) -> Result<Self, String> {
+        options::word(word, options::FORMATS)
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for Selection {
+    fn read(word: &str) -> Result<Self, String> {
+        options::word(word, options::SELECTIONS)
+    }
+
+    fn tell(&self) -> String {
+        match self {
+            Selection::InOrder => "in-order",
+            Selection::Density => "density",
+            Selection::Optimal => "optimal",
+        }
+        .to_owned()
+    }
+}
+
+impl Value for CounterName {
+    fn read(word: &str) -> Result<Self, String> {
+        options::counter(word)
+    }
+
+    fn tell(&self) -> String {
+        self.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn comes_back<T: Value>(word: &str) {
+        assert_eq!(T::read(word).unwrap().tell(), word);
+    }
+
+    #[test]
+    fn a_value_is_told_as_it_is_read() {
+        comes_back::<Strategies>("text,relations");
+        comes_back::<Kinds>("function,lines");
+        comes_back::<Tokens>("8000");
+        comes_back::<usize>("7");
+        comes_back::<f64>("0.25");
+        comes_back::<bool>("true");
+        for word in options::FORMATS {
+            comes_back::<Format>(word);
+        }
+        for word in options::SELECTIONS {
+            comes_back::<Selection>(word);
+        }
+        comes_back::<CounterName>("cl100k_base");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        assert!(Strategies::read("").is_err());
+        assert!(Strategies::read("text,luck").unwrap_err().contains("luck"));
+        assert!(Kinds::read("klass").unwrap_err().contains("class"));
+        assert!(Tokens::read("0").is_err());
+        assert!(usize::read("0").is_err());
+        for share in ["NaN", "-0.1", "1.1", "inf", ""] {
+            assert!(f64::read(share).is_err(), "{share}");
+        }
+    }
+}

@@ -1,0 +1,665 @@
+//! Questions about a folder, the index that answers them, and what was preferred. Each test has a cache and
+//! settings of its own.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use ctx::index::Index;
+use ctx::retrieve::Usage as _;
+use serde_json::Value;
+
+use crate::run::{Folder, Ran, command};
+
+const PARSER: &[u8] = b"/// Reads one token after the other.\npub struct Parser;\n\nimpl Parser {\n    /// The next token, if there is one.\n    pub fn next_token(&mut self) -> Option<u8> {\n        None\n    }\n}\n";
+const BUDGET: &[u8] = b"//! Budgets.\n\n/// Whether `cost` fits into the budget.\npub fn fits(cost: u32, budget: u32) -> bool {\n    cost <= budget\n}\n";
+const NOTES: &[u8] =
+    b"# Notes\n\n## Retries\n\nA request is sent again after a pause that doubles each time.\n";
+
+/// A folder that is asked about, and where its index and the user's settings are.
+struct Asked {
+    root: Folder,
+    cache: Folder,
+    config: Folder,
+}
+
+impl Asked {
+    fn of<const N: usize>(files: [(&str, &[u8]); N]) -> Self {
+        Asked {
+            root: Folder::of(files),
+            cache: Folder::new(),
+            config: Folder::new(),
+        }
+    }
+
+    fn small() -> Self {
+        Asked::of([
+            ("src/parser.rs", PARSER),
+            ("src/budget.rs", BUDGET),
+            ("notes.md", NOTES),
+        ])
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = command(args);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CTX_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(self.root.path())
+            .env("CTX_CACHE_DIR", self.cache.path())
+            .env("XDG_CONFIG_HOME", self.config.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// Asks what stands on standard input.
+    fn pipe(&self, input: &[u8], args: &[&str]) -> Ran {
+        let args = [&["query", "-"], args].concat();
+        let mut child = self.command(&args).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let output = thread::scope(|scope| {
+            // The program may end before it has read everything.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            child.wait_with_output().unwrap()
+        });
+        Ran::of(output)
+    }
+
+    /// Where the index is.
+    fn folder(&self) -> PathBuf {
+        let status = self.run(&["index", "--status", "--json"]).json();
+        PathBuf::from(status["folder"].as_str().unwrap())
+    }
+}
+
+fn paths(result: &Value) -> Vec<&str> {
+    let items = result["retrieval"]["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|it| it["path"].as_str().unwrap())
+        .collect()
+}
+
+/// What was picked for `key`, and from where.
+fn setting<'r>(result: &'r Value, key: &str) -> (&'r str, &'r str) {
+    let settings = result["retrieval"]["settings"].as_array().unwrap();
+    let found = settings.iter().find(|it| it["key"] == key).unwrap();
+    (
+        found["value"].as_str().unwrap(),
+        found["origin"].as_str().unwrap(),
+    )
+}
+
+#[test]
+fn a_question_is_answered_with_nothing_set_up_before() {
+    let asked = Asked::small();
+    let run = asked.run(&["query", "does the cost fit the budget?"]);
+    assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
+    assert!(run.stderr.contains("indexed 3 of 3 files"), "{run:?}");
+    let again = asked.run(&["query", "does", "the", "cost", "fit the budget?"]);
+    assert_eq!(again.ok(), run.stdout, "the words are one question");
+    assert!(!again.stderr.contains("indexed"), "{again:?}");
+    let piped = asked.pipe(b"does the cost fit the budget?", &[]);
+    assert_eq!(piped.ok(), run.stdout);
+}
+
+#[test]
+fn an_answer_is_of_the_files_as_they_are_now() {
+    let asked = Asked::small();
+    assert!(
+        asked
+            .run(&["query", "next_token"])
+            .ok()
+            .contains("parser.rs")
+    );
+    fs::remove_file(asked.root.path().join("src/parser.rs")).unwrap();
+    asked
+        .root
+        .write("src/lexer.rs", b"pub fn next_token() {}\n");
+    let run = asked.run(&["query", "next_token"]);
+    assert!(run.ok().starts_with("### src/lexer.rs"), "{run:?}");
+    assert!(!run.stdout.contains("parser.rs"), "{run:?}");
+}
+
+#[test]
+fn without_an_update_the_index_answers_as_it_is() {
+    let asked = Asked::small();
+    asked
+        .run(&["query", "budget", "--no-index-update"])
+        .fails(3, &["is not indexed"]);
+    asked.run(&["index"]).ok();
+    asked.root.write("late.rs", b"pub fn budget_late() {}\n");
+    let run = asked.run(&["query", "budget", "--no-index-update", "--json"]);
+    assert!(!paths(&run.json()).contains(&"late.rs"));
+    let run = asked.run(&["query", "budget", "--json"]);
+    assert!(paths(&run.json()).contains(&"late.rs"));
+}
+
+#[test]
+fn the_receipt_tells_how_things_were_found_and_holds() {
+    let asked = Asked::small();
+    let run = asked.run(&["query", "Parser::next_token in src/parser.rs", "--json"]);
+    let result = run.json();
+    let retrieval = &result["retrieval"];
+    assert_eq!(retrieval["query"]["names"][0], "Parser::next_token");
+    assert_eq!(retrieval["query"]["places"][0]["path"], "src/parser.rs");
+    let strategies = retrieval["strategies"].as_array().unwrap();
+    let names: Vec<_> = strategies.iter().map(|it| &it["name"]).collect();
+    assert_eq!(
+        names,
+        ["text", "files", "names", "places", "similar", "relations"]
+    );
+    let best = &retrieval["items"][0];
+    assert_eq!(best["path"], "src/parser.rs");
+    assert_eq!(best["score"], 1.0);
+    assert_eq!(best["signals"].as_array().unwrap().len(), 5);
+    assert!(!best["contributions"].as_array().unwrap().is_empty());
+    asked.root.write("receipt.json", &run.stdout);
+    asked.run(&["verify", "receipt.json", "--root", "."]).ok();
+}
+
+#[test]
+fn explain_tells_question_settings_strategies_and_parts() {
+    let asked = Asked::small();
+    let run = asked.run(&["query", "token budget", "--explain", "--limit", "1"]);
+    run.ok();
+    for part in [
+        "question\n",
+        "terms  budget",
+        "limit  1",
+        "the command line",
+        "strategies\n",
+        "textSimilarity 1.00",
+        "more fitted: beyond --limit",
+        "included\n",
+        "src/budget.rs:",
+    ] {
+        assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+    }
+}
+
+#[test]
+fn what_is_looked_for_can_be_narrowed() {
+    let asked = Asked::small();
+    let all = asked.run(&["query", "token budget pause", "--json"]).json();
+    assert!(paths(&all).len() > 2);
+    let limited = asked.run(&["query", "token budget pause", "--limit", "1", "--json"]);
+    assert_eq!(paths(&limited.json()).len(), 1);
+    let scored = asked.run(&["query", "token budget pause", "--min-score", "1", "--json"]);
+    assert_eq!(paths(&scored.json()).len(), 1);
+    let sections = asked.run(&[
+        "query",
+        "token budget pause",
+        "--types",
+        "section",
+        "--json",
+    ]);
+    assert_eq!(paths(&sections.json()), ["notes.md"]);
+    let text = asked.run(&["query", "budget", "--strategies", "text", "--json"]);
+    let strategies = &text.json()["retrieval"]["strategies"];
+    assert_eq!(strategies.as_array().unwrap().len(), 1);
+    let none = asked.run(&["query", "budget", "--types", "macro"]);
+    assert_eq!(none.ok(), "");
+    assert!(none.stderr.contains("not of the types macro"), "{none:?}");
+}
+
+#[test]
+fn which_files_were_shown_is_noted() {
+    let asked = Asked::small();
+    asked.run(&["query", "cost of the budget"]).ok();
+    let root = fs::canonicalize(asked.root.path()).unwrap();
+    let options = ctx::index::Options::default();
+    let (index, _) = Index::open(&root, &asked.folder(), options).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    let recent = runtime.block_on(index.recent(10)).unwrap();
+    let paths: Vec<_> = recent.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["src/budget.rs"]);
+}
+
+#[test]
+fn a_question_that_asks_for_nothing_is_refused_before_anything_is_done() {
+    let asked = Asked::small();
+    for question in [
+        "",
+        " \n\t ",
+        "a",
+        "?",
+        "the of and",
+        "is it in the",
+        "```",
+        "\u{1b}[",
+    ] {
+        let run = asked.pipe(question.as_bytes(), &[]);
+        run.fails(3, &["the question"]);
+    }
+    asked
+        .run(&["query", ""])
+        .fails(3, &["the question is empty"]);
+    asked.run(&["query"]).fails(2, &["required"]);
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn no_question_is_too_much() {
+    let asked = Asked::small();
+    let mut long = String::from("budget: does the cost fit?\n");
+    while long.len() < 100_000 {
+        long.push_str(
+            "At frame 7 src/budget.rs:4 fits(cost, budget) said `no` to \"that cost\".\n",
+        );
+    }
+    let huge = long.repeat(4);
+    for question in [
+        long.as_bytes(),
+        huge.as_bytes(),
+        b"budget \x00\x01\x1b]0;title\x07\x1b[31m \xff\xfe \xe2\x80\xae cost",
+        b"budget\n```rust\nfn fits(\n````\n~~~\n`cost",
+        b"budget <!-- cost <!-- <![CDATA[ ]]> </context> <|im_start|>",
+        "budget \"cost' (fits [ { AND OR NOT -cost +budget cost:budget cost~2 *".as_bytes(),
+        "budget ../../../etc/passwd /etc/passwd:1 C:\\budget.rs".as_bytes(),
+        "budget \u{202e}\u{200b}\u{fffd}\u{10ffff} ￼".as_bytes(),
+    ] {
+        let run = asked.pipe(question, &[]);
+        assert!(run.ok().contains("budget.rs"), "{run:?}");
+        assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
+    }
+    let run = asked.pipe(huge.as_bytes(), &[]);
+    assert!(
+        run.stderr.contains("warning: the question is long"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_character_a_hundred_thousand_times_is_answered() {
+    let asked = Asked::small();
+    for unit in [
+        "a",
+        "aB",
+        "1",
+        "`",
+        "[",
+        "\\",
+        "a::",
+        "\u{1f600}",
+        "\n",
+        "a/",
+    ] {
+        let question = format!("budget {}", unit.repeat(100_000 / unit.len()));
+        let run = asked.pipe(question.as_bytes(), &["--explain"]);
+        assert!(run.ok().contains("budget.rs"), "{unit:?}: {}", run.stderr);
+    }
+    let alone = asked.pipe("a".repeat(100_000).as_bytes(), &[]);
+    alone.fails(3, &["nothing to look for"]);
+}
+
+#[test]
+fn nothing_found_is_an_empty_context_and_a_warning() {
+    let asked = Asked::small();
+    let run = asked.run(&["query", "zebra"]);
+    assert_eq!(run.ok(), "");
+    assert!(run.stderr.contains("warning: nothing in"), "{run:?}");
+    let nowhere = Asked::of([]);
+    let run = nowhere.run(&["query", "zebra"]);
+    assert_eq!(run.ok(), "");
+    assert!(
+        run.stderr.contains("there are no files with text"),
+        "{run:?}"
+    );
+    let binary = Asked::of([("a.bin", b"\0\0\0"), ("empty.rs", b"")]);
+    assert_eq!(binary.run(&["query", "zebra"]).ok(), "");
+}
+
+#[test]
+fn a_budget_that_holds_nothing_is_told() {
+    let asked = Asked::small();
+    asked
+        .run(&[
+            "query",
+            "budget",
+            "-t",
+            "1",
+            "--header",
+            "Read this first, please.",
+        ])
+        .fails(4, &["1"]);
+    asked
+        .run(&["query", "budget", "-t", "0"])
+        .fails(2, &["at least 1"]);
+    let run = asked.run(&["query", "budget", "--max-tokens", "12", "--no-notice"]);
+    assert_eq!(run.ok(), "");
+    assert!(run.stderr.contains("warning: no chunk fits"), "{run:?}");
+}
+
+#[test]
+fn flags_and_folders_that_make_no_sense_are_refused() {
+    let asked = Asked::small();
+    for (flags, part) in [
+        (["--strategies", "luck"], "luck"),
+        (["--strategies", ","], "at least one"),
+        (["--types", "klass"], "klass"),
+        (["--min-score", "2"], "from 0 to 1"),
+        (["--min-score", "NaN"], "from 0 to 1"),
+        (["--limit", "0"], "at least 1"),
+        (["--limit", "many"], "whole number"),
+        (["--max-file-size", "9Q"], "not a size"),
+    ] {
+        asked
+            .run(&[&["query", "budget"], &flags[..]].concat())
+            .fails(2, &[part]);
+    }
+    asked
+        .run(&["query", "budget", "--root", "gone"])
+        .fails(3, &["gone"]);
+    asked
+        .run(&["query", "budget", "--root", "notes.md"])
+        .fails(3, &["notes.md", "not a folder"]);
+    asked
+        .run(&["query", "budget", "--counter", "gpt-4oo"])
+        .fails(3, &["gpt-4oo"]);
+    asked.run(&["index", "gone"]).fails(3, &["gone"]);
+    asked
+        .run(&["index", "--status", "--rebuild"])
+        .fails(2, &["--rebuild"]);
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_index_that_would_be_in_what_it_indexes_is_refused() {
+    let asked = Asked::small();
+    let run = asked
+        .command(&["query", "budget"])
+        .env("CTX_CACHE_DIR", asked.root.path().join("cache"))
+        .output();
+    Ran::of(run.unwrap()).fails(3, &["would be in what it indexes"]);
+    let relative = asked
+        .command(&["query", "budget"])
+        .env("CTX_CACHE_DIR", ".cache")
+        .output();
+    Ran::of(relative.unwrap()).ok();
+    assert!(asked.root.path().join(".cache").is_dir());
+}
+
+#[test]
+fn an_index_that_is_being_written_answers_as_it_is() {
+    let asked = Asked::small();
+    let hold = |folder: PathBuf| {
+        let mut lock = File::options()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .open(folder.join("writer.lock"))
+            .unwrap();
+        lock.lock().unwrap();
+        lock.write_all(b"4711").unwrap();
+        lock
+    };
+    let folder = asked.folder();
+    fs::create_dir_all(&folder).unwrap();
+    let lock = hold(folder.clone());
+    asked
+        .run(&["query", "budget"])
+        .fails(1, &["process 4711 is writing"]);
+    asked.run(&["index"]).fails(1, &["process 4711 is writing"]);
+    asked
+        .run(&["index", "--rebuild"])
+        .fails(1, &["process 4711"]);
+    drop(lock);
+    asked.run(&["index"]).ok();
+    let lock = hold(folder);
+    asked.root.write("late.rs", b"pub fn budget_late() {}\n");
+    let run = asked.run(&["query", "budget"]);
+    assert!(
+        run.ok().contains("budget.rs") && !run.stdout.contains("late.rs"),
+        "{run:?}"
+    );
+    assert!(
+        run.stderr
+            .contains("warning: process 4711 is writing the index"),
+        "{run:?}"
+    );
+    drop(lock);
+    assert!(asked.run(&["query", "budget"]).ok().contains("late.rs"));
+}
+
+#[test]
+fn an_index_that_is_damaged_is_begun_anew_with_a_warning() {
+    let asked = Asked::small();
+    let first = asked.run(&["query", "budget"]);
+    fs::write(
+        asked.folder().join("manifest.db"),
+        b"this is no database, it is a sentence",
+    )
+    .unwrap();
+    let run = asked.run(&["query", "budget"]);
+    assert_eq!(run.ok(), first.ok());
+    assert!(run.stderr.contains("is begun anew: failed to"), "{run:?}");
+    let again = asked.run(&["query", "budget"]);
+    assert!(!again.stderr.contains("anew"), "{again:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let asked = Asked::small();
+    let locked = asked.root.path().join("locked.rs");
+    fs::write(&locked, BUDGET).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&locked).is_ok() {
+        // Permissions bind nobody here.
+        return;
+    }
+    let run = asked.run(&["query", "budget"]);
+    assert!(run.ok().contains("src/budget.rs"), "{run:?}");
+    assert!(
+        run.stderr.contains("warning: not indexed:") && run.stderr.contains("locked.rs"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn the_index_tells_what_there_is() {
+    let asked = Asked::small();
+    let none = asked.run(&["index", "--status"]);
+    assert!(none.ok().contains("is not indexed"), "{none:?}");
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+    let none = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(
+        (&none["indexed"], &none["files"]),
+        (&false.into(), &0.into())
+    );
+    let made = asked.run(&["index"]);
+    assert!(
+        made.ok()
+            .starts_with("3 files (3 new or changed, 0 removed"),
+        "{made:?}"
+    );
+    assert_eq!(made.stdout.lines().count(), 1);
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(
+        (&status["files"], &status["generation"]),
+        (&3.into(), &1.into())
+    );
+    assert!(status["lines"].as_u64() > Some(10) && status["bytes"].as_u64() > Some(0));
+    let told = asked.run(&["index", "--status"]);
+    assert!(told.ok().contains("files  3\n"), "{told:?}");
+    let again = asked.run(&["index", "--json"]).json();
+    assert_eq!(
+        (&again["files"], &again["updated"]["changed"]),
+        (&3.into(), &0.into())
+    );
+    let anew = asked.run(&["index", "--rebuild", "--json"]).json();
+    assert_eq!(anew["updated"]["changed"], 3);
+}
+
+#[test]
+fn generated_files_are_indexed_where_that_is_asked_for() {
+    let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
+    let files = |args: &[&str]| asked.run(&[args, &["--json"]].concat()).json()["files"].clone();
+    assert_eq!(files(&["index"]), 1);
+    assert_eq!(files(&["index", "--include-generated"]), 2);
+    asked
+        .root
+        .write("ctx.toml", "[index]\ninclude-generated = true\n");
+    // The settings are a file of the folder too.
+    assert_eq!(files(&["index"]), 3);
+}
+
+#[test]
+fn a_folder_can_hold_its_own_index() {
+    let asked = Asked::small();
+    fs::create_dir(asked.root.path().join(".ctx")).unwrap();
+    asked.run(&["query", "budget"]).ok();
+    assert!(asked.root.path().join(".ctx/manifest.db").is_file());
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_not_followed_to_an_index() {
+    let asked = Asked::small();
+    let elsewhere = Folder::new();
+    std::os::unix::fs::symlink(elsewhere.path(), asked.root.path().join(".ctx")).unwrap();
+    asked.run(&["query", "budget"]).ok();
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_index_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    let mode = fs::metadata(asked.folder()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
+    let asked = Asked::small();
+    let mut child = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("3 files"), "{first}");
+    asked.root.write("late.rs", BUDGET);
+    let second = lines.next().unwrap().unwrap();
+    assert!(second.starts_with("4 files (1 new or changed"), "{second}");
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn a_flag_is_before_the_environment_the_folder_and_the_user() {
+    let asked = Asked::small();
+    let picked = |variable: Option<&str>, flags: &[&str]| {
+        let args = [&["query", "budget", "--json"], flags].concat();
+        let mut command = asked.command(&args);
+        if let Some(value) = variable {
+            command.env("CTX_MAX_TOKENS", value);
+        }
+        let result = Ran::of(command.output().unwrap()).json();
+        let (value, origin) = setting(&result, "max-tokens");
+        (value.to_owned(), origin.to_owned())
+    };
+    let is = |(value, origin): (String, String), expected: &str, from: &str| {
+        assert!(
+            value == expected && origin.ends_with(from),
+            "{value} {origin}"
+        );
+    };
+    is(picked(None, &[]), "8000", "the default");
+    asked.config.write(
+        "ctx/ctx.toml",
+        "[query]\nmax-tokens = 1000\n[output]\nformat = \"xml\"\n",
+    );
+    is(picked(None, &[]), "1000", "ctx/ctx.toml");
+    asked
+        .root
+        .write("ctx.toml", "[query]\nmax-tokens = 2_000\n");
+    is(picked(None, &[]), "2000", "/ctx.toml");
+    is(picked(Some("3000"), &[]), "3000", "CTX_MAX_TOKENS");
+    is(
+        picked(Some("3000"), &["-t", "4000"]),
+        "4000",
+        "the command line",
+    );
+    let run = asked.run(&["query", "budget"]);
+    assert!(
+        run.ok().starts_with("<context>"),
+        "each key has its own origin: {run:?}"
+    );
+}
+
+#[test]
+fn settings_that_nobody_understands_are_named() {
+    let asked = Asked::small();
+    for (text, parts) in [
+        (
+            "[query]\n\nmax-token = 1\n",
+            &["ctx.toml:3", "query", "max-token"][..],
+        ),
+        ("[search]\nlimit = 1\n", &["ctx.toml:1", "search"]),
+        (
+            "[output]\nformat = \"pdf\"\n",
+            &["ctx.toml:2", "output.format", "xml"],
+        ),
+        (
+            "[query]\nmax-tokens = 0\n",
+            &["ctx.toml:2", "query.max-tokens", "at least 1"],
+        ),
+        ("[query\n", &["ctx.toml:1"]),
+    ] {
+        asked.root.write("ctx.toml", text);
+        asked.run(&["query", "budget"]).fails(3, parts);
+        asked.run(&["index"]).fails(3, parts);
+    }
+    asked.root.write("ctx.toml", b"[query]\nlimit = \"\xff\"\n");
+    asked
+        .run(&["query", "budget"])
+        .fails(3, &["ctx.toml:2", "UTF-8"]);
+    asked.root.write("ctx.toml", "");
+    asked.config.write("ctx/ctx.toml", "[query]\nlimits = 1\n");
+    asked
+        .run(&["query", "budget"])
+        .fails(3, &["ctx/ctx.toml:2", "limits"]);
+    asked.config.write("ctx/ctx.toml", "");
+    let run = asked
+        .command(&["query", "budget"])
+        .env("CTX_LIMIT", "many")
+        .output();
+    Ran::of(run.unwrap()).fails(2, &["CTX_LIMIT", "many"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn settings_that_are_no_file_do_not_hold_it_up() {
+    let asked = Asked::small();
+    let made = Command::new("mkfifo")
+        .arg(asked.root.path().join("ctx.toml"))
+        .status();
+    if made.is_ok_and(|it| it.success()) {
+        asked
+            .run(&["query", "budget"])
+            .fails(3, &["ctx.toml", "pipe"]);
+    }
+    let linked = Asked::small();
+    std::os::unix::fs::symlink("/etc/passwd", linked.root.path().join("ctx.toml")).unwrap();
+    linked.run(&["query", "budget"]).fails(3, &["ctx.toml"]);
+}

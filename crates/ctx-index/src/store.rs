@@ -1,0 +1,246 @@
+//! What an index is on the disk: the text index and the manifest, opened and verified together.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use tantivy::directory::{DirectoryLock, META_LOCK};
+use tantivy::index::{SegmentId, SegmentReader};
+use tantivy::{Directory as _, IndexReader, ReloadPolicy};
+
+use crate::IndexError;
+use crate::lock::{Lock, lock};
+use crate::manifest::{Manifest, Snapshot};
+use crate::schema::{Fields, tokenizers};
+use crate::sealed::Sealed;
+
+/// What is wrong may be that another process is in the middle of it; that is waited for so often,
+const TRIES: u32 = 100;
+/// and so long each time.
+const PAUSE: Duration = Duration::from_millis(50);
+/// More than the checksum at the end of a file takes.
+const FOOTER_BYTES: usize = 256;
+
+/// The text index and the manifest.
+pub(crate) struct Store {
+    pub(crate) fields: Fields,
+    pub(crate) reader: IndexReader,
+    pub(crate) manifest: Manifest,
+}
+
+impl Store {
+    /// Opens what is in `folder`, or begins it anew; the second value says why, where something else was there.
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+        let mut tries = 0;
+        loop {
+            match Store::open_as_it_is(folder) {
+                Ok(Some(store)) => return Ok((store, None)),
+                Err(error) if !error.is_damage() => return Err(error),
+                _ => {}
+            }
+            tries += 1;
+            match lock(folder) {
+                Ok(lock) => return Store::open_alone(folder, &lock),
+                Err(IndexError::Busy { .. }) if tries < TRIES => thread::sleep(PAUSE),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What seemed wrong may be right when nobody else writes. What is wrong still is removed.
+    fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Self, Option<String>), IndexError> {
+        let why = match Store::open_as_it_is(folder) {
+            Ok(Some(store)) => return Ok((store, None)),
+            Ok(None) => None,
+            Err(error) if error.is_damage() => Some(with_source(&error)),
+            Err(error) => return Err(error),
+        };
+        remove(folder)?;
+        let text = folder.join("text");
+        fs::create_dir_all(&text).map_err(|source| IndexError::folder(folder, source))?;
+        tantivy::Index::builder()
+            .schema(Fields::new().schema)
+            .tokenizers(tokenizers())
+            .open_or_create(Sealed::open(&text)?)?;
+        let store = Store::open_as_it_is(folder)?.ok_or_else(|| IndexError::Damaged {
+            what: "it was removed meanwhile".to_owned(),
+        })?;
+        Ok((store, why))
+    }
+
+    /// `None` if there is nothing.
+    fn open_as_it_is(folder: &Path) -> Result<Option<Self>, IndexError> {
+        let database = folder.join("manifest.db");
+        if !database.exists() && !folder.join("text").exists() {
+            return Ok(None);
+        }
+        let manifest = Manifest::open(&database)?;
+        // The manifest is written last, so what is read of it first is never ahead of the text.
+        let known = manifest.verified()?;
+        let fields = Fields::new();
+        let text = open_text(folder)?;
+        check_text(&text, &folder.join("text"), &fields, &known)?;
+        let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
+        Ok(Some(Store {
+            reader: reader.try_into()?,
+            fields,
+            manifest,
+        }))
+    }
+}
+
+/// Forgets all that is indexed, and nothing that is remembered of use.
+fn remove(folder: &Path) -> Result<(), IndexError> {
+    let text = folder.join("text");
+    if text.exists() {
+        fs::remove_dir_all(&text).map_err(|source| IndexError::folder(folder, source))?;
+    }
+    Manifest::renew(&folder.join("manifest.db"))
+}
+
+/// The same, where nobody writes.
+pub(crate) fn remove_alone(folder: &Path) -> Result<(), IndexError> {
+    if !folder.join("manifest.db").exists() && !folder.join("text").exists() {
+        return Ok(());
+    }
+    let _lock = lock(folder)?;
+    remove(folder)
+}
+
+fn with_source(error: &IndexError) -> String {
+    let source = std::error::Error::source(error).map(|it| format!(": {it}"));
+    format!("{error}{}", source.unwrap_or_default())
+}
+
+/// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer
+/// has one of its own.
+pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, IndexError> {
+    let damaged = |what: &str| IndexError::Damaged {
+        what: what.to_owned(),
+    };
+    let at = folder.join("text");
+    if !at.exists() {
+        return Err(damaged("it has no text"));
+    }
+    let directory = Sealed::open(&at)?;
+    if !tantivy::Index::exists(&directory).map_err(tantivy::TantivyError::from)? {
+        return Err(damaged("its text has no list of segments"));
+    }
+    let mut text = tantivy::Index::open(directory)?;
+    text.set_tokenizers(tokenizers());
+    Ok(text)
+}
+
+/// Removes what a writer that came to no end left behind: segments that nothing names, half-written lists. A
+/// disk may be full of them. Only for whoever holds the lock and has no writer open.
+pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
+    let folder = folder.join("text");
+    let io = |source| IndexError::folder(&folder, source);
+    // A reader may be about to open what was named a moment ago.
+    let _lock = lock_segments(text)?;
+    let segments = text.searchable_segment_ids()?;
+    let segments: BTreeSet<String> = segments.iter().map(SegmentId::uuid_string).collect();
+    for entry in fs::read_dir(&folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_of_none = name.split_once('.').is_some_and(|(segment, _)| {
+            segment.len() == 32
+                && segment.bytes().all(|it| it.is_ascii_hexdigit())
+                && !segments.contains(segment)
+        });
+        if is_of_none || name.starts_with(".tmp") {
+            // What cannot be removed does no harm but take room.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Until it is given back, no file of the text index is removed.
+fn lock_segments(text: &tantivy::Index) -> Result<DirectoryLock, IndexError> {
+    let lock = text.directory().acquire_lock(&META_LOCK);
+    Ok(lock.map_err(tantivy::TantivyError::from)?)
+}
+
+/// The generation of a text index: how many commits it has.
+pub(crate) fn generation_of(text: &tantivy::Index) -> Result<u64, IndexError> {
+    let payload = text.load_metas()?.payload;
+    Ok(payload.and_then(|it| it.parse().ok()).unwrap_or(0))
+}
+
+/// Whether all is as it was written, and the manifest is not ahead.
+fn check_text(
+    text: &tantivy::Index,
+    folder: &Path,
+    fields: &Fields,
+    known: &Snapshot,
+) -> Result<(), IndexError> {
+    let damaged = |what: String| Err(IndexError::Damaged { what });
+    let _lock = lock_segments(text)?;
+    if text.load_metas()?.schema != fields.schema {
+        return damaged("its fields are those of another version".to_owned());
+    }
+    let of_text = generation_of(text)?;
+    let of_manifest = known.generation.unwrap_or(0);
+    if of_manifest > of_text {
+        return damaged("its text is older than its manifest".to_owned());
+    }
+    if known.generation.is_none() && of_text > 0 {
+        return damaged("it has no manifest".to_owned());
+    }
+    if of_text > of_manifest && !known.is_unsure() {
+        return damaged("its text is newer than its manifest".to_owned());
+    }
+    check_files(text, folder)?;
+    let wrong = text.validate_checksum()?;
+    if let Some(file) = wrong.into_iter().min() {
+        return damaged(format!("the checksum of {} is wrong", file.display()));
+    }
+    for segment in text.searchable_segments()? {
+        SegmentReader::open(&segment)?;
+    }
+    Ok(())
+}
+
+/// Whether each file of a segment is one whose checksum is verified, and was written by this version.
+fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
+    let io = |source| IndexError::folder(folder, source);
+    let segments = text.searchable_segment_ids()?;
+    let segments: BTreeSet<String> = segments.iter().map(SegmentId::uuid_string).collect();
+    let listed = text.directory().list_managed_files();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let name = entry.map_err(io)?.file_name();
+        let segment = name.to_str().and_then(|it| it.split('.').next());
+        if !segment.is_some_and(|it| segments.contains(it)) {
+            continue;
+        }
+        let what = if !listed.contains(Path::new(&name)) {
+            "is not in the list of files"
+        } else if has_footer(&folder.join(&name)).map_err(io)? {
+            continue;
+        } else {
+            "was written by another version"
+        };
+        let what = format!("{} {what}", name.display());
+        return Err(IndexError::Damaged { what });
+    }
+    Ok(())
+}
+
+/// Whether what follows the checked bytes of a file says that this version wrote it.
+fn has_footer(path: &Path) -> std::io::Result<bool> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(FOOTER_BYTES as u64)))?;
+    let mut end = Vec::with_capacity(FOOTER_BYTES);
+    file.read_to_end(&mut end)?;
+    let version = serde_json::to_string(tantivy::version())?;
+    let begin = format!("{{\"version\":{version},\"crc\":");
+    Ok(end
+        .windows(begin.len())
+        .any(|window| window == begin.as_bytes()))
+}

@@ -1,0 +1,225 @@
+//! Updates as files change.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use crate::index::Updated;
+use crate::{Index, IndexError};
+
+/// Changes are waited for until none comes for so long,
+const QUIET: Duration = Duration::from_millis(100);
+/// or for so long in all.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What failed is tried again after this.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How often it is looked whether to stop.
+const TICK: Duration = Duration::from_millis(50);
+
+impl Index {
+    /// Brings the index up to date, and does so again whenever files change, until `stop` is set (looked at
+    /// every 50 ms) or `on_update` breaks. It is told of the first update and of each that changed something,
+    /// failed, or met a fault; one that failed, as with [`IndexError::Busy`], is tried again after a second.
+    /// Changes that come within 100 ms of each other are one, for 2 s at most. Only folders that are indexed
+    /// are watched.
+    ///
+    /// # Errors
+    /// [`IndexError::Watch`] if the system does not tell of changes, or of no more folders.
+    pub fn watch(
+        &self,
+        stop: &AtomicBool,
+        on_update: &mut dyn FnMut(Result<Updated, IndexError>) -> ControlFlow<()>,
+    ) -> Result<(), IndexError> {
+        let refused = |source| IndexError::Watch {
+            root: self.root().to_owned(),
+            source,
+        };
+        let (send, events) = channel();
+        let watcher = notify::recommended_watcher(send).map_err(refused)?;
+        let mut folders = Folders::new(watcher);
+        let mut is_first = true;
+        while !stop.load(Ordering::Relaxed) {
+            // What was made in a folder before it was watched is seen by looking once more.
+            let scan = loop {
+                let scan = self.scan();
+                if !folders.watch(self.root(), &scan.folders).map_err(refused)? {
+                    break scan;
+                }
+            };
+            let result = self.update_to(scan, &mut |_| {
+                if stop.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            });
+            if stop.load(Ordering::Relaxed) && matches!(result, Err(IndexError::Cancelled)) {
+                break;
+            }
+            let again = result.is_err().then_some(AGAIN);
+            if (is_first || is_news(&result)) && on_update(result).is_break() {
+                break;
+            }
+            is_first = false;
+            wait(&events, stop, again, &mut |event| {
+                folders.note(&event);
+                self.is_relevant(&event)
+            });
+        }
+        Ok(())
+    }
+
+    fn is_relevant(&self, event: &Event) -> bool {
+        if event.need_rescan() {
+            return true;
+        }
+        if matches!(event.kind, EventKind::Access(_)) {
+            return false;
+        }
+        event.paths.is_empty()
+            || event
+                .paths
+                .iter()
+                .any(|path| !is_own(path, self.root(), self.folder()))
+    }
+}
+
+fn is_news(result: &Result<Updated, IndexError>) -> bool {
+    match result {
+        Ok(updated) => updated.changed + updated.removed + updated.faults.len() > 0,
+        Err(_) => true,
+    }
+}
+
+/// Whether it is of the index, or of what keeps versions.
+fn is_own(path: &Path, root: &Path, index: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    path.starts_with(index)
+        || below
+            .iter()
+            .next()
+            .is_some_and(|it| it == ".ctx" || it == ".git")
+}
+
+/// The folders that are watched.
+struct Folders {
+    watcher: RecommendedWatcher,
+    watched: BTreeSet<PathBuf>,
+}
+
+impl Folders {
+    /// Where each folder costs a watch, those that are not indexed are left out; elsewhere the root is watched
+    /// with all that is below it.
+    const MODE: RecursiveMode = if cfg!(target_os = "linux") {
+        RecursiveMode::NonRecursive
+    } else {
+        RecursiveMode::Recursive
+    };
+
+    fn new(watcher: RecommendedWatcher) -> Self {
+        Folders {
+            watcher,
+            watched: BTreeSet::new(),
+        }
+    }
+
+    /// Watches `folders` and no others; whether any of them was not watched before.
+    fn watch(&mut self, root: &Path, folders: &BTreeSet<PathBuf>) -> notify::Result<bool> {
+        let of_root = BTreeSet::from([root.to_owned()]);
+        let wanted = match Self::MODE {
+            RecursiveMode::NonRecursive => folders,
+            RecursiveMode::Recursive => &of_root,
+        };
+        let gone: Vec<PathBuf> = self.watched.difference(wanted).cloned().collect();
+        for folder in gone {
+            let _ = self.watcher.unwatch(&folder);
+            self.watched.remove(&folder);
+        }
+        let mut is_new = false;
+        for folder in wanted {
+            if self.watched.contains(folder) {
+                continue;
+            }
+            match self.watcher.watch(folder, Self::MODE) {
+                Ok(()) => is_new |= self.watched.insert(folder.clone()),
+                // It is gone already, and the folder around it tells.
+                Err(error) if folder != root && is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(is_new)
+    }
+
+    /// A folder that was moved or removed is watched no longer, whatever has its name next.
+    fn note(&mut self, event: &Event) {
+        if matches!(Self::MODE, RecursiveMode::Recursive)
+            || !matches!(
+                event.kind,
+                EventKind::Create(_)
+                    | EventKind::Remove(_)
+                    | EventKind::Modify(notify::event::ModifyKind::Name(_))
+            )
+        {
+            return;
+        }
+        for path in &event.paths {
+            let below: Vec<PathBuf> = self
+                .watched
+                .range(path.clone()..)
+                .take_while(|it| it.starts_with(path))
+                .cloned()
+                .collect();
+            for folder in below {
+                let _ = self.watcher.unwatch(&folder);
+                self.watched.remove(&folder);
+            }
+        }
+    }
+}
+
+fn is_gone(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => matches!(
+            error.kind(),
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+        ),
+        _ => false,
+    }
+}
+
+/// Until files changed and then were quiet, `again` has passed, or it is time to stop.
+fn wait(
+    events: &Receiver<notify::Result<Event>>,
+    stop: &AtomicBool,
+    again: Option<Duration>,
+    note: &mut dyn FnMut(Event) -> bool,
+) {
+    let began = Instant::now();
+    let mut first: Option<Instant> = None;
+    let mut last = began;
+    while !stop.load(Ordering::Relaxed) {
+        match events.recv_timeout(TICK) {
+            Ok(event) => {
+                // An error is no reason to miss what changed.
+                if event.map_or(true, &mut *note) {
+                    last = Instant::now();
+                    first.get_or_insert(last);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let is_quiet = first.is_some() && last.elapsed() >= QUIET;
+        let is_late = first.is_some_and(|it| it.elapsed() >= PATIENCE);
+        let is_again = again.is_some_and(|it| began.elapsed() >= it);
+        if is_quiet || is_late || is_again {
+            return;
+        }
+    }
+}

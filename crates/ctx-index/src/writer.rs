@@ -1,0 +1,140 @@
+//! One update in the making.
+
+use tantivy::{IndexWriter, TantivyDocument, Term};
+
+use crate::index::Updated;
+use crate::manifest::{Changes, FileRow};
+use crate::scan::Seen;
+use crate::store::{generation_of, open_text, sweep};
+use crate::{Index, IndexError};
+
+/// What the writer may hold in memory.
+const MEMORY: usize = 96 << 20;
+
+/// What reading a file came to.
+pub(crate) enum Read {
+    Changed(FileRow, Vec<TantivyDocument>),
+    /// Its metadata changed alone.
+    Same(FileRow),
+    NoText(FileRow),
+    Fault(String),
+}
+
+/// Puts what was read into the text index and the manifest. Whoever has one holds the lock.
+pub(crate) struct Writer<'i> {
+    index: &'i Index,
+    /// Opened for the first change.
+    text: Option<IndexWriter>,
+    /// Whether the text index has changes that are not committed.
+    is_dirty: bool,
+    changes: Changes,
+    generation: u64,
+}
+
+impl<'i> Writer<'i> {
+    pub(crate) fn new(index: &'i Index, generation: Option<u64>) -> Self {
+        Writer {
+            index,
+            text: None,
+            is_dirty: false,
+            changes: Changes::default(),
+            generation: generation.unwrap_or(0),
+        }
+    }
+
+    fn text(&mut self) -> Result<&mut IndexWriter, IndexError> {
+        self.is_dirty = true;
+        if self.text.is_none() {
+            let text = open_text(&self.index.folder)?;
+            if generation_of(&text)? < self.generation {
+                let what = "its text is older than its manifest".to_owned();
+                return Err(IndexError::Damaged { what });
+            }
+            sweep(&text, &self.index.folder)?;
+            // One thread: the order of documents is that of their paths, whatever the machine does.
+            self.text = Some(text.writer_with_num_threads(1, MEMORY)?);
+        }
+        Ok(self.text.as_mut().expect("it was opened above"))
+    }
+
+    fn forget(&mut self, path: &str) -> Result<(), IndexError> {
+        let term = Term::from_field_text(self.index.fields.path, path);
+        self.text()?.delete_term(term);
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, path: String) -> Result<(), IndexError> {
+        self.forget(&path)?;
+        self.changes.removed.push(path);
+        Ok(())
+    }
+
+    /// What reading a file came to, of which `known` was known before.
+    pub(crate) fn take(
+        &mut self,
+        seen: &Seen,
+        read: Read,
+        known: Option<&FileRow>,
+        updated: &mut Updated,
+    ) -> Result<(), IndexError> {
+        let has_parts = known.is_some_and(|it| it.parts > 0);
+        let row = match read {
+            Read::Changed(row, documents) => {
+                if has_parts {
+                    self.forget(&seen.path)?;
+                }
+                for document in documents {
+                    self.text()?.add_document(document)?;
+                }
+                updated.changed += 1;
+                row
+            }
+            Read::Same(row) => row,
+            Read::NoText(row) => {
+                if has_parts {
+                    self.forget(&seen.path)?;
+                    updated.changed += 1;
+                }
+                row
+            }
+            Read::Fault(why) => {
+                updated.skipped += 1;
+                updated.faults.push(why);
+                if known.is_some() {
+                    self.remove(seen.path.clone())?;
+                }
+                return Ok(());
+            }
+        };
+        if known != Some(&row) {
+            self.changes.indexed.push((seen.path.clone(), row));
+        }
+        Ok(())
+    }
+
+    /// The marks first, the text index second, the rows third.
+    pub(crate) fn commit(&mut self) -> Result<(), IndexError> {
+        let manifest = &self.index.manifest;
+        if let Some(text) = self.text.as_mut().filter(|_| self.is_dirty) {
+            manifest.announce(&self.changes, self.generation)?;
+            self.generation += 1;
+            let mut prepared = text.prepare_commit()?;
+            prepared.set_payload(&self.generation.to_string());
+            prepared.commit()?;
+            self.is_dirty = false;
+        }
+        let changes = std::mem::take(&mut self.changes);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        manifest.commit(&changes, self.generation)
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), IndexError> {
+        self.commit()?;
+        if let Some(text) = self.text {
+            text.wait_merging_threads()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! This program, started again as another process.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Lines, Read as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use ctx_index::{Index, Options};
+
+use crate::crash::step;
+use crate::{contents, update};
+
+/// What is to be done, and where.
+const WHAT: &str = "CTX_INDEX_CHILD";
+const ROOT: &str = "CTX_INDEX_CHILD_ROOT";
+const FOLDER: &str = "CTX_INDEX_CHILD_FOLDER";
+/// What it has to say begins with this.
+const SAYS: &str = "child: ";
+
+/// How to start it.
+pub(crate) fn command(what: &str, root: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "child::is_a_process_of_its_own", "--nocapture"])
+        .env(WHAT, what)
+        .env(ROOT, root)
+        .env(FOLDER, folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+/// What it says, line by line.
+pub(crate) struct Said(Lines<BufReader<ChildStdout>>);
+
+pub(crate) fn said(child: &mut Child) -> Said {
+    Said(BufReader::new(child.stdout.take().unwrap()).lines())
+}
+
+impl Iterator for Said {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        loop {
+            let line = self.0.next()?.ok()?;
+            if let Some((_, said)) = line.split_once(SAYS) {
+                return Some(said.to_owned());
+            }
+        }
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "the parent reads it")]
+fn say(what: &str) {
+    println!("{SAYS}{what}");
+}
+
+#[test]
+fn is_a_process_of_its_own() {
+    let Ok(what) = std::env::var(WHAT) else {
+        return;
+    };
+    let root = PathBuf::from(std::env::var_os(ROOT).unwrap());
+    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    let open = || Index::open(&root, &folder, Options::default()).unwrap().0;
+    match what.as_str() {
+        "hold" => {
+            let result = open().update(&mut |_| {
+                say("holding");
+                let _ = std::io::stdin().read(&mut [0]);
+                ControlFlow::Continue(())
+            });
+            say(&format!("{}", result.is_ok()));
+        }
+        "ask" => {
+            let index = open();
+            for line in contents(&index) {
+                say(&line);
+            }
+        }
+        "update" => match open().update(&mut |_| ControlFlow::Continue(())) {
+            Ok(updated) => say(&format!("{updated:?}")),
+            Err(error) => say(&error.to_string()),
+        },
+        "steps" => {
+            let mut number: u32 = fs::read_to_string(root.join("step.txt"))
+                .map_or(0, |it| it.trim().parse().unwrap_or(0));
+            loop {
+                number += 1;
+                step(&root, number);
+                let index = open();
+                update(&index);
+                say(&format!("{number}"));
+            }
+        }
+        _ => unreachable!("no such thing to do: {what}"),
+    }
+}

@@ -1,0 +1,196 @@
+//! An index that is not as it was written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ctx_index::{Index, Options};
+use ctx_retrieve::Usage as _;
+use tempfile::TempDir;
+
+use crate::{Fixture, block_on, contents, function, memory, update};
+
+/// An index of several commits, with deletions in it and with some use.
+fn used() -> Fixture {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("b.rs", &function("two")),
+        ("c.md", "# What is common\n\nNot much.\n"),
+        ("d.bin", "\0\x01"),
+    ]);
+    let index = fixture.updated();
+    fixture.write("a.rs", function("three"));
+    update(&index);
+    fixture.write("e.rs", function("four"));
+    update(&index);
+    let paths = ["a.rs", "b.rs", "c.md"].map(str::to_owned);
+    block_on(index.shown(&paths, 5)).unwrap();
+    fixture
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn copy(from: &Path) -> TempDir {
+    let to = memory();
+    for file in files_below(from) {
+        let at = to.path().join(file.strip_prefix(from).unwrap());
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::copy(file, at).unwrap();
+    }
+    to
+}
+
+fn all_of(index: &Index) -> String {
+    let recent = block_on(index.recent(100)).unwrap();
+    let status = index.status().unwrap();
+    let counts = (status.files, status.parts, status.lines, status.generation);
+    format!("{:?} {recent:?} {counts:?}", contents(index))
+}
+
+/// 3 bits of each file by default, and `CTX_FLIPS` if that is set. A bit of the manifest that no answer
+/// depends on may be turned unnoticed; of the text index none may.
+#[test]
+fn a_flipped_bit_is_found_in_every_file() {
+    let flips: u64 = std::env::var("CTX_FLIPS").map_or(3, |it| it.parse().unwrap());
+    let fixture = used();
+    let before = all_of(&fixture.open());
+    let fresh = fixture.fresh();
+    let (mut found, mut harmless, mut random) = (0, 0, 1_u64);
+    for file in files_below(&fixture.folder()) {
+        let name = file.strip_prefix(fixture.folder()).unwrap();
+        let bytes = fs::read(&file).unwrap();
+        let is_lock = name.extension().is_some_and(|it| it == "lock");
+        if bytes.is_empty() || is_lock {
+            continue;
+        }
+        for flip in 0..flips {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let place = match flip {
+                0 => 0,
+                1 => bytes.len() as u64 - 1,
+                _ => (random >> 33) % bytes.len() as u64,
+            };
+            let bit = (random >> 60) % 8;
+            let what = format!("bit {bit} of byte {place} of {}", name.display());
+            let copied = copy(&fixture.folder());
+            let mut turned = bytes.clone();
+            turned[usize::try_from(place).unwrap()] ^= 1 << bit;
+            fs::write(copied.path().join(name), turned).unwrap();
+            let opened = Index::open(fixture.root(), copied.path(), Options::default());
+            let (index, why) = opened.unwrap_or_else(|it| panic!("{what}: {it:?}"));
+            if let Some(why) = why {
+                assert!(!why.is_empty());
+                found += 1;
+                if flip == 0 {
+                    update(&index);
+                    assert_eq!(contents(&index), fresh, "{what}");
+                }
+            } else {
+                assert_eq!(name, Path::new("manifest.db"), "{what}");
+                assert_eq!(all_of(&index), before, "{what}");
+                harmless += 1;
+            }
+        }
+    }
+    assert!(found > harmless);
+    eprintln!("{found} flipped bits were found, {harmless} of the manifest changed no answer");
+}
+
+#[test]
+fn a_file_that_is_cut_short_or_gone_is_found() {
+    let fixture = used();
+    let fresh = fixture.fresh();
+    for file in files_below(&fixture.folder()) {
+        let name = file.strip_prefix(fixture.folder()).unwrap();
+        let length = fs::metadata(&file).unwrap().len();
+        let is_lock = name.extension().is_some_and(|it| it == "lock");
+        if is_lock {
+            continue;
+        }
+        for cut in [Some(0), Some(length / 2), None] {
+            let copied = copy(&fixture.folder());
+            let at = copied.path().join(name);
+            match cut {
+                Some(length) => fs::File::options()
+                    .write(true)
+                    .open(at)
+                    .unwrap()
+                    .set_len(length)
+                    .unwrap(),
+                None => fs::remove_file(at).unwrap(),
+            }
+            let (index, why) =
+                Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
+            assert!(why.is_some(), "{} {cut:?}", name.display());
+            if cut.is_none() {
+                update(&index);
+                assert_eq!(contents(&index), fresh);
+            }
+        }
+    }
+}
+
+#[test]
+fn another_format_is_begun_anew_and_said_so() {
+    let fixture = used();
+    let manifest = fixture.folder().join("manifest.db");
+    let manifest = rusqlite::Connection::open(manifest).unwrap();
+    manifest
+        .execute("UPDATE meta SET value = '0.1' WHERE key = 'format'", [])
+        .unwrap();
+    drop(manifest);
+    let (index, why) = fixture.reopen();
+    let why = why.unwrap();
+    assert!(why.contains("it is of format 0.1"), "{why}");
+    assert_eq!(index.status().unwrap().files, 0);
+    update(&index);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn what_was_used_outlives_a_damaged_text_index() {
+    let fixture = used();
+    fs::remove_dir_all(fixture.folder().join("text")).unwrap();
+    let (index, why) = fixture.reopen();
+    assert_eq!(why.as_deref(), Some("read the index: it has no text"));
+    assert_eq!(block_on(index.recent(10)).unwrap().len(), 3);
+}
+
+#[test]
+fn a_part_that_was_put_back_from_before_is_found() {
+    for part in ["manifest.db", "text"] {
+        let fixture = used();
+        let before = copy(&fixture.folder());
+        fixture.write("new.rs", function("new"));
+        update(&fixture.open());
+        let folder = fixture.folder();
+        if part == "text" {
+            fs::remove_dir_all(folder.join(part)).unwrap();
+        }
+        for file in files_below(before.path()) {
+            let name = file.strip_prefix(before.path()).unwrap();
+            if name.starts_with(part) {
+                fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+                fs::copy(&file, folder.join(name)).unwrap();
+            }
+        }
+        fs::remove_file(fixture.path("new.rs")).unwrap();
+        let (index, why) = fixture.reopen();
+        assert!(why.is_some(), "{part}");
+        update(&index);
+        assert_eq!(contents(&index), fixture.fresh(), "{part}");
+    }
+}

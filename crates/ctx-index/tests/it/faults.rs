@@ -1,0 +1,223 @@
+//! Folders that cannot be written, disks that are full, files that cannot be read.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use ctx_index::{Index, IndexError, Options};
+
+use crate::child::{command, said};
+use crate::{Fixture, contents, definitions, function, try_update, update, write};
+
+/// A user who may write nothing.
+const NOBODY: u32 = 65_534;
+
+fn is_root() -> bool {
+    let tried = tempfile::tempdir().unwrap();
+    let path = tried.path().join("file");
+    fs::write(&path, "").unwrap();
+    mode(&path, 0);
+    fs::read(&path).is_ok()
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// What a process says that must heed permissions; `None` if none can be started.
+fn said_by_nobody(what: &str, root: &Path, folder: &Path) -> Option<Vec<String>> {
+    let mut command = command(what, root, folder);
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    match command.spawn() {
+        Ok(mut child) => {
+            let said = said(&mut child).collect();
+            child.wait().unwrap();
+            Some(said)
+        }
+        Err(error) => {
+            eprintln!("skipped: no process of another user can be started: {error}");
+            None
+        }
+    }
+}
+
+fn for_each_below(folder: &Path, act: &mut dyn FnMut(&Path)) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            for_each_below(&path, act);
+        }
+        act(&path);
+    }
+    act(folder);
+}
+
+/// Others may look at everything, and nobody may write the index.
+fn close(fixture: &Fixture) {
+    for folder in [fixture.root.path(), fixture.store.path()] {
+        for_each_below(folder, &mut |path| {
+            mode(path, if path.is_dir() { 0o755 } else { 0o644 });
+        });
+    }
+    for_each_below(&fixture.folder(), &mut |path| {
+        mode(path, if path.is_dir() { 0o555 } else { 0o444 });
+    });
+}
+
+#[test]
+fn an_index_that_cannot_be_written_answers() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    let expected = contents(&fixture.updated());
+    close(&fixture);
+    let Some(said) = said_by_nobody("ask", fixture.root(), &fixture.folder()) else {
+        return;
+    };
+    assert_eq!(said, expected);
+    let said = said_by_nobody("update", fixture.root(), &fixture.folder()).unwrap();
+    assert!(
+        said[0].starts_with("Updated { files: 2, changed: 0"),
+        "{said:?}"
+    );
+    fixture.write("a.rs", function("three"));
+    mode(&fixture.path("a.rs"), 0o644);
+    let said = said_by_nobody("update", fixture.root(), &fixture.folder()).unwrap();
+    assert!(said[0].starts_with("use the index folder"), "{said:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_and_the_rest_indexed() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    mode(fixture.root(), 0o755);
+    mode(&fixture.path("a.rs"), 0);
+    fs::create_dir(fixture.path("closed")).unwrap();
+    mode(&fixture.path("closed"), 0);
+    mode(fixture.store.path(), 0o777);
+    let Some(said) = said_by_nobody("update", fixture.root(), &fixture.folder()) else {
+        return;
+    };
+    assert!(
+        said[0].starts_with("Updated { files: 1, changed: 1"),
+        "{said:?}"
+    );
+    assert!(
+        said[0].contains("a.rs") && said[0].contains("closed"),
+        "{said:?}"
+    );
+    mode(&fixture.path("closed"), 0o755);
+}
+
+#[test]
+fn a_file_that_vanishes_or_grows_meanwhile_is_told_and_the_rest_indexed() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("b.rs", &function("two")),
+        ("c.rs", &function("three")),
+    ]);
+    let index = fixture.open();
+    let updated = index
+        .update(&mut |progress| {
+            if progress.done == 0 {
+                fs::remove_file(fixture.path("a.rs")).unwrap();
+                fixture.write("b.rs", function("two").repeat(20_000));
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!((updated.files, updated.changed), (1, 1));
+    assert_eq!(updated.faults.len(), 2, "{:?}", updated.faults);
+    assert!(updated.faults[0].contains("a.rs"), "{:?}", updated.faults);
+    assert_eq!(definitions(&index, "three"), ["c.rs:1"]);
+    update(&index);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn links_and_pipes_are_passed_over() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let outside = Fixture::new(&[("b.rs", &function("outside"))]);
+    std::os::unix::fs::symlink(outside.root(), fixture.path("link")).unwrap();
+    std::os::unix::fs::symlink(outside.path("b.rs"), fixture.path("b.rs")).unwrap();
+    std::os::unix::fs::symlink(fixture.root(), fixture.path("loop")).unwrap();
+    let made = Command::new("mkfifo").arg(fixture.path("pipe.rs")).status();
+    assert!(made.is_ok_and(|it| it.success()));
+    let index = fixture.open();
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.faults.len()), (1, 0));
+    assert!(definitions(&index, "outside").is_empty());
+}
+
+/// A small disk, while it lasts.
+struct Disk(tempfile::TempDir);
+
+impl Disk {
+    fn new(bytes: u32) -> Option<Self> {
+        let at = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "none"])
+            .arg(at.path())
+            .output();
+        if mounted.is_ok_and(|it| it.status.success()) {
+            Some(Disk(at))
+        } else {
+            eprintln!("skipped: no small disk can be mounted");
+            None
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_index_still_opens() {
+    let Some(disk) = Disk::new(2 << 20) else {
+        return;
+    };
+    let folder = disk.0.path().join("index");
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
+    let (index, _) = open();
+    update(&index);
+    let before = contents(&index);
+    for file in 0..40_u64 {
+        let words: Vec<String> = (0..4_000)
+            .map(|it| {
+                format!(
+                    "w{:x}",
+                    (file * 4_000 + it).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                )
+            })
+            .collect();
+        fixture.write(&format!("big/{file}.txt"), words.join(" "));
+    }
+    let error = try_update(&index).unwrap_err();
+    let IndexError::Folder { source, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{error:?}");
+    assert_eq!(contents(&index), before);
+    drop(index);
+    let (index, why) = open();
+    assert_eq!(why, None);
+    assert_eq!(contents(&index), before);
+    fs::remove_dir_all(fixture.path("big")).unwrap();
+    write(&fixture.path("a.rs"), function("two"));
+    assert_eq!(update(&index).files, 1);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn a_root_that_is_not_there_is_an_error() {
+    let fixture = Fixture::new(&[]);
+    let result = Index::open(&fixture.path("none"), &fixture.folder(), Options::default());
+    assert!(matches!(result, Err(IndexError::Root(_))));
+    assert!(!fixture.folder().exists());
+}

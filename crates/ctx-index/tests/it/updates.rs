@@ -1,0 +1,190 @@
+//! What an update does of what changed, and what it leaves alone.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use ctx_index::{IndexError, Options};
+
+use crate::{Fixture, age, contents, definitions, function, try_update, update};
+
+#[test]
+fn without_a_change_nothing_is_written() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.bin", "\0\x01\x02")]);
+    let index = fixture.open();
+    let first = update(&index);
+    assert_eq!((first.files, first.changed, first.skipped), (1, 1, 1));
+    let before = snapshot(&fixture);
+    let second = update(&index);
+    assert_eq!((second.files, second.changed, second.skipped), (1, 0, 1));
+    assert_eq!(snapshot(&fixture), before);
+    drop(index);
+    update(&fixture.open());
+    assert_eq!(snapshot(&fixture), before);
+}
+
+/// The files of the index, with their sizes and times.
+fn snapshot(fixture: &Fixture) -> Vec<String> {
+    let folders = [fixture.folder(), fixture.folder().join("text")];
+    let entries = folders.iter().flat_map(|it| fs::read_dir(it).unwrap());
+    let files = entries.map(Result::unwrap).filter(|it| it.path().is_file());
+    let mut files: Vec<String> = files
+        .map(|it| {
+            let metadata = it.metadata().unwrap();
+            let modified = metadata.modified().unwrap();
+            format!("{} {} {modified:?}", it.path().display(), metadata.len())
+        })
+        .filter(|it| !it.contains(".lock"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_changed_file_is_indexed_again() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    let index = fixture.updated();
+    fixture.write("a.rs", function("three"));
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.changed, updated.removed), (2, 1, 0));
+    assert!(definitions(&index, "one").is_empty());
+    assert_eq!(definitions(&index, "three"), ["a.rs:1"]);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn a_touched_file_is_read_and_not_indexed() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let index = fixture.updated();
+    let before = index.status().unwrap().generation;
+    age(&fixture.path("a.rs"), 30);
+    assert_eq!(update(&index).changed, 0);
+    assert_eq!(index.status().unwrap().generation, before);
+}
+
+#[test]
+fn a_file_that_changes_within_its_time_is_seen() {
+    let fixture = Fixture::new(&[]);
+    let path = fixture.path("a.rs");
+    fs::write(&path, function("one")).unwrap();
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let index = fixture.updated();
+    assert_eq!(definitions(&index, "one"), ["a.rs:1"]);
+    fs::write(&path, function("two")).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(time).unwrap();
+    assert_eq!(update(&index).changed, 1);
+    assert_eq!(definitions(&index, "two"), ["a.rs:1"]);
+}
+
+#[test]
+fn removed_and_renamed_files_are_followed() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("b.rs", &function("two")),
+        ("deep/c.rs", &function("three")),
+    ]);
+    let index = fixture.updated();
+    fs::remove_file(fixture.path("a.rs")).unwrap();
+    fs::rename(fixture.path("b.rs"), fixture.path("d.rs")).unwrap();
+    fs::rename(fixture.path("deep"), fixture.path("wide")).unwrap();
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.changed, updated.removed), (2, 2, 3));
+    assert_eq!(definitions(&index, "two"), ["d.rs:1"]);
+    assert_eq!(definitions(&index, "three"), ["wide/c.rs:1"]);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn what_is_no_text_any_more_or_too_large_is_forgotten() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    let index = fixture.updated();
+    fixture.write("a.rs", b"\x7fELF\0\0\0\0\x01\x02\0common");
+    fixture.write("b.rs", function("two").repeat(20_000));
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.skipped), (0, 2));
+    assert!(contents(&index).is_empty());
+    fixture.write("a.rs", function("one"));
+    fixture.write("b.rs", function("two"));
+    assert_eq!(update(&index).files, 2);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn ignore_files_are_heeded_also_later() {
+    let fixture = Fixture::new(&[
+        (".gitignore", "build/\n"),
+        ("build/out.rs", &function("built")),
+        ("secret.rs", &function("secret")),
+        ("a.rs", &function("one")),
+    ]);
+    let index = fixture.updated();
+    assert!(definitions(&index, "built").is_empty());
+    assert_eq!(definitions(&index, "secret"), ["secret.rs:1"]);
+    fixture.write(".ctxignore", "secret.rs\n");
+    fixture.write(".gitignore", "");
+    let updated = update(&index);
+    assert_eq!((updated.changed, updated.removed), (1, 1));
+    assert!(definitions(&index, "secret").is_empty());
+    assert_eq!(definitions(&index, "built"), ["build/out.rs:1"]);
+}
+
+#[test]
+fn generated_and_vendored_files_are_indexed_when_asked_for() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("vendor/lib.rs", &function("theirs")),
+        ("api.pb.go", "package common\n"),
+    ]);
+    let index = fixture.open();
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.skipped), (1, 2));
+    drop(index);
+    let mut options = Options::default();
+    options.include_generated = true;
+    let index = fixture.open_with(options);
+    assert_eq!(update(&index).files, 3);
+    assert_eq!(definitions(&index, "theirs"), ["vendor/lib.rs:1"]);
+    drop(index);
+    assert_eq!(update(&fixture.open()).removed, 2);
+}
+
+#[test]
+fn an_index_below_its_own_root_is_not_indexed() {
+    for place in [".ctx/index", "index"] {
+        let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+        let folder = fixture.path(place);
+        let (index, _) =
+            ctx_index::Index::open(fixture.root(), &folder, Options::default()).unwrap();
+        assert_eq!(update(&index).files, 1);
+        let updated = update(&index);
+        assert_eq!((updated.files, updated.changed), (1, 0), "{place}");
+    }
+}
+
+#[test]
+fn what_was_done_before_a_cancel_is_kept() {
+    let files: Vec<(String, String)> = (0..200)
+        .map(|it| (format!("f{it:03}.rs"), function(&format!("f{it}"))))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let fixture = Fixture::new(&files);
+    let index = fixture.open();
+    let result = index.update(&mut |progress| {
+        if progress.done > 64 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    assert!(matches!(result, Err(IndexError::Cancelled)), "{result:?}");
+    drop(index);
+    let index = fixture.open();
+    let done = index.status().unwrap().files;
+    assert_eq!(done, 128);
+    let updated = try_update(&index).unwrap();
+    assert_eq!((updated.files, updated.changed), (200, 72));
+    assert_eq!(contents(&index), fixture.fresh());
+}

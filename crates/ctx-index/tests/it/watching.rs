@@ -1,0 +1,99 @@
+//! Changes that are followed as they happen.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use ctx_index::Updated;
+
+use crate::{Fixture, definitions, function};
+
+struct Stop<'s>(&'s AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Updates until one of them leaves this behind.
+#[track_caller]
+fn until(told: &Receiver<Updated>, is_so: impl Fn() -> bool) -> Updated {
+    let mut all = Updated::default();
+    while !is_so() {
+        let updated = told
+            .recv_timeout(Duration::from_secs(20))
+            .expect("the change is noticed");
+        all.changed += updated.changed;
+        all.removed += updated.removed;
+        all.files = updated.files;
+    }
+    all
+}
+
+#[test]
+fn changes_are_followed() {
+    let fixture = Fixture::new(&[
+        (".gitignore", "ignored/\n"),
+        ("a.rs", &function("one")),
+        ("ignored/b.rs", &function("ignored")),
+        ("folder/c.rs", &function("three")),
+    ]);
+    let index = fixture.open();
+    let stop = AtomicBool::new(false);
+    let (send, told) = channel();
+    thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            index.watch(&stop, &mut |updated| {
+                send.send(updated.unwrap()).unwrap();
+                ControlFlow::Continue(())
+            })
+        });
+        // A failure ends it too.
+        let _stop = Stop(&stop);
+        let is_at = |name: &str, places: &[&str]| definitions(&index, name) == places;
+        let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!((first.files, first.changed), (2, 2));
+
+        fs::write(fixture.path("a.rs"), function("two")).unwrap();
+        until(&told, || is_at("two", &["a.rs:1"]));
+
+        // What is ignored is no reason to look.
+        fs::write(fixture.path("ignored/b.rs"), function("more")).unwrap();
+        fs::create_dir_all(fixture.path("new/deep")).unwrap();
+        fs::write(fixture.path("new/deep/d.rs"), function("four")).unwrap();
+        let updated = until(&told, || is_at("four", &["new/deep/d.rs:1"]));
+        assert_eq!(updated.files, 3);
+
+        fs::write(fixture.path("new/deep/d.rs"), function("five")).unwrap();
+        until(&told, || is_at("five", &["new/deep/d.rs:1"]));
+
+        fs::rename(fixture.path("folder"), fixture.path("moved")).unwrap();
+        until(&told, || is_at("three", &["moved/c.rs:1"]));
+        fs::write(fixture.path("moved/c.rs"), function("six")).unwrap();
+        until(&told, || is_at("six", &["moved/c.rs:1"]));
+
+        fs::remove_dir_all(fixture.path("moved")).unwrap();
+        until(&told, || is_at("six", &[]));
+
+        stop.store(true, Ordering::Relaxed);
+        watching.join().unwrap().unwrap();
+    });
+    assert_eq!(index.status().unwrap().files, 2);
+}
+
+#[test]
+fn whoever_is_told_may_end_it() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let index = fixture.open();
+    let mut told = 0;
+    let ended = index.watch(&AtomicBool::new(false), &mut |_| {
+        told += 1;
+        ControlFlow::Break(())
+    });
+    assert!(ended.is_ok());
+    assert_eq!(told, 1);
+}

@@ -1,0 +1,167 @@
+//! What went wrong, told so that an agent can act on it.
+
+use std::fmt;
+
+use ctx_assemble::AssembleError;
+use ctx_budget::BudgetError;
+use ctx_index::IndexError;
+use ctx_service::ServiceError;
+use ctx_source::SourceError;
+
+/// So many characters of what a caller gave are told back.
+const ECHO: usize = 80;
+
+/// Why a call has no answer, and what to try instead. `Display` is a fragment that follows "failed to …".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    what: String,
+    hint: String,
+}
+
+impl Fault {
+    /// `what` follows "failed to …"; `hint` follows "try: …".
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Fault {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// What to try instead.
+    pub fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Fault::new("finish: the call was cancelled", "the same call again")
+    }
+
+    /// For an agent: what failed, and on a line of its own what to try.
+    pub(crate) fn text(&self) -> String {
+        format!("failed to {}\ntry: {}", self.what, self.hint)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// `text` as it may be told back: its beginning, on one line and harmless.
+pub(crate) fn echo(text: &str) -> String {
+    let mut short: String = text.chars().take(ECHO).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!(
+        "\"{}\"",
+        ctx_format::neutralise(&short, ctx_format::Slot::Line)
+    )
+}
+
+impl From<SourceError> for Fault {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::NotFound { path } => Fault::new(
+                format!("read {}: there is no such file", echo(&path)),
+                "context_outline with the path of its folder, or none, to see which files there are",
+            ),
+            SourceError::Path { path, fault } => Fault::new(
+                format!("read {}: it {fault}", echo(&path)),
+                "a path relative to the root, as the tools show them",
+            ),
+            SourceError::NotAFile { path, what } => Fault::new(
+                format!("read {}: it is {what}, not a file", echo(&path)),
+                "context_outline for a folder",
+            ),
+            SourceError::TooLarge { path, limit } => Fault::new(
+                format!("read {}: it is larger than {limit} bytes", echo(&path)),
+                "another file",
+            ),
+            SourceError::Binary { path } => Fault::new(
+                format!("read {}: it holds no text", echo(&path)),
+                "another file",
+            ),
+            SourceError::Io { path, .. } => Fault::new(
+                format!(
+                    "read {}: it leads out of the root or may not be read",
+                    echo(&path)
+                ),
+                "another file below the root",
+            ),
+            // The path of a folder on the machine is the operator's business.
+            _ => Fault::new(
+                "open the root folder",
+                "ask the user to check that it exists",
+            ),
+        }
+    }
+}
+
+impl From<IndexError> for Fault {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::Cancelled => Fault::cancelled(),
+            IndexError::Busy { .. } => Fault::new(
+                "index the files: another process is doing it, and there is no earlier index",
+                "the same call again in some seconds",
+            ),
+            IndexError::Root(error) => error.into(),
+            IndexError::Folder { source, .. } => Fault::new(
+                format!("write the index: {source}"),
+                "ask the user to set CTX_CACHE_DIR to a folder that ctx may write, or to make the folder .ctx in the root",
+            ),
+            _ => Fault::new(
+                "use the index",
+                "the same call again; if it fails again, ask the user to remove the index and start ctx again",
+            ),
+        }
+    }
+}
+
+impl From<ServiceError> for Fault {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::Assemble(error) => error.into(),
+            other => Fault::new(other.to_string(), "the same call again"),
+        }
+    }
+}
+
+impl From<AssembleError> for Fault {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Cancelled | AssembleError::Budget(BudgetError::Cancelled) => {
+                Fault::cancelled()
+            }
+            AssembleError::DuplicateId { id } => Fault::new(
+                format!("assemble: two chunks have the id {}", echo(&id)),
+                "an id of its own for each chunk",
+            ),
+            AssembleError::Budget(BudgetError::TooManyPins { pinned, .. }) => Fault::new(
+                format!("assemble: {pinned} chunks are pinned"),
+                "fewer pinned chunks",
+            ),
+            AssembleError::Budget(_) => Fault::new(
+                "assemble: the pinned chunks do not fit",
+                "a larger max_tokens, or fewer pinned chunks",
+            ),
+            other => Fault::new(
+                format!("assemble: {other}"),
+                "correct the chunk and call again",
+            ),
+        }
+    }
+}
+
+impl From<tokio::task::JoinError> for Fault {
+    fn from(_: tokio::task::JoinError) -> Self {
+        Fault::new(
+            "finish: a thread ended before its work did",
+            "the same call again",
+        )
+    }
+}

@@ -1,0 +1,249 @@
+//! Streamable HTTP: who may connect, and serving them.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::Server;
+
+/// Where clients find the server.
+const PATH: &str = "/mcp";
+/// A larger request is refused.
+const MOST_BYTES: usize = 8 << 20;
+/// Further connections wait.
+const MOST_CONNECTIONS: usize = 256;
+/// The headers of a request must have come by then.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// How long to wait when the system has no more connections to give.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// What a client must show. `Debug` does not tell it.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// 256 bits of the system's randomness, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn generate() -> io::Result<Self> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        Ok(Token(blake3::Hash::from_bytes(bytes).to_hex().to_string()))
+    }
+
+    /// The token itself, to be shown once to whom it is for.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `shown` is the token, in time that does not tell how much of it is.
+    fn is(&self, shown: &str) -> bool {
+        // Hashes are compared in constant time.
+        blake3::hash(shown.as_bytes()) == blake3::hash(self.0.as_bytes())
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// Who may connect: with the token, to a name of this server, and from no page of another.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Access {
+    /// What a client must show.
+    pub token: Token,
+    /// Names besides the address itself by which clients may call the server: `name` or `name:port`.
+    pub hosts: Vec<String>,
+    /// Pages that may call it besides its own: `scheme://name:port`.
+    pub origins: Vec<String>,
+}
+
+impl Access {
+    /// With `token`, by the address of the server and from nowhere else.
+    pub fn new(token: Token) -> Self {
+        Access {
+            token,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+
+    /// Lets clients call the server by these names too.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Lets these pages call it too.
+    #[must_use]
+    pub fn with_origins(mut self, origins: Vec<String>) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// The names of a server at `address`.
+    fn hosts_at(&self, address: SocketAddr) -> Vec<String> {
+        let port = address.port();
+        let mut hosts = self.hosts.clone();
+        if !address.ip().is_unspecified() {
+            hosts.push(address.to_string());
+        }
+        if address.ip().is_loopback() {
+            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|it| format!("{it}:{port}")));
+        }
+        hosts
+    }
+
+    fn origins_at(&self, address: SocketAddr) -> Vec<String> {
+        let own = self.hosts_at(address);
+        let own = own.iter().map(|it| format!("http://{it}"));
+        self.origins.iter().cloned().chain(own).collect()
+    }
+}
+
+/// A server that waits for clients.
+#[derive(Debug)]
+pub struct Http {
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+}
+
+impl Http {
+    /// Listens at `address` for clients that `access` lets in.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub async fn bind(server: Server, address: SocketAddr, access: &Access) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(access.hosts_at(address))
+            .with_allowed_origins(access.origins_at(address))
+            // Off by default in the SDK.
+            .enforce_origin_validation()
+            .with_max_request_body_bytes(MOST_BYTES)
+            .with_cancellation_token(stop.child_token());
+        let connect = move || Ok(server.connection());
+        let service =
+            StreamableHttpService::new(connect, Arc::new(LocalSessionManager::default()), config);
+        let router =
+            Router::new()
+                .route_service(PATH, service)
+                .layer(middleware::from_fn_with_state(
+                    access.token.clone(),
+                    with_token,
+                ));
+        Ok(Http {
+            listener,
+            router,
+            stop,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The address that clients are given.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn url(&self) -> io::Result<String> {
+        Ok(format!("http://{}{PATH}", self.address()?))
+    }
+
+    /// Serves until `stop` is cancelled; connections that are open then are ended.
+    ///
+    /// # Errors
+    /// The socket fails.
+    pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        loop {
+            let place = Arc::clone(&places)
+                .acquire_owned()
+                .await
+                .map_err(io::Error::other)?;
+            let accepted = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let (router, ended) = (self.router.clone(), self.stop.clone());
+                    tokio::spawn(async move {
+                        tokio::select! {
+                            () = ended.cancelled() => {}
+                            () = connection(stream, router) => {}
+                        }
+                        drop(place);
+                    });
+                }
+                // Of one connection that failed the others know nothing; where there are too many, some will end.
+                Err(error) => {
+                    tracing::debug!(%error, "a connection was not accepted");
+                    tokio::time::sleep(BREATH).await;
+                }
+            }
+        }
+        self.stop.cancel();
+        Ok(())
+    }
+}
+
+/// Serves one connection to its end. Whoever is slow to say what it wants is cut off.
+async fn connection(stream: TcpStream, router: Router) {
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN);
+    let served = http
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// Lets a request through that shows the token.
+async fn with_token(State(token): State<Token>, request: Request, next: Next) -> Response {
+    let shown = request.headers().get(header::AUTHORIZATION);
+    let shown = shown.and_then(|it| it.to_str().ok()?.split_once(' '));
+    match shown {
+        Some((scheme, shown))
+            if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim()) =>
+        {
+            next.run(request).await
+        }
+        _ => {
+            let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+            let message = "the token is missing or wrong: send the header \"Authorization: Bearer TOKEN\" with the \
+                           token that the server printed when it started\n";
+            (StatusCode::UNAUTHORIZED, challenge, message).into_response()
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What a client's configuration says so that it finds the server.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::Fault;
+
+/// The name of the server in configurations.
+const NAME: &str = "ctx";
+
+/// A program that agents run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Client {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code, by the project's `.mcp.json`.
+    ClaudeCode,
+    /// Cursor, by the project's `.cursor/mcp.json`.
+    Cursor,
+    /// Visual Studio Code, by the project's `.vscode/mcp.json`.
+    VsCode,
+    /// Zed, by the project's `.zed/settings.json`.
+    Zed,
+    /// Codex, by `~/.codex/config.toml`.
+    Codex,
+}
+
+impl Client {
+    /// All of them.
+    pub const ALL: [Client; 6] = [
+        Client::ClaudeDesktop,
+        Client::ClaudeCode,
+        Client::Cursor,
+        Client::VsCode,
+        Client::Zed,
+        Client::Codex,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Client::ClaudeDesktop => "claude-desktop",
+            Client::ClaudeCode => "claude-code",
+            Client::Cursor => "cursor",
+            Client::VsCode => "vscode",
+            Client::Zed => "zed",
+            Client::Codex => "codex",
+        }
+    }
+
+    /// The client of this word.
+    pub fn of(word: &str) -> Option<Client> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+
+    /// The member of the configuration that servers are in.
+    fn member(self) -> &'static str {
+        match self {
+            Client::VsCode => "servers",
+            Client::Zed => "context_servers",
+            _ => "mcpServers",
+        }
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One client's configuration.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    client: Client,
+    program: PathBuf,
+    root: PathBuf,
+}
+
+impl Installation {
+    /// Has `client` start `program` for the folder `root`. Both are absolute paths.
+    pub fn new(client: Client, program: impl Into<PathBuf>, root: impl Into<PathBuf>) -> Self {
+        Installation {
+            client,
+            program: program.into(),
+            root: root.into(),
+        }
+    }
+
+    /// The file it belongs in; `home` is the user's folder.
+    pub fn file(&self, home: &Path) -> PathBuf {
+        match self.client {
+            Client::ClaudeDesktop if cfg!(target_os = "macos") => {
+                home.join("Library/Application Support/Claude/claude_desktop_config.json")
+            }
+            Client::ClaudeDesktop if cfg!(windows) => {
+                home.join("AppData/Roaming/Claude/claude_desktop_config.json")
+            }
+            Client::ClaudeDesktop => home.join(".config/Claude/claude_desktop_config.json"),
+            Client::ClaudeCode => self.root.join(".mcp.json"),
+            Client::Cursor => self.root.join(".cursor/mcp.json"),
+            Client::VsCode => self.root.join(".vscode/mcp.json"),
+            Client::Zed => self.root.join(".zed/settings.json"),
+            Client::Codex => home.join(".codex/config.toml"),
+        }
+    }
+
+    /// What is to stand in that file.
+    pub fn text(&self) -> String {
+        if self.client == Client::Codex {
+            return self.toml();
+        }
+        pretty(&json!({ self.client.member(): { NAME: self.entry() } }))
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let root = self.root.to_string_lossy().into_owned();
+        vec!["mcp".to_owned(), "--root".to_owned(), root]
+    }
+
+    fn entry(&self) -> Value {
+        let command = self.program.to_string_lossy();
+        let arguments = self.arguments();
+        match self.client {
+            Client::VsCode => json!({"type": "stdio", "command": command, "args": arguments}),
+            _ => json!({"command": command, "args": arguments}),
+        }
+    }
+
+    fn toml(&self) -> String {
+        // A string of JSON without control characters is one of TOML too.
+        let quoted = |text: &str| Value::from(text).to_string();
+        let arguments: Vec<String> = self.arguments().iter().map(|it| quoted(it)).collect();
+        format!(
+            "{}\ncommand = {}\nargs = [{}]\n",
+            table(),
+            quoted(&self.program.to_string_lossy()),
+            arguments.join(", ")
+        )
+    }
+
+    /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`.
+    /// Returns the file.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or is not what it ought to be: then it stays as it is.
+    pub fn write(&self, home: &Path) -> Result<PathBuf, Fault> {
+        let file = self.file(home);
+        let failed = |what: &str, error: &dyn fmt::Display| {
+            Fault::new(
+                format!("{what} {}: {error}", file.display()),
+                format!(
+                    "without --write, and put into the file what is printed ({})",
+                    self.client
+                ),
+            )
+        };
+        let before = match fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed("read", &error)),
+        };
+        let text = self
+            .merged(before.as_deref())
+            .map_err(|why| failed("change", &why))?;
+        if before.as_deref() == Some(&*text) {
+            return Ok(file);
+        }
+        write(&file, before.as_deref(), &text).map_err(|error| failed("write", &error))?;
+        Ok(file)
+    }
+
+    /// `before` with this server in it.
+    fn merged(&self, before: Option<&str>) -> Result<String, String> {
+        let before = before.unwrap_or_default();
+        if self.client == Client::Codex {
+            return Ok(merged_toml(before, &self.toml()));
+        }
+        let mut document: Value = match before.trim() {
+            "" => Value::Object(Map::new()),
+            text => serde_json::from_str(text)
+                .map_err(|error| format!("it is not plain JSON: {error}"))?,
+        };
+        let servers = document
+            .as_object_mut()
+            .ok_or("it is not an object")?
+            .entry(self.client.member())
+            .or_insert_with(|| Value::Object(Map::new()));
+        let servers = servers
+            .as_object_mut()
+            .ok_or("its servers are not an object")?;
+        servers.insert(NAME.to_owned(), self.entry());
+        Ok(pretty(&document))
+    }
+}
+
+fn table() -> String {
+    format!("[mcp_servers.{NAME}]")
+}
+
+/// `before` with the table of this server replaced, or at its end.
+fn merged_toml(before: &str, entry: &str) -> String {
+    let mut text = String::new();
+    let (mut is_ours, mut is_there) = (false, false);
+    for line in before.lines() {
+        let is_header = line.trim_start().starts_with('[');
+        if is_header {
+            is_ours = line.trim() == table();
+            if is_ours && !is_there {
+                text.push_str(entry);
+                is_there = true;
+            }
+        }
+        // What else stands in our table is the user's.
+        let key = line.split('=').next().unwrap_or_default().trim();
+        if !is_ours || !(is_header || matches!(key, "command" | "args")) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    if !is_there {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(entry);
+    }
+    text
+}
+
+fn pretty(value: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Written beside the file first, so that the file is whole at any moment.
+fn write(file: &Path, before: Option<&str>, text: &str) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = |end: &str| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    if let Some(before) = before {
+        fs::write(beside(".bak"), before)?;
+    }
+    fs::write(beside(".new"), text)?;
+    fs::rename(beside(".new"), file)
+}

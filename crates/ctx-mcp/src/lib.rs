@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+mod fault;
+#[cfg(feature = "http")]
+mod http;
+mod install;
+mod listing;
+mod pages;
+mod pending;
+mod query;
+mod read;
+mod reply;
+mod resources;
+mod roots;
+mod sent;
+mod server;
+mod tools;
+mod workspace;
+
+pub use fault::Fault;
+#[cfg(feature = "http")]
+pub use http::{Access, Http, Token};
+pub use install::{Client, Installation};
+pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
+pub use roots::Place;
+pub use server::{Options, Server, serve_stdio};
+pub use tools::tools;

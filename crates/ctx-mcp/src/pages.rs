@@ -1,0 +1,169 @@
+//! As many lines as a reply holds, and where to go on.
+
+use ctx_tokens::TokenCounter;
+
+use crate::fault::{Fault, echo};
+use crate::reply::{Limit, Reply};
+
+/// Lines of which a beginning is shown.
+#[derive(Debug)]
+pub(crate) struct Page<'a> {
+    /// What the lines are of, to tell whether they changed between two pages.
+    pub(crate) digest: String,
+    /// Those before it were shown before.
+    pub(crate) from: usize,
+    /// What comes above the lines.
+    pub(crate) title: &'a str,
+    /// Which tool shows more.
+    pub(crate) tool: &'a str,
+}
+
+/// The line at which `cursor` goes on.
+///
+/// # Errors
+/// It is none of this tool's, or of another text than that of `digest`.
+pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<usize, Fault> {
+    let Some(cursor) = cursor else {
+        return Ok(0);
+    };
+    let parsed = cursor
+        .split_once('@')
+        .and_then(|(of, at)| Some((of, at.parse::<usize>().ok()?)));
+    match parsed {
+        Some((of, at)) if of == digest => Ok(at),
+        Some(_) => Err(Fault::new(
+            "continue: what the cursor is of has changed since",
+            "the same call without cursor",
+        )),
+        None => Err(Fault::new(
+            format!(
+                "continue at cursor {}: it is no cursor of this tool",
+                echo(cursor)
+            ),
+            "a cursor as the last reply told it, or none",
+        )),
+    }
+}
+
+/// Twelve digits that tell one text from another.
+pub(crate) fn digest(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..12].to_owned()
+}
+
+impl Page<'_> {
+    /// As many of the lines as fit beside what `reply` says already, and a cursor for the others. `line` gives
+    /// the text of a line by its number from 0, and `None` after the last; it is asked for few more than fit.
+    pub(crate) fn fill(
+        &self,
+        reply: &Reply,
+        limit: &Limit,
+        counter: &dyn TokenCounter,
+        line: &mut dyn FnMut(usize) -> Option<String>,
+    ) -> Reply {
+        let mut lines: Vec<String> = Vec::new();
+        let mut is_all = false;
+        // Twice as many each time, until there are no more or they do not fit.
+        let mut wanted = 64;
+        loop {
+            while lines.len() < wanted && !is_all {
+                match line(self.from + lines.len()) {
+                    Some(text) => lines.push(text),
+                    None => is_all = true,
+                }
+            }
+            let shown = self.with(reply, &lines, lines.len(), is_all);
+            if !limit.fits(&shown.result(), counter) {
+                break;
+            }
+            if is_all {
+                return shown;
+            }
+            wanted *= 2;
+        }
+        let (mut low, mut high) = (0, lines.len().saturating_sub(1));
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if limit.fits(&self.with(reply, &lines, middle, false).result(), counter) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        if low > 0 || lines.is_empty() {
+            return self.with(reply, &lines, low, false);
+        }
+        self.cut(
+            reply,
+            limit,
+            counter,
+            &lines[0],
+            line(self.from + 1).is_none(),
+        )
+    }
+
+    /// The first `count` of `lines`, and how to go on where they are not all.
+    fn with(&self, reply: &Reply, lines: &[String], count: usize, is_all: bool) -> Reply {
+        let mut reply = reply.clone();
+        self.title.clone_into(&mut reply.text);
+        for line in &lines[..count] {
+            reply.text.push('\n');
+            reply.text.push_str(line);
+        }
+        if !is_all {
+            let cursor = format!("{}@{}", self.digest, self.from + count);
+            self.go_on(&mut reply, &cursor, "");
+        }
+        reply
+    }
+
+    fn go_on(&self, reply: &mut Reply, cursor: &str, what: &str) {
+        let note = format!(
+            "{what}Not all fits: for the rest call {} again with cursor \"{cursor}\".",
+            self.tool
+        );
+        reply.notes.insert(0, note);
+        reply.fact("cursor", cursor);
+    }
+
+    /// The beginning of a line of which not all fits.
+    fn cut(
+        &self,
+        reply: &Reply,
+        limit: &Limit,
+        counter: &dyn TokenCounter,
+        line: &str,
+        is_last: bool,
+    ) -> Reply {
+        // No token has more characters than fit here for each that there may be.
+        let most = limit.tokens().get() as usize * 128;
+        let ends: Vec<usize> = line.char_indices().map(|(at, _)| at).take(most).collect();
+        let beginning = |count: usize| {
+            let end = ends.get(count).copied().unwrap_or(line.len());
+            let mut reply = reply.clone();
+            reply.text = format!("{}\n{}", self.title, &line[..end]);
+            let what = format!("Of line 1 here {end} of {} bytes are shown. ", line.len());
+            if is_last {
+                reply.notes.insert(0, what);
+            } else {
+                let cursor = format!("{}@{}", self.digest, self.from + 1);
+                self.go_on(&mut reply, &cursor, &what);
+            }
+            reply
+        };
+        let (mut low, mut high) = (0, ends.len());
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if limit.fits(&beginning(middle).result(), counter) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        beginning(low)
+    }
+}

@@ -1,0 +1,514 @@
+//! Contexts: for a question, and from hits that a client brings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+
+use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_budget::BudgetError;
+use ctx_model::{
+    BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
+    Warning,
+};
+use ctx_retrieve::Options as RetrieveOptions;
+use ctx_tokens::TokenCounter;
+use serde_json::{Map, Value};
+
+use crate::fault::{Fault, echo};
+use crate::pending::{self, Rest};
+use crate::reply::{Escaped, Limit, Reply, o200k};
+use crate::sent::{Key, Unsent};
+use crate::server::{Call, Shared};
+use crate::tools::{self, ASSEMBLE, AssembleArguments, QUERY, QueryArguments};
+use crate::workspace::with_prefix;
+
+/// A longer question is refused.
+const LONGEST_QUERY: usize = 100_000;
+/// A longer name of a session is refused.
+const LONGEST_SESSION: usize = 200;
+/// More hits are refused.
+const MOST_CHUNKS: usize = 5_000;
+/// More parts are not looked for.
+const MOST_FOUND: usize = 500;
+/// A chunk is worth its relevance to this power: scores fall off slower than usefulness does.
+const RELEVANCE_POWER: u8 = 8;
+/// Ids and warnings that a reply tells one by one.
+const TOLD: usize = 12;
+
+/// What there is to show.
+#[derive(Debug, Default)]
+struct Material {
+    chunks: Vec<Chunk>,
+    warnings: Vec<Warning>,
+    notes: Vec<String>,
+    /// What to say where there is nothing to show.
+    nothing: &'static str,
+    tool: &'static str,
+}
+
+/// How it is shown.
+#[derive(Clone, Debug)]
+struct Shown {
+    format: Format,
+    session: Option<Key>,
+    cursor: Option<String>,
+}
+
+/// `context_query`.
+pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Reply, Fault> {
+    let shown = shown(
+        call,
+        arguments.format,
+        arguments.session.as_deref(),
+        arguments.cursor.clone(),
+    )?;
+    let limit = call.limit(arguments.max_tokens)?;
+    let material = match &shown.cursor {
+        Some(cursor) => rest(call, cursor, QUERY).await?,
+        None => find(call, arguments).await?,
+    };
+    build(call, material, shown, limit).await
+}
+
+/// `context_assemble`.
+pub(crate) async fn assemble_hits(
+    call: &Call,
+    arguments: AssembleArguments,
+) -> Result<Reply, Fault> {
+    let shown = shown(
+        call,
+        arguments.format,
+        arguments.session.as_deref(),
+        arguments.cursor.clone(),
+    )?;
+    let limit = call.limit(arguments.max_tokens)?;
+    let material = match &shown.cursor {
+        Some(cursor) => rest(call, cursor, ASSEMBLE).await?,
+        None => resolve(call, chunks(arguments.chunks.unwrap_or_default())?).await?,
+    };
+    build(call, material, shown, limit).await
+}
+
+/// What the chunks of a client are in their files.
+async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
+    let workspace = call.workspace.clone();
+    let resolved = tokio::task::spawn_blocking(move || workspace.resolve(chunks)).await?;
+    Ok(Material {
+        chunks: resolved.chunks,
+        warnings: resolved.warnings,
+        nothing: "None of the chunks can be shown.",
+        tool: ASSEMBLE,
+        ..Material::default()
+    })
+}
+
+fn shown(
+    call: &Call,
+    format: Option<Format>,
+    session: Option<&str>,
+    cursor: Option<String>,
+) -> Result<Shown, Fault> {
+    if session.is_some_and(|it| it.len() > LONGEST_SESSION || it.is_empty()) {
+        return Err(Fault::new(
+            "use the session: its name is empty or too long",
+            format!("a name of at most {LONGEST_SESSION} bytes"),
+        ));
+    }
+    Ok(Shown {
+        format: format.unwrap_or_default(),
+        session: session.map(|it| (call.connection.clone(), it.to_owned())),
+        cursor,
+    })
+}
+
+/// What the stores of all folders find, with paths as the client knows them.
+async fn find(call: &Call, arguments: QueryArguments) -> Result<Material, Fault> {
+    let question = arguments.query.as_deref().unwrap_or_default().trim();
+    if question.is_empty() {
+        return Err(Fault::new(
+            "search: there is neither query nor cursor",
+            "query: a question, identifiers or an error message",
+        ));
+    }
+    if question.len() > LONGEST_QUERY {
+        return Err(Fault::new(
+            format!("search: the query has {} bytes", question.len()),
+            format!("a query of at most {LONGEST_QUERY} bytes: its most telling part"),
+        ));
+    }
+    let options = options(&arguments)?;
+    let mut material = Material {
+        nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
+        tool: QUERY,
+        ..Material::default()
+    };
+    // The resolved chunks are wanted; the context is built from those of all folders together.
+    let none = BuildOptions::default()
+        .with_max_chunks(Some(0))
+        .with_notice(false)
+        .with_merge(false)
+        .with_counter(CounterName::CharacterBased);
+    let control = Control::default().with_cancel(call.cancel.clone());
+    for (prefix, folder) in call.workspace.folders() {
+        let ready = folder.ready(&call.report, &call.cancel).await?;
+        material.notes.extend(ready.note.map(str::to_owned));
+        let answer = ready
+            .service
+            .answer(question, &options, &none, &control)
+            .await?;
+        call.check()?;
+        let late = answer
+            .retrieved
+            .reports
+            .iter()
+            .filter(|it| it.failure.is_some());
+        material.notes.extend(late.map(|it| {
+            format!(
+                "The search by {} was left out: it failed or was late.",
+                it.strategy.as_str()
+            )
+        }));
+        material
+            .chunks
+            .extend(answer.chunks.into_iter().map(|mut chunk| {
+                chunk.id.insert_str(0, &prefix);
+                with_prefix(chunk, &prefix)
+            }));
+        material.warnings.extend(answer.built.warnings);
+    }
+    Ok(material)
+}
+
+fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
+    let mut options = RetrieveOptions::default();
+    options.strategies = tools::strategies(arguments.strategies.clone())?;
+    if let Some(limit) = arguments.limit {
+        options.limit = usize::try_from(limit).unwrap_or(MOST_FOUND).min(MOST_FOUND);
+    }
+    if let Some(score) = arguments.min_score {
+        if !(0.0..=1.0).contains(&score) {
+            return Err(Fault::new(
+                format!("search: min_score is {score}"),
+                "min_score from 0 to 1, a share of the best score",
+            ));
+        }
+        options.min_score = score;
+    }
+    options.kinds = arguments.include_types.clone().unwrap_or_default();
+    options.kinds.truncate(64);
+    Ok(options)
+}
+
+/// Chunks as a client gives them. A chunk that names a file needs no content.
+fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
+    if given.is_empty() {
+        return Err(Fault::new(
+            "assemble: there are neither chunks nor a cursor",
+            "chunks: [{\"id\": \"a\", \"relevance\": 0.9, \"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 20}]",
+        ));
+    }
+    if given.len() > MOST_CHUNKS {
+        return Err(Fault::new(
+            format!("assemble {} chunks", given.len()),
+            format!("at most {MOST_CHUNKS}, the most relevant"),
+        ));
+    }
+    let chunk = |(number, value): (usize, Value)| {
+        let mut value = value;
+        if let Some(fields) = value.as_object_mut()
+            && fields.contains_key("filePath")
+        {
+            fields.entry("content").or_insert_with(|| "".into());
+        }
+        serde_json::from_value::<Chunk>(value).map_err(|error| {
+            Fault::new(
+                format!("read chunk {number}: {}", tools::plain(&error.to_string())),
+                "id, relevance from 0 to 1, and filePath or content; lines count from 1",
+            )
+        })
+    };
+    given.into_iter().enumerate().map(chunk).collect()
+}
+
+/// What did not fit before, as its files are now.
+async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material, Fault> {
+    let rest = {
+        let pending = call
+            .shared
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        pending.get(cursor, &call.workspace.roots())?
+    };
+    let workspace = call.workspace.clone();
+    let work = move || {
+        let fresh = rest.chunks.into_iter().map(|mut chunk| {
+            chunk.renditions.clear();
+            chunk
+        });
+        workspace.resolve(fresh.collect())
+    };
+    let mut resolved = tokio::task::spawn_blocking(work).await?;
+    // What a file does not say any more is no answer.
+    let gone: BTreeSet<&str> = resolved
+        .warnings
+        .iter()
+        .filter(|it| it.code != "moved")
+        .filter_map(|it| it.id.as_deref())
+        .collect();
+    resolved.chunks.retain(|it| !gone.contains(&*it.id));
+    Ok(Material {
+        chunks: resolved.chunks,
+        warnings: resolved.warnings,
+        nothing: "What did not fit has changed since. Call again without cursor.",
+        tool,
+        ..Material::default()
+    })
+}
+
+/// The context, as much of it as the reply holds.
+async fn build(
+    call: &Call,
+    material: Material,
+    shown: Shown,
+    limit: Limit,
+) -> Result<Reply, Fault> {
+    call.check()?;
+    let (shared, roots) = (Arc::clone(&call.shared), call.workspace.roots());
+    let control = Control::default().with_cancel(call.cancel.clone());
+    let work = move || {
+        let builder = Builder {
+            shared,
+            roots,
+            control,
+            limit,
+            counter: Escaped(o200k()),
+        };
+        builder.build(material, &shown)
+    };
+    tokio::task::spawn_blocking(work).await?
+}
+
+struct Builder {
+    shared: Arc<Shared>,
+    roots: Vec<std::path::PathBuf>,
+    control: Control,
+    limit: Limit,
+    counter: Escaped<Arc<dyn TokenCounter>>,
+}
+
+impl Builder {
+    fn build(&self, mut material: Material, shown: &Shown) -> Result<Reply, Fault> {
+        let found = std::mem::take(&mut material.chunks);
+        let Unsent { chunks, already } = match &shown.session {
+            Some(key) => self.sent().unsent(key, found),
+            None => Unsent {
+                chunks: found,
+                already: Vec::new(),
+            },
+        };
+        let mut frame = frame(&material, &already, chunks.is_empty());
+        let (built, reply, rest) = self.fit(&chunks, shown, &mut frame, material.tool)?;
+        if let (Some(key), Some(built)) = (&shown.session, &built) {
+            self.sent()
+                .note(key, &chunks, &built.included, &built.omitted);
+        }
+        if let Some(rest) = rest {
+            let mut pending = self
+                .shared
+                .pending
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            pending.keep(rest);
+        }
+        Ok(reply)
+    }
+
+    fn sent(&self) -> std::sync::MutexGuard<'_, crate::sent::Sent> {
+        self.shared
+            .sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Builds with what the frame leaves, and with less until the whole reply fits; gives up notes, the last
+    /// first, where not even they fit.
+    fn fit(
+        &self,
+        chunks: &[Chunk],
+        shown: &Shown,
+        frame: &mut Reply,
+        tool: &'static str,
+    ) -> Result<(Option<BuiltContext>, Reply, Option<Rest>), Fault> {
+        let counter = &self.counter.0;
+        while frame.notes.len() > 1 && !self.limit.fits(&most_told(frame, tool).result(), counter) {
+            frame.notes.pop();
+        }
+        let overhead = self.limit.cost(&most_told(frame, tool).result(), counter);
+        let mut budget = self.limit.tokens().saturating_sub(overhead);
+        loop {
+            let built = self.assemble(chunks, shown.format, budget)?;
+            let rest = built.as_ref().and_then(|built| self.rest(built, chunks));
+            let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, tool);
+            let cost = self.limit.cost(&reply.result(), counter);
+            if cost <= self.limit.tokens() || budget == Tokens::ZERO {
+                return Ok((built, reply, rest));
+            }
+            let over = cost.saturating_sub(self.limit.tokens());
+            budget = budget.saturating_sub(over + Tokens::new(1));
+        }
+    }
+
+    /// `None` where not even an empty context fits.
+    fn assemble(
+        &self,
+        chunks: &[Chunk],
+        format: Format,
+        budget: Tokens,
+    ) -> Result<Option<BuiltContext>, Fault> {
+        if chunks.is_empty() {
+            return Ok(None);
+        }
+        let options = BuildOptions::default()
+            .with_max_tokens(budget)
+            .with_format(format)
+            .with_selection(Selection::Optimal)
+            .with_relevance_power(RELEVANCE_POWER)
+            // Said beside the context, with the cursor.
+            .with_notice(false);
+        match assemble(chunks, &options, &self.counter, &self.control) {
+            Ok(built) => Ok(Some(built)),
+            Err(AssembleError::Budget(BudgetError::TooSmall { pinned, .. }))
+                if pinned == Tokens::ZERO =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn rest(&self, built: &BuiltContext, chunks: &[Chunk]) -> Option<Rest> {
+        // Where nothing of this size fits, going on would not help.
+        if built.included.is_empty() {
+            return None;
+        }
+        let left: BTreeSet<&str> = built
+            .omitted
+            .iter()
+            .filter(|it| it.reason == OmittedReason::OverBudget)
+            .map(|it| &*it.id)
+            .collect();
+        // What was merged goes with what it was merged into.
+        let stands_for: BTreeMap<&str, &str> = built
+            .omitted
+            .iter()
+            .filter_map(|it| Some((&*it.id, it.other.as_deref()?)))
+            .collect();
+        let is_left =
+            |id: &str| left.contains(id) || stands_for.get(id).is_some_and(|it| left.contains(it));
+        let chunks: Vec<Chunk> = chunks
+            .iter()
+            .filter(|it| is_left(&it.id))
+            .cloned()
+            .collect();
+        (!chunks.is_empty()).then(|| Rest {
+            cursor: pending::cursor(&built.digest, &chunks),
+            roots: self.roots.clone(),
+            chunks,
+        })
+    }
+}
+
+/// What is told whatever fits.
+fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
+    let mut reply = Reply::default();
+    if !already.is_empty() {
+        let ids: Vec<String> = already.iter().take(TOLD).map(|it| bare(it)).collect();
+        let more = match already.len() - ids.len() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        reply.note(format!(
+            "Already sent in this session and unchanged, look back to them: {}{more}.",
+            ids.join(", ")
+        ));
+        reply.fact("alreadySent", already.len());
+    } else if is_empty {
+        reply.note(material.nothing);
+    }
+    for note in &material.notes {
+        reply.note(note);
+    }
+    for warning in material.warnings.iter().take(TOLD) {
+        let who = warning
+            .id
+            .as_deref()
+            .map(|it| format!("{}: ", bare(it)))
+            .unwrap_or_default();
+        reply.note(format!("{who}{}.", tools::plain(&warning.detail)));
+    }
+    reply
+}
+
+fn bare(id: &str) -> String {
+    echo(id).trim_matches('"').to_owned()
+}
+
+/// The reply at its largest, but for the context: what is told besides must have its room.
+fn most_told(frame: &Reply, tool: &str) -> Reply {
+    let mut reply = frame.clone();
+    go_on(&mut reply, 9_999, "0f0f0f0f0f0f-0f0f0f0f", tool);
+    facts(&mut reply.facts, 9_999, 9_999, "0f0f0f0f0f0f");
+    reply
+}
+
+fn told(
+    frame: &Reply,
+    built: Option<&BuiltContext>,
+    rest: Option<&Rest>,
+    chunks: &[Chunk],
+    tool: &str,
+) -> Reply {
+    let mut reply = frame.clone();
+    let Some(built) = built.filter(|it| !it.included.is_empty()) else {
+        if !chunks.is_empty() {
+            let note = format!(
+                "{} parts were found, and not even one fits: ask for more max_tokens.",
+                chunks.len()
+            );
+            reply.notes.insert(0, note);
+        }
+        facts(&mut reply.facts, 0, chunks.len(), "");
+        return reply;
+    };
+    reply.text.clone_from(&built.context);
+    if let Some(rest) = rest {
+        go_on(&mut reply, rest.chunks.len(), &rest.cursor, tool);
+    }
+    let digest = built.digest.get(..12).unwrap_or_default();
+    let omitted = built
+        .omitted
+        .iter()
+        .filter(|it| it.reason == OmittedReason::OverBudget);
+    facts(
+        &mut reply.facts,
+        built.included.len(),
+        omitted.count(),
+        digest,
+    );
+    reply
+}
+
+fn go_on(reply: &mut Reply, count: usize, cursor: &str, tool: &str) {
+    let note =
+        format!("{count} more parts did not fit: call {tool} with cursor \"{cursor}\" for them.");
+    reply.notes.insert(0, note);
+    reply.fact("cursor", cursor);
+}
+
+fn facts(facts: &mut Map<String, Value>, included: usize, omitted: usize, digest: &str) {
+    facts.insert("included".to_owned(), included.into());
+    facts.insert("omitted".to_owned(), omitted.into());
+    if !digest.is_empty() {
+        facts.insert("digest".to_owned(), digest.into());
+    }
+}

@@ -1,0 +1,288 @@
+//! Files and what they define, as far as a reply holds them.
+
+use std::sync::Arc;
+
+use ctx_assemble::Cancel;
+use ctx_format::{Slot, neutralise};
+use ctx_model::{LineSpan, RenditionKind};
+use ctx_source::Text;
+use ctx_syntax::{Language, Outline, Source};
+
+use crate::fault::{Fault, echo};
+use crate::listing;
+use crate::pages::{self, Page};
+use crate::reply::{Limit, Reply, o200k};
+use crate::tools::{OUTLINE, OutlineArguments, READ, ReadArguments};
+use crate::workspace::{Folder, Workspace};
+
+/// A path is told up to so many characters.
+const TITLE: usize = 200;
+
+/// A file's text with the line ends of editors, and its outline.
+struct File {
+    body: String,
+    language: Option<Language>,
+    outline: Arc<Outline>,
+    converted: Option<String>,
+}
+
+impl File {
+    fn open(folder: &Folder, path: &str) -> Result<Self, Fault> {
+        let text = folder.resolver().sources().text(path)?;
+        let body = unified(&text);
+        let language = Language::of(path, &body);
+        let outline = Outline::of(&body, language, &ctx_syntax::Limits::default());
+        Ok(File {
+            body,
+            language,
+            outline: Arc::new(outline),
+            converted: text
+                .converted()
+                .map(|it| format!("The file was decoded from {}.", it.from)),
+        })
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source::with_outline(self.language, &self.body, Arc::clone(&self.outline))
+    }
+
+    fn language(&self) -> &'static str {
+        self.language.map_or("text", Language::name)
+    }
+}
+
+fn unified(text: &Text) -> String {
+    if text.as_str().contains('\r') {
+        text.as_str().replace("\r\n", "\n").replace('\r', "\n")
+    } else {
+        text.as_str().to_owned()
+    }
+}
+
+/// `context_read`.
+pub(crate) fn read(
+    workspace: &Workspace,
+    arguments: &ReadArguments,
+    limit: &Limit,
+) -> Result<Reply, Fault> {
+    let (folder, _, path) = workspace.at(&arguments.path)?;
+    let file = File::open(folder, path)?;
+    let source = file.source();
+    let span = span(arguments, &source)?;
+    let rendition = arguments.rendition;
+    let lines = source.render(span, rendition, &[]);
+    let lines = lines.as_slice();
+    let digest = pages::digest(&[
+        &arguments.path,
+        &span.to_string(),
+        rendition.as_str(),
+        &file.body,
+    ]);
+    let from = pages::start(arguments.cursor.as_deref(), &digest)?;
+    let count = source.line_count();
+    let title = format!(
+        "{}:{span} of {count} lines ({}, {rendition})",
+        title(&arguments.path),
+        file.language()
+    );
+    let mut reply = Reply::default();
+    if let Some(converted) = &file.converted {
+        reply.note(converted);
+    }
+    if let (Some(fallback), true) = (file.outline.fallback, rendition != RenditionKind::Full) {
+        reply.note(format!("Shown by its lines: {fallback}."));
+    }
+    reply.fact("startLine", span.start());
+    reply.fact("endLine", span.end());
+    reply.fact("lines", count);
+    reply.fact("digest", digest.as_str());
+    let page = Page {
+        digest,
+        from,
+        title: &title,
+        tool: READ,
+    };
+    let mut line = |at: usize| Some(neutralise(&lines.get(at)?.text, Slot::Text).into_owned());
+    Ok(page.fill(&reply, limit, &*o200k(), &mut line))
+}
+
+/// The lines that are asked for.
+fn span(arguments: &ReadArguments, source: &Source<'_>) -> Result<LineSpan, Fault> {
+    match (&arguments.lines, &arguments.symbol) {
+        (None, None) => Ok(source.whole()),
+        (Some(_), Some(_)) => Err(Fault::new(
+            "read both lines and symbol",
+            "one of lines and symbol",
+        )),
+        (Some(lines), None) => {
+            let count = source.line_count();
+            let span = span_of(lines).ok_or_else(|| {
+                Fault::new(
+                    format!("read lines {}: it is no range of lines", echo(lines)),
+                    "lines such as \"12-40\"; they count from 1",
+                )
+            })?;
+            if span.start() > count {
+                return Err(Fault::new(
+                    format!("read lines {span}: the file has {count}"),
+                    format!("lines up to {count}"),
+                ));
+            }
+            LineSpan::new(span.start(), span.end().min(count))
+                .map_err(|error| Fault::new(error.to_string(), "other lines"))
+        }
+        (None, Some(symbol)) => {
+            let outline = source.outline();
+            let found = outline.find(symbol).ok_or_else(|| {
+                Fault::new(
+                    format!("read {}: the file defines no such symbol", echo(symbol)),
+                    "context_outline with the file's path to see what it defines",
+                )
+            })?;
+            Ok(outline.symbols[found].span_with_doc())
+        }
+    }
+}
+
+fn span_of(lines: &str) -> Option<LineSpan> {
+    let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
+    LineSpan::new(start.trim().parse().ok()?, end.trim().parse().ok()?).ok()
+}
+
+/// `context_outline`.
+pub(crate) fn outline(
+    workspace: &Workspace,
+    arguments: &OutlineArguments,
+    limit: &Limit,
+    cancel: &Cancel,
+) -> Result<Reply, Fault> {
+    let path = arguments.path.trim_end_matches('/');
+    let (mut files, mut is_file) = (Vec::new(), false);
+    if path.is_empty() || path == "." {
+        for (prefix, folder) in workspace.folders() {
+            let below = listing::files(folder.path(), "", cancel)?;
+            files.extend(
+                below
+                    .into_iter()
+                    .map(|it| (Arc::clone(folder), prefix.clone(), it)),
+            );
+        }
+    } else {
+        let (folder, prefix, rest) = workspace.at(path)?;
+        is_file = folder.resolver().sources().text(rest).is_ok();
+        let below = if is_file {
+            vec![rest.to_owned()]
+        } else {
+            listing::files(folder.path(), rest, cancel)?
+        };
+        files.extend(
+            below
+                .into_iter()
+                .map(|it| (Arc::clone(folder), prefix.clone(), it)),
+        );
+    }
+    if files.is_empty() {
+        return Err(Fault::new(
+            format!(
+                "outline {}: there is no such file or folder, or ignore files name all of it",
+                echo(path)
+            ),
+            "context_outline without path to see which files there are",
+        ));
+    }
+    if is_file {
+        let (folder, prefix, rest) = &files[0];
+        return of_file(folder, &format!("{prefix}{rest}"), rest, arguments, limit);
+    }
+    of_folder(path, &files, arguments, limit, cancel)
+}
+
+fn of_file(
+    folder: &Folder,
+    shown: &str,
+    path: &str,
+    arguments: &OutlineArguments,
+    limit: &Limit,
+) -> Result<Reply, Fault> {
+    let file = File::open(folder, path)?;
+    let digest = pages::digest(&[shown, &file.body]);
+    let from = pages::start(arguments.cursor.as_deref(), &digest)?;
+    let lines = symbols(&file.outline, usize::MAX, 0);
+    let title = format!("{} ({})", title(shown), file.language());
+    let mut reply = Reply::default();
+    if let Some(fallback) = file.outline.fallback {
+        reply.note(format!("There is no outline: {fallback}."));
+    }
+    reply.fact("symbols", lines.len());
+    reply.fact("digest", digest.as_str());
+    let page = Page {
+        digest,
+        from,
+        title: &title,
+        tool: OUTLINE,
+    };
+    Ok(page.fill(&reply, limit, &*o200k(), &mut |at| lines.get(at).cloned()))
+}
+
+fn of_folder(
+    path: &str,
+    files: &[(Arc<Folder>, String, String)],
+    arguments: &OutlineArguments,
+    limit: &Limit,
+    cancel: &Cancel,
+) -> Result<Reply, Fault> {
+    let paths: Vec<&str> = files.iter().map(|(_, _, path)| &**path).collect();
+    let digest = pages::digest(&paths);
+    let from = pages::start(arguments.cursor.as_deref(), &digest)?;
+    let shown = if path.is_empty() { "." } else { path };
+    let title = format!("{} ({} files)", title(shown), files.len());
+    let mut reply = Reply::default();
+    reply.fact("files", files.len());
+    reply.fact("digest", digest.as_str());
+    let page = Page {
+        digest,
+        from,
+        title: &title,
+        tool: OUTLINE,
+    };
+    // Files are parsed as they are needed: one entry a file.
+    let mut entry = |at: usize| {
+        let (folder, prefix, path) = files.get(at).filter(|_| !cancel.is_cancelled())?;
+        let shown = neutralise(&format!("{prefix}{path}"), Slot::Line).into_owned();
+        let Ok(file) = File::open(folder, path) else {
+            return Some(shown);
+        };
+        let mut lines = vec![format!("{shown} ({})", file.language())];
+        lines.extend(symbols(&file.outline, 0, 1));
+        Some(lines.join("\n"))
+    };
+    let reply = page.fill(&reply, limit, &*o200k(), &mut entry);
+    if cancel.is_cancelled() {
+        return Err(Fault::cancelled());
+    }
+    Ok(reply)
+}
+
+/// A line for each symbol at most `depth` deep.
+fn symbols(outline: &Outline, depth: usize, indent: usize) -> Vec<String> {
+    let symbols = outline.symbols.iter().enumerate();
+    symbols
+        .filter_map(|(index, symbol)| {
+            let level = outline.path_to(index).len().saturating_sub(1);
+            let name = neutralise(&symbol.name, Slot::Line);
+            let line = format!(
+                "{:width$}{} {name}:{}",
+                "",
+                symbol.kind.as_str(),
+                symbol.span,
+                width = (level + indent) * 2
+            );
+            (level <= depth).then_some(line)
+        })
+        .collect()
+}
+
+fn title(path: &str) -> String {
+    let short: String = path.chars().take(TITLE).collect();
+    neutralise(&short, Slot::Line).into_owned()
+}

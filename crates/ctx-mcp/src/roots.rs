@@ -1,0 +1,216 @@
+//! Which folders a client may read: those it declares as its roots, else the server's own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::fault::Fault;
+use crate::workspace::{Folder, Workspace};
+
+/// Folders that stay open.
+const OPEN: usize = 32;
+/// Roots of one client that are looked at.
+const MOST: usize = 16;
+
+/// Where the index of a folder is kept. The folder's path is canonical.
+pub type Place = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
+
+/// The server's own folder, and those that clients declared.
+pub(crate) struct Roots {
+    own: Arc<Folder>,
+    place: Place,
+    /// Whether a client's roots must lie in the server's own. A process that a client starts is the client's
+    /// to point anywhere; a server that waits for clients on a socket is not.
+    bounded: bool,
+    opened: Mutex<BTreeMap<PathBuf, Arc<Folder>>>,
+}
+
+impl Roots {
+    /// # Errors
+    /// `own` is no folder that can be opened.
+    pub(crate) fn new(own: &Path, bounded: bool, place: Place) -> Result<Self, Fault> {
+        let path = own.canonicalize().map_err(|error| {
+            Fault::new(
+                format!("open the root {}: {error}", own.display()),
+                "a folder that exists",
+            )
+        })?;
+        let at = place(&path);
+        Ok(Roots {
+            own: Arc::new(Folder::open(path, at)?),
+            place,
+            bounded,
+            opened: Mutex::default(),
+        })
+    }
+
+    /// For a client that declares none.
+    pub(crate) fn own(&self) -> Workspace {
+        Workspace::new(vec![Arc::clone(&self.own)])
+    }
+
+    /// For a client that declares `uris`, and nothing beside them. A root that is no folder here, or that is
+    /// out of bounds, is as if it had not been declared.
+    ///
+    /// # Errors
+    /// There is no folder among them.
+    pub(crate) fn declared<'u>(
+        &self,
+        uris: impl Iterator<Item = &'u str>,
+    ) -> Result<Workspace, Fault> {
+        let mut folders: Vec<Arc<Folder>> = Vec::new();
+        for uri in uris.take(MOST) {
+            if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path))
+                && !folders.iter().any(|it| it.path() == folder.path())
+            {
+                folders.push(folder);
+            }
+        }
+        if folders.is_empty() {
+            return Err(Fault::new(
+                "find a folder to read: none of the roots that the client declares is a folder here that may be read",
+                "ask the user to open a folder in the client",
+            ));
+        }
+        Ok(Workspace::new(folders))
+    }
+
+    fn folder(&self, path: &Path) -> Option<Arc<Folder>> {
+        let path = path.canonicalize().ok()?;
+        if path == self.own.path() {
+            return Some(Arc::clone(&self.own));
+        }
+        if self.bounded && !path.starts_with(self.own.path()) {
+            return None;
+        }
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = opened.get(&path) {
+            return Some(Arc::clone(folder));
+        }
+        let folder = Arc::new(Folder::open(path.clone(), (self.place)(&path)).ok()?);
+        if opened.len() >= OPEN {
+            opened.pop_first();
+        }
+        opened.insert(path, Arc::clone(&folder));
+        Some(folder)
+    }
+}
+
+impl fmt::Debug for Roots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Roots")
+            .field("own", &self.own)
+            .field("bounded", &self.bounded)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `.ctx` in the folder where that is a folder itself, else one named by a hash of the path below `CTX_CACHE_DIR`
+/// or the user's cache folder; where there is neither, `.ctx` all the same.
+pub(crate) fn default_place(root: &Path) -> PathBuf {
+    let own = root.join(".ctx");
+    // A link may lead anywhere.
+    if std::fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir()) {
+        return own;
+    }
+    let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    let folder = cache_folder().map(|it| it.join(&name[..32]));
+    folder.filter(|it| !it.starts_with(root)).unwrap_or(own)
+}
+
+fn cache_folder() -> Option<PathBuf> {
+    let variable = |name| {
+        std::env::var_os(name)
+            .filter(|it| !it.is_empty())
+            .map(PathBuf::from)
+    };
+    if let Some(folder) = variable("CTX_CACHE_DIR") {
+        return std::path::absolute(folder).ok();
+    }
+    let given = if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        variable("HOME").map(|it| it.join("Library/Caches"))
+    } else {
+        let named = variable("XDG_CACHE_HOME").filter(|it| it.is_absolute());
+        named.or_else(|| Some(variable("HOME")?.join(".cache")))
+    };
+    Some(given?.join("ctx"))
+}
+
+/// The path that a `file:` address of this machine names.
+fn path_of(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    let path = unescape(path.split(['?', '#']).next()?)?;
+    // A drive: file:///C:/folder.
+    let path = match path.as_bytes() {
+        [b'/', drive, b':', ..] if cfg!(windows) && drive.is_ascii_alphabetic() => &path[1..],
+        [b'/', ..] => &path,
+        _ => return None,
+    };
+    Some(PathBuf::from(path))
+}
+
+/// `text` with each `%XX` replaced by the byte it stands for; `None` where that is no text.
+pub(crate) fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|it| !it.contains('\0'))
+}
+
+/// `text` as a part of an address.
+pub(crate) fn escape(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_files_are_read() {
+        for (uri, path) in [
+            ("file:///a/b", Some("/a/b")),
+            ("file://localhost/a", Some("/a")),
+            ("file:///a%20b/%C3%A9", Some("/a b/é")),
+            ("file://elsewhere/a", None),
+            ("file:a", None),
+            ("file:///a%0", None),
+            ("file:///a%00b", None),
+            ("file:///%FF", None),
+            ("http://a/b", None),
+            ("", None),
+        ] {
+            assert_eq!(path_of(uri), path.map(PathBuf::from), "{uri:?}");
+        }
+    }
+
+    #[test]
+    fn escaping_is_undone() {
+        let text = "a b/ü#?%.rs";
+        assert_eq!(unescape(&escape(text)).as_deref(), Some(text));
+    }
+}

@@ -1,0 +1,525 @@
+//! The protocol: what a client asks, and who answers it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use ctx_assemble::Cancel;
+use ctx_index::Progress;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InputRequest, InputRequiredResult, InputResponses,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, RequestId,
+    ResourceContents, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::Value;
+use tokio::sync::{RwLock, mpsc};
+use tokio::task::JoinHandle;
+
+use crate::fault::{Fault, echo};
+use crate::pending::Pending;
+use crate::query;
+use crate::read;
+use crate::reply::{Limit, Reply, o200k, refusal};
+use crate::resources;
+use crate::roots::{Place, Roots, default_place};
+use crate::sent::Sent;
+use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
+use crate::workspace::{Report, Workspace};
+
+/// How long a client may take to say which roots it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The name under which a client is asked for its roots.
+const ROOTS: &str = "roots";
+
+const INSTRUCTIONS: &str = "Context from the files of one project. Start with context_query; read on with \
+context_read and context_outline. Paths are relative to the root. Give the same session to each context_query, and \
+nothing is sent twice.";
+
+/// How a server is set up.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// The folder that a client reads which declares no roots of its own.
+    pub root: PathBuf,
+    /// Where the index of a folder is kept. By default in `.ctx` in it, where there is such a folder, else below
+    /// `CTX_CACHE_DIR` or the user's cache folder, where `ctx query` keeps it too.
+    pub place: Place,
+    /// Whether the roots that a client declares must lie in [`root`](Options::root). A client that starts the
+    /// server itself may point it anywhere; one that comes by a socket may not.
+    pub bounded: bool,
+}
+
+impl Options {
+    /// For the folder `root`, and clients that may declare any other.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Options {
+            root: root.into(),
+            place: Arc::new(default_place),
+            bounded: false,
+        }
+    }
+
+    /// Keeps indexes where `place` says.
+    #[must_use]
+    pub fn with_place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// Holds clients to the root, or lets them declare any.
+    #[must_use]
+    pub fn with_bounds(mut self, bounded: bool) -> Self {
+        self.bounded = bounded;
+        self
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("root", &self.root)
+            .field("bounded", &self.bounded)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    roots: Roots,
+    pub(crate) sent: Mutex<Sent>,
+    pub(crate) pending: Mutex<Pending>,
+}
+
+/// The server of one folder. Cheap to clone: clones share what was indexed, read and sent.
+#[derive(Clone, Debug)]
+pub struct Server(Arc<Shared>);
+
+impl Server {
+    /// Opens the root. Nothing is indexed before it is asked for.
+    ///
+    /// # Errors
+    /// The root is no folder that can be opened.
+    pub fn new(options: Options) -> Result<Self, Fault> {
+        Ok(Server(Arc::new(Shared {
+            roots: Roots::new(&options.root, options.bounded, options.place)?,
+            sent: Mutex::default(),
+            pending: Mutex::default(),
+        })))
+    }
+
+    /// What answers one connection: roots are its own.
+    pub fn connection(&self) -> impl ServerHandler + use<> {
+        Connection {
+            shared: Arc::clone(&self.0),
+            declared: RwLock::default(),
+        }
+    }
+}
+
+/// Serves the client on standard input and output until it hangs up.
+///
+/// # Errors
+/// What comes in is not the protocol.
+pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
+    // The vocabulary takes some hundredths of a second to load: meanwhile the client says hello.
+    std::thread::spawn(|| o200k().count("a"));
+    let failed = |error: String| {
+        Fault::new(
+            format!("serve: {error}"),
+            "a client that speaks MCP on standard input",
+        )
+    };
+    match server
+        .connection()
+        .serve(rmcp::transport::stdio_pipes())
+        .await
+    {
+        Ok(running) => running
+            .waiting()
+            .await
+            .map(drop)
+            .map_err(|error| failed(error.to_string())),
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// One client.
+#[derive(Debug)]
+struct Connection {
+    shared: Arc<Shared>,
+    /// What it declared, since it last said that this changed.
+    declared: RwLock<Option<Workspace>>,
+}
+
+/// Everything about one call but its arguments.
+pub(crate) struct Call {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) workspace: Workspace,
+    pub(crate) report: Report,
+    pub(crate) cancel: Cancel,
+    /// Tells connections apart, where they last longer than a call.
+    pub(crate) connection: String,
+    id: RequestId,
+    limit: OnceLock<Limit>,
+}
+
+impl Call {
+    /// What the reply may take.
+    pub(crate) fn limit(&self, asked: Option<u64>) -> Result<Limit, Fault> {
+        let limit = Limit::of(asked, self.id.clone())?;
+        Ok(self.limit.get_or_init(|| limit).clone())
+    }
+
+    /// # Errors
+    /// The call was cancelled.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if self.cancel.is_cancelled() {
+            Err(Fault::cancelled())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The reply, or why there is none; never more than was asked for.
+    fn result(&self, outcome: Result<Reply, Fault>) -> CallToolResult {
+        let fault = match outcome {
+            Ok(reply) => {
+                let result = reply.result();
+                let fits = self
+                    .limit
+                    .get()
+                    .is_none_or(|limit| limit.fits(&result, &*o200k()));
+                if fits {
+                    return result;
+                }
+                Fault::new("answer in so few tokens", "a larger max_tokens")
+            }
+            Err(fault) => fault,
+        };
+        refusal(&fault, &self.id)
+    }
+}
+
+/// What a client may read, or what it has to be asked first.
+enum Known {
+    Workspace(Workspace),
+    Ask(InputRequiredResult),
+}
+
+impl Connection {
+    /// The folders that the client may read: its roots where it declares that it has some, else our own.
+    async fn workspace(
+        &self,
+        context: &RequestContext<RoleServer>,
+        responses: Option<&InputResponses>,
+    ) -> Result<Known, Fault> {
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        let has_roots = capabilities.roots.is_some();
+        if !has_roots {
+            return Ok(Known::Workspace(self.shared.roots.own()));
+        }
+        let is_modern = context
+            .protocol_version()
+            .is_some_and(|it| it.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        if is_modern {
+            return self.answered(responses).await;
+        }
+        if let Some(workspace) = &*self.declared.read().await {
+            return Ok(Known::Workspace(workspace.clone()));
+        }
+        let mut declared = self.declared.write().await;
+        let workspace = self.open(asked(context).await?).await?;
+        *declared = Some(workspace.clone());
+        Ok(Known::Workspace(workspace))
+    }
+
+    /// What the client answered when it was asked for its roots; else the question.
+    async fn answered(&self, responses: Option<&InputResponses>) -> Result<Known, Fault> {
+        let Some(answer) = responses.and_then(|it| it.get(ROOTS)) else {
+            #[expect(deprecated, reason = "clients that have roots still declare them")]
+            let question = InputRequest::ListRoots(rmcp::model::ListRootsRequest::default());
+            let questions = [(ROOTS.to_owned(), question)].into();
+            return Ok(Known::Ask(InputRequiredResult::from_input_requests(
+                questions,
+            )));
+        };
+        let roots = answer
+            .get("roots")
+            .and_then(Value::as_array)
+            .ok_or_else(no_roots)?;
+        let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
+        let roots = uris.map(str::to_owned).collect();
+        Ok(Known::Workspace(self.open(roots).await?))
+    }
+
+    async fn open(&self, uris: Vec<String>) -> Result<Workspace, Fault> {
+        let shared = Arc::clone(&self.shared);
+        let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
+        tokio::task::spawn_blocking(work).await?
+    }
+
+    fn call(&self, context: &RequestContext<RoleServer>, workspace: Workspace) -> (Call, Helpers) {
+        let cancel = Cancel::new();
+        let (report, progress) = progress(context);
+        let watch = {
+            let (ct, cancel) = (context.ct.clone(), cancel.clone());
+            tokio::spawn(async move {
+                ct.cancelled().await;
+                cancel.cancel();
+            })
+        };
+        let call = Call {
+            shared: Arc::clone(&self.shared),
+            workspace,
+            report,
+            cancel,
+            connection: connection_of(context),
+            id: context.id.clone(),
+            limit: OnceLock::new(),
+        };
+        (call, Helpers { watch, progress })
+    }
+}
+
+/// What runs beside a call.
+struct Helpers {
+    watch: JoinHandle<()>,
+    progress: Option<JoinHandle<()>>,
+}
+
+impl Helpers {
+    /// Ends them. No progress is told after the reply.
+    async fn end(self, call: Call) {
+        drop(call);
+        self.watch.abort();
+        if let Some(mut progress) = self.progress
+            && tokio::time::timeout(PATIENCE, &mut progress).await.is_err()
+        {
+            progress.abort();
+        }
+    }
+}
+
+/// Tells the client how far indexing is, where it asked for that.
+fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<()>>) {
+    let Some(token) = context.meta.get_progress_token() else {
+        return (Arc::new(|_| {}), None);
+    };
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Progress>();
+    let peer = context.peer.clone();
+    let forward = tokio::spawn(async move {
+        let (mut before, mut last) = (0, 0);
+        while let Some(Progress { done, of, .. }) = receiver.recv().await {
+            // Of a further folder: progress only ever grows.
+            if done < last {
+                before += last;
+            }
+            last = done;
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "there are fewer than 2^52 files"
+            )]
+            let parameters = ProgressNotificationParam::new(token.clone(), (before + done) as f64)
+                .with_total((before + of) as f64)
+                .with_message("indexing files");
+            if peer.notify_progress(parameters).await.is_err() {
+                break;
+            }
+        }
+    });
+    let report = move |progress| {
+        // A client that is gone needs no progress.
+        let _ = sender.send(progress);
+    };
+    (Arc::new(report), Some(forward))
+}
+
+/// The roots that a client tells when it is asked.
+#[expect(deprecated, reason = "clients that have roots still declare them")]
+async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Fault> {
+    match tokio::time::timeout(PATIENCE, context.peer.list_roots()).await {
+        Ok(Ok(told)) => Ok(told.roots.into_iter().map(|it| it.uri).collect()),
+        _ => Err(no_roots()),
+    }
+}
+
+fn no_roots() -> Fault {
+    Fault::new(
+        "find a folder to read: the client declares roots, but does not say which",
+        "the same call again, or ask the user to restart the client",
+    )
+}
+
+#[cfg(feature = "http")]
+fn connection_of(context: &RequestContext<RoleServer>) -> String {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    let id = parts.and_then(|it| it.headers.get("mcp-session-id")?.to_str().ok());
+    id.unwrap_or_default().to_owned()
+}
+
+#[cfg(not(feature = "http"))]
+fn connection_of(_: &RequestContext<RoleServer>) -> String {
+    String::new()
+}
+
+async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<Reply, Fault> {
+    match name {
+        QUERY => query::query(call, tools::arguments(name, arguments)?).await,
+        ASSEMBLE => query::assemble_hits(call, tools::arguments(name, arguments)?).await,
+        READ => {
+            let arguments: tools::ReadArguments = tools::arguments(name, arguments)?;
+            let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
+            tokio::task::spawn_blocking(move || read::read(&workspace, &arguments, &limit)).await?
+        }
+        _ => {
+            let arguments: tools::OutlineArguments = tools::arguments(name, arguments)?;
+            let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
+            let cancel = call.cancel.clone();
+            tokio::task::spawn_blocking(move || {
+                read::outline(&workspace, &arguments, &limit, &cancel)
+            })
+            .await?
+        }
+    }
+}
+
+fn protocol_error(fault: &Fault) -> ErrorData {
+    ErrorData::invalid_params(fault.text(), None)
+}
+
+impl ServerHandler for Connection {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("ctx", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if ![QUERY, ASSEMBLE, READ, OUTLINE].contains(&&*request.name) {
+            let what = format!("call {}: there is no such tool", echo(&request.name));
+            let hint = format!("{QUERY}, {ASSEMBLE}, {READ} or {OUTLINE}");
+            return Err(protocol_error(&Fault::new(what, hint)));
+        }
+        let workspace = match self
+            .workspace(&context, request.input_responses.as_ref())
+            .await
+        {
+            Ok(Known::Workspace(workspace)) => workspace,
+            Ok(Known::Ask(question)) => return Ok(question.into()),
+            Err(fault) => return Ok(refusal(&fault, &context.id).into()),
+        };
+        let (call, helpers) = self.call(&context, workspace);
+        let outcome = run(&call, &request.name, request.arguments).await;
+        let result = call.result(outcome);
+        helpers.end(call).await;
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let workspace = match self.workspace(&context, None).await {
+            Ok(Known::Workspace(workspace)) => workspace,
+            // Nothing can be asked here: what may be read is told by the templates.
+            Ok(Known::Ask(_)) => return Ok(ListResourcesResult::default()),
+            Err(fault) => return Err(protocol_error(&fault)),
+        };
+        let (call, helpers) = self.call(&context, workspace);
+        let (workspace, cancel) = (call.workspace.clone(), call.cancel.clone());
+        let after = request.and_then(|it| it.cursor);
+        let work = move || resources::list(&workspace, after.as_deref(), &cancel);
+        let listed = tokio::task::spawn_blocking(work).await;
+        helpers.end(call).await;
+        let listed = listed.map_err(Fault::from).and_then(|it| it);
+        let (page, next) = listed.map_err(|fault| protocol_error(&fault))?;
+        let mut result = ListResourcesResult::with_all_items(page);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let workspace = match self
+            .workspace(&context, request.input_responses.as_ref())
+            .await
+        {
+            Ok(Known::Workspace(workspace)) => workspace,
+            Ok(Known::Ask(question)) => return Ok(question.into()),
+            Err(fault) => return Err(protocol_error(&fault)),
+        };
+        let (call, helpers) = self.call(&context, workspace);
+        let (workspace, cancel, id) =
+            (call.workspace.clone(), call.cancel.clone(), call.id.clone());
+        let uri = request.uri.clone();
+        let work = move || resources::read(&workspace, &uri, &id, &cancel);
+        let text = tokio::task::spawn_blocking(work).await;
+        helpers.end(call).await;
+        let text = text.map_err(Fault::from).and_then(|it| it);
+        let text = text.map_err(|fault| ErrorData::resource_not_found(fault.text(), None))?;
+        let contents = vec![ResourceContents::text(text, request.uri)];
+        Ok(ReadResourceResult::new(contents).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(resources::prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let prompt = resources::prompt(&request.name, request.arguments.as_ref());
+        prompt
+            .map(Into::into)
+            .map_err(|fault| protocol_error(&fault))
+    }
+
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        *self.declared.write().await = None;
+    }
+}

@@ -1,0 +1,261 @@
+//! The tools as clients see them, and their arguments.
+
+use std::sync::Arc;
+
+use ctx_model::{Format, RenditionKind};
+use ctx_retrieve::Strategy;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::fault::{Fault, echo};
+use crate::reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
+
+pub(crate) const QUERY: &str = "context_query";
+pub(crate) const ASSEMBLE: &str = "context_assemble";
+pub(crate) const READ: &str = "context_read";
+pub(crate) const OUTLINE: &str = "context_outline";
+
+/// Arguments of [`QUERY`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueryArguments {
+    pub(crate) query: Option<String>,
+    pub(crate) strategies: Option<Vec<String>>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) include_types: Option<Vec<String>>,
+    pub(crate) min_score: Option<f64>,
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) format: Option<Format>,
+    pub(crate) session: Option<String>,
+    pub(crate) cursor: Option<String>,
+}
+
+/// Arguments of [`ASSEMBLE`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AssembleArguments {
+    pub(crate) chunks: Option<Vec<Value>>,
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) format: Option<Format>,
+    pub(crate) session: Option<String>,
+    pub(crate) cursor: Option<String>,
+}
+
+/// Arguments of [`READ`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadArguments {
+    pub(crate) path: String,
+    pub(crate) lines: Option<String>,
+    pub(crate) symbol: Option<String>,
+    #[serde(default)]
+    pub(crate) rendition: RenditionKind,
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) cursor: Option<String>,
+}
+
+/// Arguments of [`OUTLINE`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OutlineArguments {
+    #[serde(default)]
+    pub(crate) path: String,
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) cursor: Option<String>,
+}
+
+/// Reads the arguments of `tool`.
+///
+/// # Errors
+/// They are not what its schema says, and where.
+pub(crate) fn arguments<T: DeserializeOwned>(
+    tool: &str,
+    given: Option<JsonObject>,
+) -> Result<T, Fault> {
+    let given = Value::Object(given.unwrap_or_default());
+    serde_json::from_value(given).map_err(|error| {
+        Fault::new(
+            format!(
+                "read the arguments of {tool}: {}",
+                plain(&error.to_string())
+            ),
+            "the arguments as the tool's schema has them",
+        )
+    })
+}
+
+/// An error's text, in which a caller's own words are short and harmless.
+pub(crate) fn plain(error: &str) -> String {
+    let text: String = error.chars().take(200).collect();
+    ctx_format::neutralise(&text, ctx_format::Slot::Line).into_owned()
+}
+
+/// The strategies of these words; all where there are none.
+///
+/// # Errors
+/// A word is none of a strategy.
+pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fault> {
+    let Some(words) = words.filter(|it| !it.is_empty()) else {
+        return Ok(Strategy::ALL.to_vec());
+    };
+    let of = |word: &String| {
+        Strategy::of(word).ok_or_else(|| {
+            Fault::new(
+                format!("search by {}: there is no such strategy", echo(word)),
+                format!("some of {}, or none for all", names().join(", ")),
+            )
+        })
+    };
+    words.iter().take(Strategy::ALL.len() * 2).map(of).collect()
+}
+
+fn names() -> Vec<&'static str> {
+    Strategy::ALL.into_iter().map(Strategy::as_str).collect()
+}
+
+/// All tools, in the order they are listed. All of them together take fewer than 1,500 tokens of `o200k_base`.
+pub fn tools() -> Vec<Tool> {
+    vec![query(), assemble(), read(), outline()]
+}
+
+fn query() -> Tool {
+    tool(
+        QUERY,
+        "Find code and docs",
+        "Searches the project and returns the parts that answer a question or issue text, as source with paths \
+         and line numbers, best first, within max_tokens. Name identifiers, files or paste a stack trace where \
+         you can.",
+        &json!({
+            "query": text("What to find: a question, identifiers, an error. Not needed with cursor."),
+            "strategies": list(&json!({"enum": names()}), "Ways to search; default all."),
+            "limit": {"type": "integer", "minimum": 1, "maximum": 500, "description": "At most so many parts; default 100."},
+            "include_types": list(&json!({"type": "string"}), "Only parts of these kinds: function, method, class, interface, section, lines, ..."),
+            "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out parts below this share of the best score."},
+            "max_tokens": max_tokens(),
+            "format": format(),
+            "session": session(),
+            "cursor": cursor(),
+        }),
+        &[],
+    )
+}
+
+fn assemble() -> Tool {
+    tool(
+        ASSEMBLE,
+        "Assemble your own hits",
+        "Builds one context from hits you have, such as of grep or another search: reads the lines they name, \
+         merges, orders and fits them into max_tokens.",
+        &json!({
+            "chunks": {
+                "type": "array",
+                "description": "filePath with startLine and endLine to read a file, or content. Not needed with cursor.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "relevance": {"type": "number", "minimum": 0, "maximum": 1},
+                        "filePath": {"type": "string"},
+                        "startLine": {"type": "integer"},
+                        "endLine": {"type": "integer"},
+                        "content": {"type": "string"},
+                    },
+                    "required": ["id", "relevance"],
+                },
+            },
+            "max_tokens": max_tokens(),
+            "format": format(),
+            "session": session(),
+            "cursor": cursor(),
+        }),
+        &[],
+    )
+}
+
+fn read() -> Tool {
+    let kinds: Vec<&str> = RenditionKind::ALL
+        .into_iter()
+        .map(RenditionKind::as_str)
+        .collect();
+    tool(
+        READ,
+        "Read a file",
+        "Reads a file, lines of it, or a symbol it defines, whole or as its skeleton (bodies left out).",
+        &json!({
+            "path": text("Relative to the root."),
+            "lines": text("\"12-40\" or \"12\"."),
+            "symbol": text("A name the file defines, instead of lines."),
+            "rendition": {"enum": kinds, "default": "full"},
+            "max_tokens": max_tokens(),
+            "cursor": cursor(),
+        }),
+        &["path"],
+    )
+}
+
+fn outline() -> Tool {
+    tool(
+        OUTLINE,
+        "Outline files",
+        "Lists what a file defines, with lines; or the files of a folder and their outermost definitions.",
+        &json!({
+            "path": text("A file or folder; default the root."),
+            "max_tokens": max_tokens(),
+            "cursor": cursor(),
+        }),
+        &[],
+    )
+}
+
+fn tool(
+    name: &'static str,
+    title: &str,
+    about: &'static str,
+    properties: &Value,
+    required: &[&str],
+) -> Tool {
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.clone());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    let hints = ToolAnnotations::with_title(title)
+        .read_only(true)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(false);
+    Tool::new(name, about, Arc::new(schema)).with_annotations(hints)
+}
+
+fn text(about: &str) -> Value {
+    json!({"type": "string", "description": about})
+}
+
+fn list(items: &Value, about: &str) -> Value {
+    json!({"type": "array", "items": items, "description": about})
+}
+
+fn max_tokens() -> Value {
+    json!({
+        "type": "integer", "minimum": LEAST_TOKENS, "maximum": MOST_TOKENS, "default": DEFAULT_TOKENS,
+        "description": "The whole reply stays within it.",
+    })
+}
+
+fn format() -> Value {
+    json!({"enum": ["markdown", "xml", "json", "plain"], "default": "markdown"})
+}
+
+fn session() -> Value {
+    text(
+        "A name of your choice, the same in each call: what was sent under it is not sent again unless it changed.",
+    )
+}
+
+fn cursor() -> Value {
+    text("From the last reply, for what did not fit.")
+}

@@ -1,0 +1,281 @@
+//! The folders that a client may read, and what is known of them.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ctx_assemble::Cancel;
+use ctx_index::{Index, IndexError, Progress};
+use ctx_model::{Chunk, Warning};
+use ctx_resolve::{Resolved, Resolver};
+use ctx_retrieve::Retriever;
+use ctx_service::Service;
+use ctx_source::{Limits, Root, Sources};
+use tokio::sync::Mutex;
+use tracing::debug;
+
+use crate::fault::Fault;
+
+/// An index that was brought up to date so shortly before is not looked at again.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Told how far indexing is.
+pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// One folder, opened once.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    index_at: PathBuf,
+    resolver: Arc<Resolver>,
+    search: Mutex<Option<Search>>,
+}
+
+#[derive(Clone, Debug)]
+struct Search {
+    index: Arc<Index>,
+    service: Arc<Service>,
+    /// When it was last up to date.
+    looked: Option<Instant>,
+}
+
+/// A service, and what to know of its index.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) service: Arc<Service>,
+    pub(crate) note: Option<&'static str>,
+}
+
+impl Folder {
+    /// Opens the folder at `path`, which is canonical, with its index in `index_at`.
+    pub(crate) fn open(path: PathBuf, index_at: PathBuf) -> Result<Self, Fault> {
+        let root = Root::open(&path)?;
+        let sources = Sources::new(root, Limits::default());
+        let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
+        Ok(Folder {
+            index_at,
+            path,
+            resolver: Arc::new(resolver),
+            search: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn resolver(&self) -> &Arc<Resolver> {
+        &self.resolver
+    }
+
+    /// A service whose index is up to date. One caller indexes, the others wait for it.
+    pub(crate) async fn ready(&self, report: &Report, cancel: &Cancel) -> Result<Ready, Fault> {
+        let mut search = self.search.lock().await;
+        let (path, at, resolver) = (
+            self.path.clone(),
+            self.index_at.clone(),
+            Arc::clone(&self.resolver),
+        );
+        let (found, report, cancel) = (search.take(), Arc::clone(report), cancel.clone());
+        let work = move || -> Result<_, Fault> {
+            let found = match found {
+                Some(found) => found,
+                None => open(&path, &at, resolver)?,
+            };
+            let (looked, note) = up_to_date(&found, &report, &cancel);
+            Ok((found, looked, note))
+        };
+        let (mut found, looked, note) = tokio::task::spawn_blocking(work).await??;
+        if let Ok(looked) = &looked {
+            found.looked = *looked;
+        }
+        let service = Arc::clone(&found.service);
+        *search = Some(found);
+        looked?;
+        Ok(Ready { service, note })
+    }
+}
+
+fn open(path: &Path, at: &Path, resolver: Arc<Resolver>) -> Result<Search, Fault> {
+    let (index, anew) = Index::open(path, at, ctx_index::Options::default())?;
+    if let Some(why) = anew {
+        debug!(why, "the index is begun anew");
+    }
+    let index = Arc::new(index);
+    let retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    Ok(Search {
+        index,
+        service: Arc::new(Service::new(retriever, resolver)),
+        looked: None,
+    })
+}
+
+/// When the index was up to date, and what to know where it is not.
+fn up_to_date(
+    search: &Search,
+    report: &Report,
+    cancel: &Cancel,
+) -> (Result<Option<Instant>, Fault>, Option<&'static str>) {
+    if search.looked.is_some_and(|at| at.elapsed() < FRESH) {
+        return (Ok(search.looked), None);
+    }
+    let updated = search.index.update(&mut |progress| {
+        report(progress);
+        if cancel.is_cancelled() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    match updated {
+        Ok(_) => (Ok(Some(Instant::now())), None),
+        Err(IndexError::Busy { .. }) if has_files(&search.index) => (
+            Ok(None),
+            Some("Another process is indexing these files: what changed lately may be missing."),
+        ),
+        Err(error) => (Err(error.into()), None),
+    }
+}
+
+fn has_files(index: &Index) -> bool {
+    index.status().is_ok_and(|it| it.files > 0)
+}
+
+/// The folders of one client. A path is relative to the folder where there is one; where there are several,
+/// it begins with the folder's name.
+#[derive(Clone, Debug)]
+pub(crate) struct Workspace {
+    folders: Vec<(String, Arc<Folder>)>,
+}
+
+impl Workspace {
+    /// Names each folder by the last part of its path, and equals by their number besides.
+    pub(crate) fn new(folders: Vec<Arc<Folder>>) -> Self {
+        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+        let named = folders.into_iter().map(|folder| {
+            let name = folder.path().file_name().unwrap_or_default();
+            let name = name.to_string_lossy().into_owned();
+            let count = taken.entry(name.clone()).or_default();
+            *count += 1;
+            let name = if *count > 1 {
+                format!("{name}-{count}")
+            } else {
+                name
+            };
+            (name, folder)
+        });
+        Workspace {
+            folders: named.collect(),
+        }
+    }
+
+    /// The paths of the folders, in order: who reads the same ones may see the same.
+    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+        let mut roots: Vec<PathBuf> = self.folders.iter().map(|(_, it)| it.path.clone()).collect();
+        roots.sort_unstable();
+        roots
+    }
+
+    /// Each folder, with what its paths begin with.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = (String, &Arc<Folder>)> {
+        let is_alone = self.folders.len() == 1;
+        self.folders.iter().map(move |(name, folder)| {
+            let prefix = if is_alone {
+                String::new()
+            } else {
+                format!("{name}/")
+            };
+            (prefix, folder)
+        })
+    }
+
+    /// The folder that `path` lies in, what its paths begin with, and the path in it.
+    ///
+    /// # Errors
+    /// There are several folders, and it names none of them.
+    pub(crate) fn at<'p>(&self, path: &'p str) -> Result<(&Arc<Folder>, String, &'p str), Fault> {
+        if let [(_, folder)] = &*self.folders {
+            return Ok((folder, String::new(), path));
+        }
+        for (prefix, folder) in self.folders() {
+            if let Some(rest) = path.strip_prefix(&prefix) {
+                return Ok((folder, prefix, rest));
+            }
+            if prefix.trim_end_matches('/') == path {
+                return Ok((folder, prefix, ""));
+            }
+        }
+        let names: Vec<&str> = self
+            .folders
+            .iter()
+            .take(8)
+            .map(|(name, _)| &**name)
+            .collect();
+        Err(Fault::new(
+            format!(
+                "read {}: it begins with the name of no root",
+                crate::fault::echo(path)
+            ),
+            format!("a path that begins with one of: {}", names.join(", ")),
+        ))
+    }
+
+    /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as unreadable.
+    /// Reads and parses files: not for a thread that must not wait.
+    pub(crate) fn resolve(&self, chunks: Vec<Chunk>) -> Resolved {
+        let mut all = Resolved::default();
+        let mut by_folder: Vec<Vec<Chunk>> = vec![Vec::new(); self.folders.len()];
+        let mut order = BTreeMap::new();
+        for (number, chunk) in chunks.into_iter().enumerate() {
+            order.insert(chunk.id.clone(), number);
+            match self.place(chunk) {
+                Ok((folder, chunk)) => by_folder[folder].push(chunk),
+                Err(warning) => all.warnings.push(warning),
+            }
+        }
+        for ((prefix, folder), chunks) in self.folders().zip(by_folder) {
+            let resolved = folder.resolver().resolve(chunks);
+            all.chunks.extend(
+                resolved
+                    .chunks
+                    .into_iter()
+                    .map(|it| with_prefix(it, &prefix)),
+            );
+            all.omitted.extend(resolved.omitted);
+            all.warnings.extend(resolved.warnings);
+        }
+        all.chunks.sort_by_key(|it| order.get(&it.id).copied());
+        all
+    }
+
+    fn place(&self, mut chunk: Chunk) -> Result<(usize, Chunk), Warning> {
+        let Some(path) = chunk.path.take() else {
+            return Ok((0, chunk));
+        };
+        match self.at(&path) {
+            Ok((folder, _, rest)) => {
+                let at = self
+                    .folders
+                    .iter()
+                    .position(|(_, it)| Arc::ptr_eq(it, folder));
+                chunk.path = Some(rest.to_owned());
+                Ok((at.unwrap_or_default(), chunk))
+            }
+            Err(fault) => Err(Warning {
+                id: Some(chunk.id),
+                code: "unreadable".to_owned(),
+                detail: fault.to_string(),
+            }),
+        }
+    }
+}
+
+/// `chunk` with its path as the client knows it.
+pub(crate) fn with_prefix(mut chunk: Chunk, prefix: &str) -> Chunk {
+    if let (Some(path), false) = (&mut chunk.path, prefix.is_empty()) {
+        path.insert_str(0, prefix);
+    }
+    chunk
+}

@@ -1,0 +1,135 @@
+//! What did not fit is had by its cursor, and nothing is shown twice or lost.
+
+use serde_json::json;
+
+use crate::Project;
+use crate::client::Client;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pages_of_a_file_are_all_of_it() {
+    let text: String = (1..=900)
+        .map(|it| format!("line number {it} \"quoted\"\n"))
+        .collect();
+    let project = Project::of(&[("long.txt", &text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let mut arguments = json!({"path": "long.txt", "max_tokens": 1_000});
+    let (mut seen, mut pages) = (String::new(), 0);
+    loop {
+        let reply = client.call("context_read", arguments.clone()).await;
+        let page = reply.result["content"][0]["text"].as_str().unwrap();
+        seen.push_str(page.split_once('\n').unwrap().1);
+        seen.push('\n');
+        pages += 1;
+        match reply.cursor() {
+            Some(cursor) => arguments["cursor"] = cursor.into(),
+            None => break,
+        }
+    }
+    assert_eq!(seen, text);
+    assert!(pages > 5, "{pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_is_of_the_text_it_was_given_for() {
+    let text = "one line of many\n".repeat(900);
+    let project = Project::of(&[("long.txt", &text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let arguments = json!({"path": "long.txt", "max_tokens": 400});
+    let cursor = client
+        .call("context_read", arguments)
+        .await
+        .cursor()
+        .unwrap();
+    project.write("long.txt", &text.replace("one", "two"));
+    let reply = client
+        .call(
+            "context_read",
+            json!({"path": "long.txt", "max_tokens": 400, "cursor": cursor}),
+        )
+        .await;
+    assert!(
+        reply.is_error() && reply.text().contains("has changed since"),
+        "{}",
+        reply.text()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cursor_of_a_context_gives_the_parts_that_did_not_fit() {
+    let function = |it: usize| {
+        format!(
+            "/// Adds {it} to a total.\nfn add_{it}(total: i64) -> i64 {{\n    total + {it}\n}}\n\n"
+        )
+    };
+    let files: Vec<(String, String)> = (0..30)
+        .map(|file| {
+            (
+                format!("src/{file}.rs"),
+                (0..4).map(|it| function(file * 4 + it)).collect(),
+            )
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (&**path, &**text))
+        .collect();
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let mut arguments = json!({"query": "add to a total", "max_tokens": 700, "limit": 40});
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let reply = client.call("context_query", arguments.clone()).await;
+        let text = reply.text();
+        let lines = text.lines().filter(|it| it.starts_with("fn add_"));
+        seen.extend(lines.map(str::to_owned));
+        let cursor = reply.cursor().expect("not all of it fits");
+        arguments = json!({"cursor": cursor, "max_tokens": 700});
+    }
+    let count = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), count, "something came twice");
+    assert!(count > 6, "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_is_of_no_use_to_one_who_reads_other_folders() {
+    let text =
+        |it: usize| format!("fn number_{it}() -> usize {{\n    {it} * {it} + {it}\n}}\n").repeat(4);
+    let files: Vec<(String, String)> = (0..40)
+        .map(|it| (format!("one/{it}.rs"), text(it)))
+        .collect();
+    let mut files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (&**path, &**text))
+        .collect();
+    files.push(("two/c.rs", "fn c() {}\n"));
+    let project = Project::of(&files);
+    let server = project.server();
+    let uri = |name: &str| format!("file://{}/{name}", project.root().display());
+    let mut one = Client::with_roots(&server, &[&uri("one")]).await;
+    let mut two = Client::with_roots(&server, &[&uri("two")]).await;
+    let hits: Vec<_> = (0..40)
+        .map(|it| json!({"id": format!("{it}"), "relevance": 1, "filePath": format!("{it}.rs"), "startLine": 1, "endLine": 12}))
+        .collect();
+    let cursor = one
+        .call(
+            "context_assemble",
+            json!({"chunks": hits, "max_tokens": 600}),
+        )
+        .await
+        .cursor();
+    let cursor = cursor.expect("not all of it fits");
+    let reply = one
+        .call("context_assemble", json!({"cursor": cursor}))
+        .await;
+    assert!(!reply.is_error(), "{}", reply.text());
+    let reply = two
+        .call("context_assemble", json!({"cursor": cursor}))
+        .await;
+    assert!(
+        reply.is_error() && reply.text().contains("nothing is known of it"),
+        "{}",
+        reply.text()
+    );
+}

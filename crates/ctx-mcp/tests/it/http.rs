@@ -1,0 +1,157 @@
+//! Who is let in over HTTP.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use ctx_mcp::{Access, Http, Token};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::Project;
+
+struct Served {
+    address: SocketAddr,
+    token: String,
+    stop: CancellationToken,
+    _project: Project,
+}
+
+async fn serve() -> Served {
+    let project = Project::new();
+    let token = Token::generate().unwrap();
+    let access = Access::new(token.clone())
+        .with_hosts(vec!["ctx.example".to_owned()])
+        .with_origins(vec!["https://app.example:443".to_owned()]);
+    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let http = Http::bind(project.server(), any_port, &access)
+        .await
+        .unwrap();
+    let address = http.address().unwrap();
+    let stop = CancellationToken::new();
+    tokio::spawn(http.serve(stop.clone()));
+    Served {
+        address,
+        token: token.reveal().to_owned(),
+        stop,
+        _project: project,
+    }
+}
+
+/// Says hello with these headers; the status.
+async fn status(served: &Served, path: &str, headers: &[(&str, &str)]) -> u16 {
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
+        },
+    })
+    .to_string();
+    let mut request = format!(
+        "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    request.push_str("\r\n");
+    request.push_str(&body);
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).await.unwrap();
+    std::str::from_utf8(&start[9..]).unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_its_own_names_and_pages_are_let_in() {
+    let served = serve().await;
+    let port = served.address.port();
+    let other = if port == 1 { 2 } else { port - 1 };
+    let bearer = format!("Bearer {}", served.token);
+    let hosts = [
+        (format!("127.0.0.1:{port}"), true),
+        (format!("localhost:{port}"), true),
+        (format!("LocalHost:{port}"), true),
+        (format!("[::1]:{port}"), true),
+        ("ctx.example".to_owned(), true),
+        (format!("ctx.example:{port}"), true),
+        ("evil.example".to_owned(), false),
+        (format!("evil.example:{port}"), false),
+        (format!("localhost.evil.example:{port}"), false),
+        (format!("127.0.0.1.evil.example:{port}"), false),
+        (format!("127.0.0.1:{other}"), false),
+        ("127.0.0.1".to_owned(), false),
+        (format!("0.0.0.0:{port}"), false),
+        (format!("192.168.0.1:{port}"), false),
+    ];
+    let origins = [
+        (None, true),
+        (Some(format!("http://127.0.0.1:{port}")), true),
+        (Some(format!("http://localhost:{port}")), true),
+        (Some("https://app.example".to_owned()), true),
+        (Some("http://app.example".to_owned()), false),
+        (Some("https://app.example:444".to_owned()), false),
+        (Some("https://evil.example".to_owned()), false),
+        (Some(format!("http://evil.example:{port}")), false),
+        (Some(format!("https://localhost:{port}")), false),
+        (Some(format!("http://127.0.0.1:{other}")), false),
+        (Some("null".to_owned()), false),
+        (Some(String::new()), false),
+        (Some("file://".to_owned()), false),
+    ];
+    for (host, is_ours) in &hosts {
+        for (origin, may_call) in &origins {
+            let mut headers = vec![("Host", &**host), ("Authorization", &*bearer)];
+            headers.extend(origin.as_deref().map(|it| ("Origin", it)));
+            let status = status(&served, "/mcp", &headers).await;
+            let expected = if *is_ours && *may_call { 200 } else { 403 };
+            assert_eq!(status, expected, "{host:?} {origin:?}");
+        }
+    }
+    served.stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_the_token_is_let_in() {
+    let served = serve().await;
+    let host = served.address.to_string();
+    let token = &served.token;
+    for (shown, expected) in [
+        (None, 401),
+        (Some(String::new()), 401),
+        (Some("Bearer".to_owned()), 401),
+        (Some("Bearer ".to_owned()), 401),
+        (Some("Bearer x".to_owned()), 401),
+        (Some(format!("Bearer {}", &token[1..])), 401),
+        (Some(format!("Bearer {token}0")), 401),
+        (Some(format!("Bearer {}", token.to_uppercase())), 401),
+        (Some(format!("Basic {token}")), 401),
+        (Some(token.clone()), 401),
+        (Some(format!("Bearer {token}")), 200),
+        (Some(format!("bearer {token}")), 200),
+    ] {
+        let mut headers = vec![("Host", &*host)];
+        headers.extend(shown.as_deref().map(|it| ("Authorization", it)));
+        for (path, found) in [
+            ("/mcp", expected),
+            ("/other", if expected == 200 { 404 } else { 401 }),
+        ] {
+            assert_eq!(
+                status(&served, path, &headers).await,
+                found,
+                "{shown:?} {path}"
+            );
+        }
+    }
+    served.stop.cancel();
+}
+
+#[test]
+fn tokens_differ_and_do_not_show() {
+    let (a, b) = (Token::generate().unwrap(), Token::generate().unwrap());
+    assert_ne!(a.reveal(), b.reveal());
+    assert_eq!(a.reveal().len(), 64);
+    assert!(!format!("{a:?} {:?}", Access::new(a.clone())).contains(a.reveal()));
+}

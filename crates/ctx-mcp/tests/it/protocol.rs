@@ -1,0 +1,434 @@
+//! What is offered, and how requests that make no sense are answered.
+
+use serde_json::{Value, json};
+
+use crate::Project;
+use crate::client::{Client, tokens};
+
+#[test]
+fn the_tools_take_fewer_than_1500_tokens() {
+    let listed = serde_json::to_string(&ctx_mcp::tools()).unwrap();
+    let count = tokens(&listed);
+    assert!(count < 1_500, "they take {count}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_tool_only_reads_and_takes_max_tokens() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let answer = client.ask("tools/list", json!({})).await;
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "context_query",
+            "context_assemble",
+            "context_read",
+            "context_outline"
+        ]
+    );
+    for tool in tools {
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        assert_eq!(
+            tool["inputSchema"]["properties"]["max_tokens"]["maximum"], 25_000,
+            "{tool}"
+        );
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_answered_with_the_lines_that_fit_it() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let reply = client
+        .call(
+            "context_query",
+            json!({"query": "how does parse_sum read a sum"}),
+        )
+        .await;
+    assert!(!reply.is_error());
+    assert!(reply.text().contains("src/parser.rs"), "{}", reply.text());
+    assert!(
+        reply.text().contains("total += part.trim()"),
+        "{}",
+        reply.text()
+    );
+    assert!(reply.fact("included").as_u64().unwrap() > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_limits_a_question_is_honoured() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let arguments = json!({
+        "query": "parse a sum, print the total", "include_types": ["function"], "format": "xml", "limit": 1,
+        "strategies": ["text"], "min_score": 0.1,
+    });
+    let reply = client.call("context_query", arguments).await;
+    assert!(reply.text().starts_with("<context"), "{}", reply.text());
+    assert!(
+        reply.text().contains("print_total") && !reply.text().contains("parser.rs"),
+        "{}",
+        reply.text()
+    );
+    assert_eq!(reply.fact("included"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn own_hits_are_read_from_their_files() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let chunks = json!([
+        {"id": "a", "relevance": 1.0, "filePath": "src/parser.rs", "startLine": 10, "endLine": 12},
+        {"id": "b", "relevance": 0.5, "content": "said elsewhere", "name": "note"},
+        {"id": "c", "relevance": 0.5, "filePath": "src/gone.rs", "startLine": 1, "endLine": 2},
+    ]);
+    let reply = client
+        .call("context_assemble", json!({"chunks": chunks}))
+        .await;
+    for expected in ["pub fn parse_sum", "said elsewhere", "src/gone.rs"] {
+        assert!(reply.text().contains(expected), "{}", reply.text());
+    }
+    assert_eq!(reply.fact("included"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_read_by_lines_symbol_and_rendition() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    for (arguments, has, has_not) in [
+        (json!({"lines": "1-1"}), "A parser of sums", "Parser {"),
+        (
+            json!({"lines": "4-900"}),
+            "pub struct ParseError",
+            "A parser of sums",
+        ),
+        (json!({"symbol": "parse_sum"}), "Ok(total)", "It is no sum"),
+        (
+            json!({"rendition": "skeleton"}),
+            "pub fn parse_sum",
+            "total += part",
+        ),
+        (json!({}), "total += part", "\u{0}"),
+    ] {
+        let mut arguments = arguments;
+        arguments["path"] = "src/parser.rs".into();
+        let reply = client.call("context_read", arguments.clone()).await;
+        assert!(reply.text().contains(has), "{arguments}: {}", reply.text());
+        assert!(
+            !reply.text().contains(has_not),
+            "{arguments}: {}",
+            reply.text()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_is_outlined_by_its_files() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let all = client.call("context_outline", json!({})).await.text();
+    assert!(
+        all.contains("README.md (markdown)") && all.contains("struct Parser:4-6"),
+        "{all}"
+    );
+    let folder = client
+        .call("context_outline", json!({"path": "src/"}))
+        .await
+        .text();
+    assert!(
+        folder.contains("function print_total:4-6") && !folder.contains("README"),
+        "{folder}"
+    );
+    let file = client
+        .call("context_outline", json!({"path": "src/parser.rs"}))
+        .await
+        .text();
+    assert!(file.contains("  method parse_sum:10-16"), "{file}");
+}
+
+#[expect(clippy::too_many_lines, reason = "a table")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_makes_no_sense_says_what_to_try() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    for (tool, arguments, expected) in [
+        ("context_query", json!({}), "query: a question"),
+        (
+            "context_query",
+            json!({"query": "a", "max_tokens": 1}),
+            "max_tokens of 256 or more",
+        ),
+        (
+            "context_query",
+            json!({"query": "a", "max_tokens": -1}),
+            "invalid value",
+        ),
+        (
+            "context_query",
+            json!({"query": "a", "strategies": ["grep"]}),
+            "some of text, files",
+        ),
+        (
+            "context_query",
+            json!({"query": "a", "min_score": 7}),
+            "from 0 to 1",
+        ),
+        (
+            "context_query",
+            json!({"query": "a", "cursor": "x"}),
+            "without cursor",
+        ),
+        (
+            "context_query",
+            json!({"query": "a", "session": ""}),
+            "a name of at most",
+        ),
+        (
+            "context_query",
+            json!({"query": ["a"]}),
+            "expected a string",
+        ),
+        (
+            "context_query",
+            json!({"question": "a"}),
+            "unknown field `question`",
+        ),
+        ("context_assemble", json!({}), "\"filePath\": \"src/a.rs\""),
+        (
+            "context_assemble",
+            json!({"chunks": [{"id": "a"}]}),
+            "chunk 0",
+        ),
+        (
+            "context_assemble",
+            json!({"chunks": [{"id": "a", "relevance": 2, "content": ""}]}),
+            "relevance 2",
+        ),
+        (
+            "context_read",
+            json!({"path": "none.rs"}),
+            "context_outline",
+        ),
+        (
+            "context_read",
+            json!({"path": "src"}),
+            "context_outline for a folder",
+        ),
+        (
+            "context_read",
+            json!({"path": "README.md", "lines": "9-1"}),
+            "no range of lines",
+        ),
+        (
+            "context_read",
+            json!({"path": "README.md", "lines": "99"}),
+            "lines up to 7",
+        ),
+        (
+            "context_read",
+            json!({"path": "README.md", "symbol": "gone"}),
+            "defines no such symbol",
+        ),
+        (
+            "context_read",
+            json!({"path": "README.md", "cursor": "a@b"}),
+            "no cursor of this tool",
+        ),
+        ("context_outline", json!({"path": "none"}), "without path"),
+    ] {
+        let reply = client.call(tool, arguments.clone()).await;
+        assert!(reply.is_error(), "{tool} {arguments}");
+        assert!(
+            reply.text().starts_with("failed to ") && reply.text().contains("\ntry: "),
+            "{}",
+            reply.text()
+        );
+        assert!(
+            reply.text().contains(expected),
+            "{tool} {arguments}: {}",
+            reply.text()
+        );
+        assert!(reply.tokens() <= 256, "{tool} {arguments}");
+    }
+    let answer = client
+        .ask(
+            "tools/call",
+            json!({"name": "context_write", "arguments": {}}),
+        )
+        .await;
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("try: context_query"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_and_outlines_are_resources() {
+    let project = Project::new();
+    project.write("a b/ü#.rs", "fn odd() {}\n");
+    let mut client = Client::connect(&project.server()).await;
+    let answer = client.ask("resources/list", json!({})).await;
+    let uris: Vec<&str> = answer["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris.len(), 4, "{uris:?}");
+    for uri in uris {
+        let answer = client.ask("resources/read", json!({"uri": uri})).await;
+        assert!(
+            answer["result"]["contents"][0]["text"].is_string(),
+            "{uri}: {answer}"
+        );
+    }
+    let file = client
+        .ask("resources/read", json!({"uri": "ctx://file/src/parser.rs"}))
+        .await;
+    assert_eq!(
+        file["result"]["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .trim_end(),
+        crate::PARSER.trim_end()
+    );
+    let outline = client
+        .ask(
+            "resources/read",
+            json!({"uri": "ctx://outline/src/parser.rs"}),
+        )
+        .await;
+    assert!(
+        outline["result"]["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("parse_sum")
+    );
+    for uri in [
+        "ctx://file/../x",
+        "ctx://file/%2e%2e/x",
+        "file:///etc/passwd",
+        "ctx://file/%FF",
+        "ctx://file/gone",
+    ] {
+        let answer = client.ask("resources/read", json!({"uri": uri})).await;
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("try: "),
+            "{uri}"
+        );
+    }
+    let answer = client.ask("resources/templates/list", json!({})).await;
+    assert_eq!(
+        answer["result"]["resourceTemplates"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resources_come_in_pages() {
+    let files: Vec<String> = (0..250).map(|it| format!("many/{it:03}.txt")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&**it, "a\n")).collect();
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let (mut seen, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let params = cursor
+            .as_ref()
+            .map_or(json!({}), |it| json!({"cursor": it}));
+        let answer = client.ask("resources/list", params).await;
+        let page = answer["result"]["resources"].as_array().unwrap().clone();
+        seen.extend(
+            page.iter()
+                .map(|it| it["name"].as_str().unwrap().to_owned()),
+        );
+        match answer["result"]["nextCursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    let expected: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_prompt_carries_the_question() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let answer = client.ask("prompts/list", json!({})).await;
+    assert_eq!(answer["result"]["prompts"][0]["name"], "answer");
+    let params = json!({"name": "answer", "arguments": {"question": "why?"}});
+    let answer = client.ask("prompts/get", params).await;
+    let text = answer["result"]["messages"][0]["content"]["text"]
+        .as_str()
+        .unwrap();
+    assert!(
+        text.ends_with("Question: why?") && text.contains("context_query"),
+        "{text}"
+    );
+    for params in [json!({"name": "answer"}), json!({"name": "other"})] {
+        let answer = client.ask("prompts/get", params).await;
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("try: ")
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_is_told_while_indexing_and_not_after() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let params = json!({
+        "name": "context_query", "arguments": {"query": "sum"}, "_meta": {"progressToken": "p"},
+    });
+    let id = client.begin("tools/call", params).await;
+    client.wait(id).await;
+    let told: Vec<f64> = client
+        .heard
+        .iter()
+        .filter(|it| it["params"]["progressToken"] == "p")
+        .map(|it| it["params"]["progress"].as_f64().unwrap())
+        .collect();
+    assert!(told.len() >= 2 && told.is_sorted(), "{told:?}");
+    assert_eq!(client.heard[0]["params"]["total"], 3.0);
+    // Whatever came later would be heard before this answer.
+    client.ask("ping", json!({})).await;
+    assert_eq!(client.heard, Vec::<Value>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_call_is_not_answered_and_the_next_one_is() {
+    let files: Vec<(String, String)> = (0..400)
+        .map(|it| (format!("src/{it}.rs"), crate::PARSER.repeat(4)))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (&**path, &**text))
+        .collect();
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let params = json!({
+        "name": "context_query", "arguments": {"query": "sum"}, "_meta": {"progressToken": 1},
+    });
+    let cancelled = client.begin("tools/call", params).await;
+    client
+        .notify("notifications/cancelled", json!({"requestId": cancelled}))
+        .await;
+    // An answer to the cancelled call would be one that nobody waits for.
+    let reply = client
+        .call("context_query", json!({"query": "parse_sum"}))
+        .await;
+    assert!(!reply.is_error(), "{}", reply.text());
+}

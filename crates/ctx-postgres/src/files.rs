@@ -1,0 +1,87 @@
+//! The files of an owner, as they were stored.
+
+use tokio_postgres::Row;
+
+use crate::{OwnedStore, StoreError};
+
+/// A file, without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredFile {
+    /// Where it is, with `/` between its parts.
+    pub path: String,
+    /// BLAKE3 of its text.
+    pub hash: [u8; 32],
+    /// When it was last changed, in seconds since 1970.
+    pub modified_at: Option<i64>,
+    /// What it is for, as `ctx_rank::Role` words it.
+    pub role: String,
+    /// How many lines it has.
+    pub lines: u32,
+    /// How many parts it was cut into.
+    pub parts: u32,
+}
+
+/// How much an owner has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Files.
+    pub files: u64,
+    /// Parts of files.
+    pub parts: u64,
+    /// How often files were stored or removed: what was found at another generation may be stale.
+    pub generation: u64,
+}
+
+impl OwnedStore {
+    /// How much there is.
+    pub async fn totals(&self) -> Result<Totals, StoreError> {
+        let sql = "SELECT files, parts, generation FROM ctx.owners WHERE owner = $1";
+        let rows = self.read("count files", sql, &[&self.owner()]).await?;
+        let count = |row: &Row, at: usize| row.get::<_, i64>(at).cast_unsigned();
+        Ok(rows.first().map_or_else(Totals::default, |row| Totals {
+            files: count(row, 0),
+            parts: count(row, 1),
+            generation: count(row, 2),
+        }))
+    }
+
+    /// The files whose paths come after `after`, in their order, at most `limit`. Begin with an empty `after`.
+    pub async fn stored_files(
+        &self,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredFile>, StoreError> {
+        let sql = "SELECT path, hash, modified_at, role, lines, parts FROM ctx.files
+                   WHERE owner = $1 AND path > $2 ORDER BY path LIMIT $3::int";
+        let (after, limit) = (after.replace('\0', ""), self.limits().rows(limit));
+        let rows = self
+            .read("list files", sql, &[&self.owner(), &after, &limit])
+            .await?;
+        Ok(rows.iter().map(file).collect())
+    }
+
+    /// The text of the file at `path`, where there is one.
+    pub async fn text(&self, path: &str) -> Result<Option<String>, StoreError> {
+        if path.contains('\0') {
+            return Ok(None);
+        }
+        let sql = "SELECT content FROM ctx.files WHERE owner = $1 AND path = $2";
+        let rows = self
+            .read("read a file", sql, &[&self.owner(), &path])
+            .await?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+}
+
+fn file(row: &Row) -> StoredFile {
+    StoredFile {
+        path: row.get(0),
+        hash: row.get::<_, &[u8]>(1).try_into().unwrap_or_default(),
+        modified_at: row.get(2),
+        role: row.get(3),
+        lines: row.get::<_, i32>(4).cast_unsigned(),
+        parts: row.get::<_, i32>(5).cast_unsigned(),
+    }
+}

@@ -1,0 +1,164 @@
+//! Text vectors and queries in the form that the server stores: no text of anyone is ever parsed as a query, and
+//! the terms are exactly those of [`Analyzer`].
+
+use std::collections::BTreeMap;
+
+use bytes::{BufMut as _, BytesMut};
+use ctx_rank::Analyzer;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+type Sent = Result<IsNull, Box<dyn std::error::Error + Sync + Send>>;
+
+/// So many occurrences of a term are kept: the n-th adds 1/n² to its rank.
+const MOST_OCCURRENCES: usize = 24;
+/// The server refuses vectors of 1 MiB.
+const MOST_BYTES: usize = 960 << 10;
+/// Later terms all stand here.
+const LAST_POSITION: u16 = (1 << 14) - 1;
+
+/// What a term stands in. The server has four weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Label {
+    D = 0,
+    C = 1,
+    B = 2,
+    A = 3,
+}
+
+/// The terms of a text, with where and in what each stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Vector {
+    lexemes: BTreeMap<String, Vec<u16>>,
+    position: u16,
+    bytes: usize,
+    /// How many terms there are, each as often as it occurs.
+    pub(crate) length: i32,
+}
+
+impl Vector {
+    /// Adds the terms of `text`. What no longer fits is counted in the length alone. O(bytes · log terms).
+    pub(crate) fn add(&mut self, analyzer: &mut Analyzer, text: &str, label: Label) {
+        analyzer.words(text, &mut |term, _, _| self.push(term, label));
+    }
+
+    fn push(&mut self, term: &str, label: Label) {
+        self.length = self.length.saturating_add(1);
+        self.position = (self.position + 1).min(LAST_POSITION);
+        let here = self.position | ((label as u16) << 14);
+        if let Some(places) = self.lexemes.get_mut(term) {
+            let is_later = places
+                .last()
+                .is_some_and(|it| it & LAST_POSITION < self.position);
+            if is_later && places.len() < MOST_OCCURRENCES {
+                self.bytes += 2;
+                places.push(here);
+            }
+            return;
+        }
+        // Its entry, its text, a byte to align it, how many places, and one.
+        let bytes = 4 + term.len() + 1 + 2 + 2;
+        if self.bytes + bytes <= MOST_BYTES && !term.contains('\0') {
+            self.bytes += bytes;
+            self.lexemes.insert(term.to_owned(), vec![here]);
+        }
+    }
+
+    /// Its terms, in their order.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &str> {
+        self.lexemes.keys().map(String::as_str)
+    }
+}
+
+impl ToSql for Vector {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Sent {
+        out.put_u32(u32::try_from(self.lexemes.len())?);
+        for (lexeme, places) in &self.lexemes {
+            out.put_slice(lexeme.as_bytes());
+            out.put_u8(0);
+            out.put_u16(u16::try_from(places.len())?);
+            for &place in places {
+                out.put_u16(place);
+            }
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(its: &Type) -> bool {
+        *its == Type::TS_VECTOR
+    }
+
+    to_sql_checked!();
+}
+
+/// A query for terms. The server refuses one that has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TermQuery {
+    // Invariant: operators come before their operands; no term holds a NUL.
+    items: Vec<Item>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Item {
+    Or,
+    And,
+    /// A term, in places with these labels alone; 0 is any.
+    Term(String, u8),
+}
+
+impl TermQuery {
+    /// Any of `terms`, in what has one of the labels of `mask`.
+    pub(crate) fn any<'t>(terms: impl IntoIterator<Item = &'t str>, mask: u8) -> Self {
+        let terms = terms.into_iter().filter(|it| !it.contains('\0'));
+        Self::any_of(terms.map(|it| TermQuery {
+            items: vec![Item::Term(it.to_owned(), mask)],
+        }))
+    }
+
+    /// Any of `queries`.
+    pub(crate) fn any_of(queries: impl IntoIterator<Item = TermQuery>) -> Self {
+        let mut items = Vec::new();
+        for query in queries.into_iter().filter(|it| !it.is_empty()) {
+            if !items.is_empty() {
+                items.insert(0, Item::Or);
+            }
+            items.extend(query.items);
+        }
+        TermQuery { items }
+    }
+
+    /// Both of two.
+    pub(crate) fn both(a: TermQuery, b: TermQuery) -> Self {
+        let mut items = vec![Item::And];
+        items.extend(a.items);
+        items.extend(b.items);
+        TermQuery { items }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+impl ToSql for TermQuery {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Sent {
+        out.put_u32(u32::try_from(self.items.len())?);
+        for item in &self.items {
+            match item {
+                Item::Term(term, mask) => {
+                    out.put_slice(&[1, *mask, 0]);
+                    out.put_slice(term.as_bytes());
+                    out.put_u8(0);
+                }
+                Item::And => out.put_slice(&[2, 2]),
+                Item::Or => out.put_slice(&[2, 3]),
+            }
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(its: &Type) -> bool {
+        *its == Type::TSQUERY
+    }
+
+    to_sql_checked!();
+}

@@ -1,0 +1,162 @@
+//! The tables, step by step.
+
+use std::time::Duration;
+
+use deadpool_postgres::Client;
+use tokio_postgres::Transaction;
+use tracing::info;
+
+use crate::StoreError;
+use crate::error::said;
+use crate::plan::GROUPS;
+
+/// The steps, in their order. What was released is never changed: a change is another step.
+const STEPS: [&str; 3] = [
+    include_str!("../migrations/0001_tables.sql"),
+    include_str!("../migrations/0002_rights.sql"),
+    include_str!("../migrations/0003_search.sql"),
+];
+
+/// The version that this program needs.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "there are few"
+)]
+pub(crate) const VERSION: i32 = STEPS.len() as i32;
+
+/// Who migrates holds this lock of the database: "ctx" in ASCII.
+const LOCK: i64 = 0x63_74_78;
+
+/// The schema, the extensions and the version, where they are not there.
+const GROUND: &str = "
+    CREATE SCHEMA IF NOT EXISTS ctx;
+    CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA ctx;
+    CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA ctx;
+    CREATE TABLE IF NOT EXISTS ctx.version (version integer PRIMARY KEY, migrated_at timestamptz NOT NULL DEFAULT now());
+    GRANT USAGE ON SCHEMA ctx TO PUBLIC;
+    GRANT SELECT ON ctx.version TO PUBLIC;";
+
+/// All steps that are not done yet, each in a transaction of its own.
+pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), StoreError> {
+    loop {
+        let transaction = client
+            .transaction()
+            .await
+            .map_err(|error| StoreError::of("begin a migration", limit, error))?;
+        let found = prepared(&transaction)
+            .await
+            .map_err(|source| failed(0, source))?;
+        if found >= VERSION {
+            transaction.commit().await.map_err(|it| failed(0, it))?;
+            return if found > VERSION {
+                Err(StoreError::TooNew {
+                    found,
+                    known: VERSION,
+                })
+            } else {
+                Ok(())
+            };
+        }
+        let next = found + 1;
+        step(&transaction, next)
+            .await
+            .map_err(|source| failed(next, source))?;
+        transaction
+            .commit()
+            .await
+            .map_err(|source| failed(next, source))?;
+        info!(version = next, "migrated");
+    }
+}
+
+fn failed(version: i32, source: tokio_postgres::Error) -> StoreError {
+    StoreError::Migration {
+        version,
+        why: said(&source),
+        source,
+    }
+}
+
+/// Takes the lock until the end of the transaction, and says which version there is.
+async fn prepared(transaction: &Transaction<'_>) -> Result<i32, tokio_postgres::Error> {
+    transaction
+        .execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK])
+        .await?;
+    let found = version(transaction.client()).await?;
+    if found.is_none() {
+        transaction.batch_execute(GROUND).await?;
+    }
+    Ok(found.unwrap_or(0))
+}
+
+async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_postgres::Error> {
+    // Extensions may have been there before, in a schema of their own.
+    let schemas = transaction
+        .query_one(
+            "SELECT string_agg(DISTINCT quote_ident(n.nspname), ', ')
+             FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+             WHERE e.extname IN ('pg_trgm', 'btree_gin')",
+            &[],
+        )
+        .await?;
+    let schemas: String = schemas.get(0);
+    let index = usize::try_from(next - 1).unwrap_or_default();
+    let sql = STEPS[index]
+        .replace("{extensions}", &schemas)
+        .replace("{score}", &score());
+    let path = format!(
+        "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning;"
+    );
+    transaction.batch_execute(&path).await?;
+    transaction.batch_execute(&sql).await?;
+    transaction
+        .execute("INSERT INTO ctx.version (version) VALUES ($1)", &[&next])
+        .await?;
+    Ok(())
+}
+
+/// The sum over groups. A rank by one of them is a mean over its terms of 1/n² for the n-th occurrence, times the
+/// weight of where it stands; length counts as in BM25, with k₁ = 1.2 and b = ¾.
+fn score() -> String {
+    let groups: Vec<String> = (1..=GROUPS)
+        .map(|it| format!("coalesce(factors[{it}] * ts_rank(weights, it.terms, groups[{it}]), 0)"))
+        .collect();
+    format!(
+        "(({}) * 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * it.length / average)))::double precision",
+        groups.join(" + ")
+    )
+}
+
+/// The version of the tables; `None` where there are none.
+async fn version(client: &tokio_postgres::Client) -> Result<Option<i32>, tokio_postgres::Error> {
+    let row = client
+        .query_one("SELECT to_regclass('ctx.version') IS NOT NULL", &[])
+        .await?;
+    if !row.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let row = client
+        .query_one("SELECT coalesce(max(version), 0) FROM ctx.version", &[])
+        .await?;
+    Ok(Some(row.get(0)))
+}
+
+/// Whether the tables are those that this program needs.
+pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreError> {
+    let found = version(client)
+        .await
+        .map_err(|error| StoreError::of("read the version of the tables", limit, error))?
+        .unwrap_or(0);
+    match found.cmp(&VERSION) {
+        std::cmp::Ordering::Less => Err(StoreError::NotMigrated {
+            found,
+            needed: VERSION,
+        }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(StoreError::TooNew {
+            found,
+            known: VERSION,
+        }),
+    }
+}

@@ -1,0 +1,284 @@
+//! Connections, and transactions that belong to one owner.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Transaction,
+};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, NoTls, Row};
+use tracing::debug;
+
+use crate::error::said;
+use crate::{Limits, StoreError, migrate};
+
+/// No owner's name is longer, in bytes: it is in every key.
+const LONGEST_OWNER: usize = 255;
+/// The first wait before a transaction is tried again; each next is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(4);
+
+/// A database that many processes share, with the data of many owners. Clones share their connections.
+#[derive(Clone)]
+pub struct Store {
+    pool: Pool,
+    limits: Arc<Limits>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What one owner has in a [`Store`], and nothing else. All ports of `ctx-retrieve` are here.
+#[derive(Clone, Debug)]
+pub struct OwnedStore {
+    store: Store,
+    owner: Arc<str>,
+}
+
+impl Store {
+    /// Opens the database at `url`: `postgres://user:password@host/name`, or `host=/run/postgresql user=ctx`.
+    /// The connection itself is not encrypted: go over a socket, a private network or a proxy that is.
+    ///
+    /// # Errors
+    /// [`StoreError::Address`], and [`StoreError::Connect`] where one connection cannot be made.
+    pub async fn connect(url: &str, limits: Limits) -> Result<Store, StoreError> {
+        let mut config: Config = url.parse().map_err(StoreError::Address)?;
+        if config.get_application_name().is_none() {
+            config.application_name("ctx");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(limits.wait);
+        }
+        let recycling = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let manager = Manager::from_config(config, NoTls, recycling);
+        let pool = Pool::builder(manager)
+            .max_size(limits.connections.max(1))
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(limits.wait))
+            .create_timeout(Some(limits.wait))
+            .recycle_timeout(Some(limits.wait))
+            .build()
+            .map_err(|error| StoreError::Connect {
+                why: error.to_string(),
+            })?;
+        let store = Store {
+            pool,
+            limits: Arc::new(limits),
+        };
+        drop(store.client().await?);
+        Ok(store)
+    }
+
+    /// Makes the tables, or brings them to the version that this program needs. Does nothing where that is done;
+    /// processes that do it at once wait for each other. The role that does it needs the right to create roles
+    /// and extensions; later, roles that are members of `ctx_app` suffice.
+    ///
+    /// # Errors
+    /// [`StoreError::Migration`], [`StoreError::TooNew`].
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let mut client = self.client().await?;
+        migrate::migrate(&mut client, self.limits.writing).await
+    }
+
+    /// Whether the database answers, and has the tables that this program needs.
+    ///
+    /// # Errors
+    /// [`StoreError::Connect`], [`StoreError::NotMigrated`], [`StoreError::TooNew`].
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        let client = self.client().await?;
+        migrate::check(&client, self.limits.reading).await
+    }
+
+    /// What `owner` has.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a name that is empty, longer than 255 bytes or holds a NUL.
+    pub fn owner(&self, owner: &str) -> Result<OwnedStore, StoreError> {
+        check_name("the name of the owner", owner, LONGEST_OWNER)?;
+        Ok(OwnedStore {
+            store: self.clone(),
+            owner: Arc::from(owner),
+        })
+    }
+
+    async fn client(&self) -> Result<Client, StoreError> {
+        self.pool
+            .get()
+            .await
+            .map_err(|error| StoreError::Connect { why: why(&error) })
+    }
+}
+
+fn why(error: &PoolError) -> String {
+    match error {
+        PoolError::Timeout(_) => "no connection became free in time".to_owned(),
+        PoolError::Backend(error) => said(error),
+        other => other.to_string(),
+    }
+}
+
+/// Whether `name` can be in a key.
+pub(crate) fn check_name(what: &'static str, name: &str, longest: usize) -> Result<(), StoreError> {
+    let invalid = |why| Err(StoreError::Invalid { what, why });
+    if name.is_empty() {
+        invalid("it is empty")
+    } else if name.len() > longest {
+        invalid("it is too long")
+    } else if name.contains('\0') {
+        invalid("it holds a NUL character")
+    } else {
+        Ok(())
+    }
+}
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Reads,
+    Writes,
+}
+
+impl OwnedStore {
+    /// Whose it is.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.store.limits
+    }
+
+    pub(crate) async fn client(&self) -> Result<Client, StoreError> {
+        self.store.client().await
+    }
+
+    pub(crate) fn limit_of(&self, mode: Mode) -> Duration {
+        match mode {
+            Mode::Reads => self.limits().reading,
+            Mode::Writes => self.limits().writing,
+        }
+    }
+
+    /// Begins a transaction of this owner: every setting ends with it, so that the next user of the connection
+    /// finds none of them.
+    pub(crate) async fn begin<'c>(
+        &self,
+        client: &'c mut Client,
+        mode: Mode,
+    ) -> Result<Transaction<'c>, StoreError> {
+        let limit = self.limit_of(mode);
+        let failed = |error| StoreError::of("begin a transaction", limit, error);
+        let transaction = client
+            .build_transaction()
+            .read_only(mode == Mode::Reads)
+            .start()
+            .await
+            .map_err(failed)?;
+        let settings = transaction
+            .prepare_cached(
+                "SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
+                     set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+                     set_config('role', 'ctx_app', true)",
+            )
+            .await
+            .map_err(failed)?;
+        let timeout = limit.as_millis().max(1).to_string();
+        transaction
+            .query_one(&settings, &[&&*self.owner, &timeout])
+            .await
+            .map_err(|error| not_migrated(error, limit))?;
+        Ok(transaction)
+    }
+
+    /// The rows of one statement, in a transaction that reads.
+    pub(crate) async fn read(
+        &self,
+        doing: &'static str,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        let failed = |error| StoreError::of(doing, self.limits().reading, error);
+        let mut client = self.client().await?;
+        let transaction = self.begin(&mut client, Mode::Reads).await?;
+        let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
+        let rows = transaction
+            .query(&statement, values)
+            .await
+            .map_err(failed)?;
+        transaction.commit().await.map_err(failed)?;
+        Ok(rows)
+    }
+
+    /// One statement that writes, whose first value is the owner. Returns how many rows it wrote.
+    pub(crate) async fn write_one(
+        &self,
+        doing: &'static str,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StoreError> {
+        self.retried(|| self.write_once(doing, sql, values)).await
+    }
+
+    async fn write_once(
+        &self,
+        doing: &'static str,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StoreError> {
+        let failed = |error| StoreError::of(doing, self.limits().writing, error);
+        let mut client = self.client().await?;
+        let transaction = self.begin(&mut client, Mode::Writes).await?;
+        let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
+        let owner = self.owner();
+        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&owner];
+        all.extend(values);
+        let count = transaction
+            .execute(&statement, &all)
+            .await
+            .map_err(failed)?;
+        transaction.commit().await.map_err(failed)?;
+        Ok(count)
+    }
+
+    /// Does `work` again, after a wait, as long as it gave way to another transaction.
+    pub(crate) async fn retried<T, F>(&self, mut work: impl FnMut() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let mut wait = FIRST_WAIT;
+        for attempt in 0..self.limits().retries {
+            match work().await {
+                Err(error) if error.gave_way() => {
+                    debug!(attempt, %error, "a transaction gave way");
+                    tokio::time::sleep(wait).await;
+                    wait *= 2;
+                }
+                done => return done,
+            }
+        }
+        work().await
+    }
+}
+
+/// Without the role there are no tables either.
+fn not_migrated(error: tokio_postgres::Error, limit: Duration) -> StoreError {
+    let code = error.code();
+    let is_unknown = code == Some(&SqlState::INVALID_PARAMETER_VALUE)
+        || code == Some(&SqlState::UNDEFINED_OBJECT);
+    if is_unknown {
+        return StoreError::NotMigrated {
+            found: 0,
+            needed: migrate::VERSION,
+        };
+    }
+    StoreError::of("begin a transaction", limit, error)
+}

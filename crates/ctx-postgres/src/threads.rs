@@ -1,0 +1,162 @@
+//! What was said, and what was pinned to it.
+
+use async_trait::async_trait;
+use ctx_retrieve::{Answer, History, Message, References};
+
+use crate::StoreError;
+use crate::store::{Mode, OwnedStore, check_name};
+
+/// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
+const LONGEST_KEY: usize = 1024;
+
+impl OwnedStore {
+    /// Adds `message` to the end of `thread`, which begins with it where it is new. Once this returns, the message is
+    /// on the disk of the server. Returns whether it is new: the same id again changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for an empty name, one longer than 1,024 bytes, a NUL, or a message over the limit;
+    /// those of the database.
+    pub async fn append(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
+        check_name("the name of the thread", thread, LONGEST_KEY)?;
+        check_name("the id of the message", &message.id, LONGEST_KEY)?;
+        check_name("the role of the message", &message.role, LONGEST_KEY)?;
+        if !message.content.is_empty() {
+            let longest = self.limits().message_bytes;
+            check_name("the message", &message.content, longest)?;
+        }
+        self.retried(|| self.append_once(thread, message)).await
+    }
+
+    async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
+        let failed = |error| StoreError::of("store a message", self.limits().writing, error);
+        let mut client = self.client().await?;
+        let transaction = self.begin(&mut client, Mode::Writes).await?;
+        let next = transaction
+            .prepare_cached(
+                "INSERT INTO ctx.threads AS t (owner, thread, last, changed_at) VALUES ($1, $2, 1, $3)
+                 ON CONFLICT (owner, thread) DO UPDATE
+                     SET last = t.last + 1, changed_at = greatest(t.changed_at, excluded.changed_at)
+                 RETURNING last",
+            )
+            .await
+            .map_err(failed)?;
+        let row = transaction
+            .query_one(&next, &[&self.owner(), &thread, &message.created_at])
+            .await
+            .map_err(failed)?;
+        let add = transaction
+            .prepare_cached(
+                "INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (owner, thread, id) DO NOTHING",
+            )
+            .await
+            .map_err(failed)?;
+        let added = transaction
+            .execute(
+                &add,
+                &[
+                    &self.owner(),
+                    &thread,
+                    &row.get::<_, i64>(0),
+                    &message.id,
+                    &message.role,
+                    &message.content,
+                    &message.created_at,
+                ],
+            )
+            .await
+            .map_err(failed)?;
+        if added == 0 {
+            transaction.rollback().await.map_err(failed)?;
+            return Ok(false);
+        }
+        transaction.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    /// Pins `what` to `thread`: a path, `path:10-20`, a symbol. Returns whether it was not pinned yet.
+    ///
+    /// # Errors
+    /// As [`OwnedStore::append`].
+    pub async fn pin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
+        check_name("the name of the thread", thread, LONGEST_KEY)?;
+        check_name("the reference", what, LONGEST_KEY)?;
+        let sql = "WITH it AS (
+                       INSERT INTO ctx.threads AS t (owner, thread, pins) VALUES ($1, $2, 1)
+                       ON CONFLICT (owner, thread) DO UPDATE SET pins = t.pins + 1 RETURNING pins
+                   )
+                   INSERT INTO ctx.pinned (owner, thread, number, what) SELECT $1, $2, pins, $3 FROM it
+                   ON CONFLICT (owner, thread, what) DO NOTHING";
+        let pinned = self
+            .write_one("pin a reference", sql, &[&thread, &what])
+            .await?;
+        Ok(pinned > 0)
+    }
+
+    /// Takes `what` off `thread`. Returns whether it was pinned.
+    pub async fn unpin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
+        check_name("the name of the thread", thread, LONGEST_KEY)?;
+        check_name("the reference", what, LONGEST_KEY)?;
+        let sql = "DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what = $3";
+        let unpinned = self
+            .write_one("unpin a reference", sql, &[&thread, &what])
+            .await?;
+        Ok(unpinned > 0)
+    }
+
+    /// Forgets `thread` with all its messages and references. Returns whether there was one.
+    pub async fn forget_thread(&self, thread: &str) -> Result<bool, StoreError> {
+        check_name("the name of the thread", thread, LONGEST_KEY)?;
+        let sql = "DELETE FROM ctx.threads WHERE owner = $1 AND thread = $2";
+        let forgotten = self.write_one("forget a thread", sql, &[&thread]).await?;
+        Ok(forgotten > 0)
+    }
+
+    /// The threads that changed last, the latest first, each with when, in seconds since 1970.
+    pub async fn threads(&self, limit: usize) -> Result<Vec<(String, i64)>, StoreError> {
+        let sql = "SELECT thread, changed_at FROM ctx.threads WHERE owner = $1
+                   ORDER BY changed_at DESC, thread LIMIT $2::int";
+        let limit = self.limits().rows(limit);
+        let rows = self
+            .read("list threads", sql, &[&self.owner(), &limit])
+            .await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+}
+
+#[async_trait]
+impl History for OwnedStore {
+    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+        if thread.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT id, role, content, created_at FROM ctx.messages
+                   WHERE owner = $1 AND thread = $2 ORDER BY number DESC LIMIT $3::int";
+        let limit = self.limits().rows(limit);
+        let rows = self
+            .read("read messages", sql, &[&self.owner(), &thread, &limit])
+            .await?;
+        let message = |row: &tokio_postgres::Row| {
+            let (id, role, content): (String, String, String) =
+                (row.get(0), row.get(1), row.get(2));
+            Message::new(id, role, content, row.get(3))
+        };
+        Ok(rows.iter().rev().map(message).collect())
+    }
+}
+
+#[async_trait]
+impl References for OwnedStore {
+    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+        if thread.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT what FROM ctx.pinned WHERE owner = $1 AND thread = $2
+                   ORDER BY number LIMIT $3::int";
+        let limit = self.limits().rows(usize::MAX);
+        let rows = self
+            .read("read references", sql, &[&self.owner(), &thread, &limit])
+            .await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}

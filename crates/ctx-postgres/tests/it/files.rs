@@ -1,0 +1,125 @@
+//! Files go in, change, and go.
+
+use ctx_postgres::FileText;
+use ctx_retrieve::{Field, FileSearch as _, TextQuery};
+
+use crate::server::raw;
+use crate::{fresh, texts};
+
+#[tokio::test]
+async fn a_file_that_is_stored_again_is_stored_once() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let at = |text: &str, time| vec![FileText::new("a.rs", text).with_modified_at(time)];
+    let first = store.ingest(at("fn first() {}\n", 1)).await.unwrap();
+    assert_eq!((first.stored, first.unchanged), (1, 0));
+    let again = store.ingest(at("fn first() {}\n", 2)).await.unwrap();
+    assert_eq!((again.stored, again.unchanged), (0, 1));
+    let [file] = &store.stored_files("", 10).await.unwrap()[..] else {
+        panic!("there is one file");
+    };
+    assert_eq!((file.modified_at, file.lines, file.parts), (Some(2), 1, 1));
+    assert_eq!(file.hash, *blake3::hash(b"fn first() {}\n").as_bytes());
+
+    store.ingest(at("fn second() {}\n", 3)).await.unwrap();
+    let defined = async |name: &str| {
+        store
+            .definitions(&[name.to_owned()], 5)
+            .await
+            .unwrap()
+            .len()
+    };
+    assert_eq!((defined("first").await, defined("second").await), (0, 1));
+    assert_eq!(
+        store.text("a.rs").await.unwrap().as_deref(),
+        Some("fn second() {}\n")
+    );
+    assert_eq!(
+        store
+            .remove(&["a.rs".to_owned(), "b.rs".to_owned()])
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(defined("second").await, 0);
+    let totals = store.totals().await.unwrap();
+    assert_eq!((totals.files, totals.parts), (0, 0));
+    assert!(
+        totals.generation >= 4,
+        "each change is a generation: {totals:?}"
+    );
+}
+
+#[tokio::test]
+async fn of_files_with_one_path_the_last_counts() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    store
+        .ingest(texts([("a.rs", "fn a() {}"), ("a.rs", "fn b() {}")]))
+        .await
+        .unwrap();
+    assert_eq!(
+        store.text("a.rs").await.unwrap().as_deref(),
+        Some("fn b() {}")
+    );
+}
+
+#[tokio::test]
+async fn counts_of_terms_are_those_of_what_is_stored() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let versions = ["alpha beta beta", "alpha gamma", "beta"];
+    for text in versions {
+        store
+            .ingest(texts([("a.md", text), ("b.md", "alpha")]))
+            .await
+            .unwrap();
+    }
+    store.remove(&["b.md".to_owned()]).await.unwrap();
+    let client = raw(&fresh.url).await;
+    let sql = "SELECT term, parts, files FROM ctx.terms WHERE parts <> 0 OR files <> 0 ORDER BY 1";
+    let rows = client.query(sql, &[]).await.unwrap();
+    let counts: Vec<(&str, i32, i32)> = rows
+        .iter()
+        .map(|it| (it.get(0), it.get(1), it.get(2)))
+        .collect();
+    // The path is of the file alone.
+    assert_eq!(counts, [("a", 0, 1), ("beta", 1, 1), ("md", 0, 1)]);
+    let sql = "SELECT files, parts, part_terms, file_terms FROM ctx.owners";
+    let row = client.query_one(sql, &[]).await.unwrap();
+    let totals: [i64; 4] = [row.get(0), row.get(1), row.get(2), row.get(3)];
+    assert_eq!(totals, [1, 1, 1, 3]);
+}
+
+#[tokio::test]
+async fn writers_of_one_owner_take_turns_and_none_is_lost() {
+    let fresh = fresh!();
+    let mut tasks = Vec::new();
+    for writer in 0..6 {
+        let store = fresh.owner("alice");
+        tasks.push(tokio::spawn(async move {
+            for round in 0..4 {
+                let text = format!("fn shared() {{ common_{writer}_{round}(); }}\n");
+                store
+                    .ingest(texts([
+                        ("shared.rs".to_owned(), text.clone()),
+                        (format!("{writer}.rs"), text),
+                    ]))
+                    .await
+                    .unwrap();
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let store = fresh.owner("alice");
+    let totals = store.totals().await.unwrap();
+    assert_eq!((totals.files, totals.parts, totals.generation), (7, 7, 24));
+    let query = TextQuery::new(
+        vec![("share".to_owned(), 1.0)],
+        vec![(Field::Name, 1.0)],
+        50,
+    );
+    assert_eq!(store.passages(&query).await.unwrap().len(), 7);
+}

@@ -1,0 +1,36 @@
+//! A real PostgreSQL: what many owners keep in it, what they find, and what it survives.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod conformance;
+mod crash;
+mod files;
+mod hostile;
+mod migrations;
+mod owners;
+mod ranking;
+mod server;
+mod usage;
+
+use ctx_postgres::FileText;
+
+/// Files as they are stored.
+fn texts<P: Into<String>, T: Into<String>>(
+    files: impl IntoIterator<Item = (P, T)>,
+) -> Vec<FileText> {
+    let texts = files.into_iter();
+    texts
+        .map(|(path, text)| FileText::new(path, text))
+        .collect()
+}
+
+/// The store of a new database, or the end of the test where there is no PostgreSQL.
+macro_rules! fresh {
+    () => {
+        match $crate::server::Fresh::new().await {
+            Some(fresh) => fresh,
+            None => return,
+        }
+    };
+}
+use fresh;

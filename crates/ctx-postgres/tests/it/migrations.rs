@@ -1,0 +1,125 @@
+//! Tables come into being once, whoever asks for them how often.
+
+use ctx_postgres::{Limits, Store, StoreError};
+use ctx_retrieve::FileSearch as _;
+
+use crate::server::{Server, raw};
+
+#[tokio::test]
+async fn migrating_twice_is_migrating_once() {
+    let fresh = crate::fresh!();
+    fresh.store.migrate().await.unwrap();
+    fresh.store.ready().await.unwrap();
+    let rows = raw(&fresh.url)
+        .await
+        .query("SELECT version FROM ctx.version ORDER BY version", &[])
+        .await
+        .unwrap();
+    let versions: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(versions, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn processes_that_migrate_at_once_wait_for_each_other() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.database().await;
+    let mut tasks = Vec::new();
+    for _ in 0..6 {
+        let url = url.clone();
+        tasks.push(tokio::spawn(async move {
+            let store = Store::connect(&url, Limits::default()).await?;
+            store.migrate().await
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_database_without_tables_is_told_from_one_that_is_away() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.database().await;
+    let store = Store::connect(&url, Limits::default()).await.unwrap();
+    let error = store.ready().await.unwrap_err();
+    assert!(
+        matches!(error, StoreError::NotMigrated { found: 0, .. }),
+        "{error}"
+    );
+    let owned = store.owner("alice").unwrap();
+    assert!(owned.ending_with("a.rs", 1).await.is_err());
+
+    let nowhere = Store::connect(&server.url("nowhere"), Limits::default()).await;
+    let error = nowhere.unwrap_err();
+    assert!(matches!(error, StoreError::Connect { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_of_a_later_version_is_left_alone() {
+    let fresh = crate::fresh!();
+    let client = raw(&fresh.url).await;
+    let sql = "INSERT INTO ctx.version (version) VALUES (99)";
+    client.execute(sql, &[]).await.unwrap();
+    for error in [fresh.store.ready().await, fresh.store.migrate().await] {
+        assert!(
+            matches!(error, Err(StoreError::TooNew { found: 99, .. })),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_role_that_is_no_superuser_can_migrate_and_one_that_may_less_can_work() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.database().await;
+    let admin = raw(&url).await;
+    admin
+        .batch_execute(
+            "DO $$ BEGIN
+                 EXECUTE format('CREATE ROLE migrator LOGIN CREATEROLE');
+                 EXECUTE format('GRANT CREATE ON DATABASE %I TO migrator', current_database());
+                 CREATE ROLE worker LOGIN;
+             END $$",
+        )
+        .await
+        .unwrap();
+    let connect = async |role: &str| {
+        let url = url.replace("user=ctx", &format!("user={role}"));
+        Store::connect(&url, Limits::default()).await.unwrap()
+    };
+    let migrator = connect("migrator").await;
+    migrator.migrate().await.unwrap();
+    admin
+        .batch_execute("GRANT ctx_app TO worker")
+        .await
+        .unwrap();
+    let owned = connect("worker").await.owner("alice").unwrap();
+    crate::conformance::fill(&owned).await;
+    ctx_testkit::laws::store::store(&owned).await;
+}
+
+#[tokio::test]
+async fn no_error_shows_the_password() {
+    let secret = "hunter2";
+    for url in [
+        format!("postgres://u:{secret}@[::1:1/db"),
+        format!("host=/nowhere user=u password={secret}"),
+        format!("postgres://u:{secret}@127.0.0.1:1/db"),
+        format!("password={secret} what"),
+    ] {
+        let error = Store::connect(&url, Limits::default()).await.unwrap_err();
+        let mut said = format!("{error} {error:?}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(it) = source {
+            said.push_str(&it.to_string());
+            source = it.source();
+        }
+        assert!(!said.contains(secret), "{said}");
+    }
+}

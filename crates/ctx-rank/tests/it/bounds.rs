@@ -1,0 +1,211 @@
+//! Questions that are too long, or made to take long.
+
+use std::time::Duration;
+
+use ctx_rank::{Corpus, MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query};
+
+#[test]
+fn what_is_beyond_256_kib_is_not_read_and_reported() {
+    let text = "letters ".repeat(MOST_BYTES / 8) + "omega";
+    let query = Query::analyse(&text);
+    assert_eq!(query.bytes_left_out, text.len() - MOST_BYTES);
+    assert_eq!(query.terms.len(), 1);
+    assert_eq!(Query::analyse(&text[..MOST_BYTES]).bytes_left_out, 0);
+}
+
+#[test]
+fn a_character_is_not_cut_in_two() {
+    let text = format!("a{}", "é".repeat(MOST_BYTES / 2));
+    assert_eq!(Query::analyse(&text).bytes_left_out, 2);
+}
+
+#[test]
+fn terms_beyond_the_limit_are_counted() {
+    let letters = || 'a'..='z';
+    let words = letters().flat_map(|a| letters().map(move |b| format!("q{a}{b}")));
+    let text: Vec<String> = words.take(MOST_TERMS + 30).collect();
+    let query = Query::analyse(&format!("{}\n{}", text.join(" "), text[150]));
+    assert_eq!(query.terms.len(), MOST_TERMS);
+    assert_eq!(query.terms_left_out, 30);
+    // The heaviest stay; equals in the order of their text.
+    assert_eq!(query.terms[0].text, text[150]);
+    assert_eq!(query.terms[1].text, text[0]);
+}
+
+#[test]
+fn mentions_are_bounded() {
+    let text: Vec<String> = (0..1000)
+        .map(|n| {
+            format!(
+                "name_{n} in a/file{n}.py:3 said \"word {n}\"\n```\nblock {n}\n```\n  File \"b{n}.py\", line 3, in f"
+            )
+        })
+        .collect();
+    let text = text.join("\n");
+    let query = Query::analyse(&text);
+    let counts = [
+        query.names.len(),
+        query.places.len(),
+        query.frames.len(),
+        query.phrases.len(),
+        query.code.len(),
+    ];
+    assert_eq!(counts, [MOST_MENTIONS; 5]);
+}
+
+#[test]
+fn data_is_no_name_and_no_frame() {
+    let query = Query::analyse(&format!("title\n`{}`", "aB_".repeat(30_000)));
+    assert!(query.names.is_empty());
+    let path = "a/".repeat(50_000);
+    let query = Query::analyse(&format!("title\n{path}b.py:3: in f\nat {path}c.js:3:4"));
+    assert!(query.frames.is_empty() && query.places.is_empty());
+}
+
+/// What tries to take more time than its length, as a pattern that is repeated.
+const HOSTILE: &[(&str, &str)] = &[
+    ("backticks", "`"),
+    ("backticks after a word", "x`"),
+    ("fences", "```\n"),
+    ("fences that grow", "````\n```\n"),
+    ("comments without end", "<!--"),
+    ("comments", "<!---->"),
+    ("ends of comments", "-->"),
+    ("one word", "a"),
+    ("one identifier in snake case", "ab_"),
+    ("one identifier in camel case", "aaBb"),
+    ("letters and digits", "ab1"),
+    ("underscores", "_"),
+    ("one word that is not ASCII", "é"),
+    ("one identifier that is not ASCII", "éa_"),
+    ("one run of a script without spaces", "語"),
+    ("marks on one letter", "\u{301}"),
+    ("quotation marks", "\""),
+    ("quoted phrases", "\"a b\" "),
+    ("brackets", "([{"),
+    ("quotes of Markdown", "> "),
+    ("names in names", "ab."),
+    ("a path", "ab/"),
+    ("parents", "../"),
+    ("lines of a place", "a.py:1"),
+    ("links", "x://blob/"),
+    ("anchors", "#L1"),
+    ("frames", "at a (b.js:1:2)\n"),
+    ("frames in one line", "at a(b:1"),
+    ("frames of Python", "File \"a\", line 1, in "),
+    ("frames of pytest", "a.py:1: in f"),
+    ("frames of Go", "\ta.go:1\n"),
+    ("headings", "#"),
+    ("labels", "a: "),
+    ("distinct names", "\u{0}"),
+    ("empty lines", "\n"),
+    ("blanks", " "),
+];
+
+/// `pattern` until there are `length` bytes.
+fn repeated(pattern: &str, length: usize) -> String {
+    if pattern == "\u{0}" {
+        let names: Vec<String> = (0..length / 8).map(|n| format!("n_{n:05}")).collect();
+        return names.join(" ");
+    }
+    pattern.repeat(length / pattern.len())
+}
+
+/// What this thread has computed for, so far: other work on the machine does not count.
+#[cfg(unix)]
+fn clock() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap(),
+        u32::try_from(time.tv_nsec).unwrap(),
+    )
+}
+
+#[cfg(not(unix))]
+fn clock() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
+}
+
+fn time_of(work: impl Fn()) -> Duration {
+    let start = clock();
+    work();
+    clock().saturating_sub(start)
+}
+
+/// Work that grows with the square of its input takes 256 times as long for 16 times as much: the ratio is
+/// generous to machines that do other things meanwhile. Up to 20 runs, of which the shortest count.
+#[track_caller]
+fn grows_with_its_length(name: &str, small: impl Fn(), large: impl Fn()) {
+    let (mut one, mut all) = (Duration::MAX, Duration::MAX);
+    for _ in 0..20 {
+        one = one.min(time_of(&small));
+        all = all.min(time_of(&large));
+        if all < one * 80 {
+            return;
+        }
+    }
+    panic!("{name}: {one:?} and {all:?}");
+}
+
+/// In bytes: a sixteenth of it is compared with all of it.
+fn length() -> usize {
+    if std::env::var_os("CTX_THOROUGH").is_some() {
+        250_000
+    } else {
+        60_000
+    }
+}
+
+#[track_caller]
+fn analysis_is_linear(before: &str) {
+    for (name, pattern) in HOSTILE {
+        let small = before.to_owned() + &repeated(pattern, length() / 16);
+        let large = before.to_owned() + &repeated(pattern, length());
+        grows_with_its_length(
+            &format!("{name} after {before:?}"),
+            || drop(Query::analyse(&small)),
+            || drop(Query::analyse(&large)),
+        );
+    }
+}
+
+#[test]
+fn analysis_of_a_title_is_linear() {
+    analysis_is_linear("");
+}
+
+#[test]
+fn analysis_of_inline_code_is_linear() {
+    analysis_is_linear("title\n`");
+}
+
+#[test]
+fn analysis_of_settings_is_linear() {
+    analysis_is_linear("title\n- os: ");
+}
+
+#[test]
+fn similarity_is_linear() {
+    let corpus = Corpus::default();
+    for (name, pattern) in HOSTILE {
+        let small = repeated(pattern, length() / 16);
+        let large = repeated(pattern, length());
+        grows_with_its_length(
+            name,
+            || drop(corpus.vector(&small)),
+            || drop(corpus.vector(&large)),
+        );
+    }
+}
+
+#[test]
+fn a_hundred_thousand_of_anything_can_be_analysed() {
+    let most = 100_000;
+    for (name, pattern) in HOSTILE.iter().filter(|(_, it)| it.len() < 5) {
+        let query = Query::analyse(&repeated(pattern, most));
+        assert_eq!(query.bytes_left_out, 0, "{name}");
+        assert!(query.terms.len() <= MOST_TERMS, "{name}");
+    }
+}

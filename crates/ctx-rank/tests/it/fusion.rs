@@ -1,0 +1,123 @@
+//! Several ranked lists into one.
+
+use ctx_rank::{Fused, FusionError, K, List, convex, reciprocal_rank};
+
+fn list(weight: f64, items: &[(&'static str, f64)]) -> List<&'static str> {
+    List {
+        weight,
+        items: items.to_vec(),
+    }
+}
+
+fn order(fused: &[Fused<&'static str>]) -> String {
+    let items: Vec<&str> = fused.iter().map(|it| it.item).collect();
+    items.join(" ")
+}
+
+#[test]
+fn reciprocal_ranks_are_added() {
+    let lists = [
+        list(1.0, &[("a", 9.0), ("b", 8.0), ("c", 7.0)]),
+        list(1.0, &[("b", 0.2), ("d", 0.1)]),
+    ];
+    let fused = reciprocal_rank(&lists, K).unwrap();
+    assert_eq!(order(&fused), "b a d c");
+    assert_eq!(fused[0].contributions, [1.0 / 62.0, 1.0 / 61.0]);
+    assert_eq!(fused[0].score, 1.0 / 62.0 + 1.0 / 61.0);
+    assert_eq!(fused[1].contributions, [1.0 / 61.0, 0.0]);
+}
+
+#[test]
+fn convex_scores_are_shares_of_the_best() {
+    let lists = [
+        list(2.0, &[("a", 10.0), ("b", 5.0)]),
+        list(1.0, &[("b", 3.0)]),
+    ];
+    let fused = convex(&lists).unwrap();
+    assert_eq!(order(&fused), "a b");
+    assert_eq!(fused[0].contributions, [2.0, 0.0]);
+    assert_eq!(fused[1].contributions, [1.0, 1.0]);
+}
+
+#[test]
+fn equal_scores_come_in_the_order_of_their_items() {
+    let lists = [list(1.0, &[("c", 1.0), ("a", 1.0), ("b", 1.0)])];
+    assert_eq!(order(&convex(&lists).unwrap()), "a b c");
+    assert_eq!(order(&reciprocal_rank(&lists, K).unwrap()), "a b c");
+}
+
+#[test]
+fn an_item_counts_once_by_its_better_score() {
+    let twice = [list(1.0, &[("a", 1.0), ("b", 3.0), ("a", 4.0)])];
+    let once = [list(1.0, &[("a", 4.0), ("b", 3.0)])];
+    assert_eq!(convex(&twice).unwrap(), convex(&once).unwrap());
+    assert_eq!(
+        reciprocal_rank(&twice, K).unwrap(),
+        reciprocal_rank(&once, K).unwrap()
+    );
+}
+
+#[test]
+fn a_list_without_a_good_score_says_nothing() {
+    let lists = [
+        list(1.0, &[("a", 0.0), ("b", -1.0)]),
+        list(1.0, &[("b", 1.0)]),
+    ];
+    let fused = convex(&lists).unwrap();
+    assert_eq!(order(&fused), "b a");
+    assert_eq!(fused[0].score, 1.0);
+    assert_eq!(fused[1].score, 0.0);
+}
+
+#[test]
+fn nothing_comes_of_nothing() {
+    assert!(convex::<u32>(&[]).unwrap().is_empty());
+    assert!(convex(&[list(1.0, &[])]).unwrap().is_empty());
+}
+
+#[test]
+fn what_is_no_number_is_refused() {
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let lists = [list(1.0, &[]), list(1.0, &[("a", 1.0), ("b", value)])];
+        for result in [convex(&lists), reciprocal_rank(&lists, K)] {
+            let error = result.unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    FusionError::NotANumber {
+                        list: 1,
+                        what: "score",
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+        }
+    }
+    for weight in [f64::NAN, f64::INFINITY, -1.0] {
+        let error = convex(&[list(weight, &[])]).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                FusionError::NotANumber {
+                    list: 0,
+                    what: "weight",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_constant_that_makes_ranks_endless_is_refused() {
+    for k in [f64::NAN, f64::INFINITY, -1.0, -0.5] {
+        let error = reciprocal_rank(&[list(1.0, &[("a", 1.0)])], k).unwrap_err();
+        assert!(matches!(error, FusionError::Constant { .. }), "{error}");
+    }
+    assert_eq!(
+        reciprocal_rank(&[list(1.0, &[("a", 1.0)])], 0.0).unwrap()[0].score,
+        1.0
+    );
+}

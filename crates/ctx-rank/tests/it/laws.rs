@@ -1,0 +1,246 @@
+//! What holds of any text, list and signal.
+
+use ctx_rank::{
+    Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex, keyword_match,
+    recency, reciprocal_rank, usage_frequency,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Any text, and texts of what reports are made of.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "\\PC{0,12}".boxed(),
+        any::<String>().boxed(),
+        proptest::sample::select(vec![
+            "\n",
+            "\r\n",
+            " ",
+            "`",
+            "```",
+            "```rust\n",
+            "~~~\n",
+            "<!--",
+            "-->",
+            "\"",
+            "## Environment\n",
+            "**OS**\n",
+            "- Version: 3\n",
+            "a/b.py:3",
+            "src/main.rs#L4-L9",
+            "https://x.y/o/r/blob/m/a.c#L1",
+            "File \"a.py\", line 3, in f\n",
+            "a.py:3: in f\n",
+            "at f (a.js:3:4)\n",
+            "main.f(0x1)\n\t/a.go:3\n",
+            "  0: a::b\n    at a.rs:3:4\n",
+            "snake_case",
+            "camelCase",
+            "HTTPServer2",
+            "日本語",
+            "é_b",
+            "Σς",
+            "\u{301}",
+            "\u{200d}",
+            "İ",
+            "the ",
+            "::",
+            "->",
+            ".",
+            "#",
+            "_",
+            "0",
+            ":0",
+            "99999999999",
+        ])
+        .prop_map(str::to_owned)
+        .boxed(),
+    ];
+    vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn list() -> impl Strategy<Value = List<u8>> {
+    let score = prop_oneof![
+        -5.0..5.0_f64,
+        proptest::sample::select(vec![0.0, 1.0, 2.0, -0.0])
+    ];
+    (0.0..4.0_f64, vec((0..20_u8, score), 0..30)).prop_map(|(weight, items)| List { weight, items })
+}
+
+fn items(fused: &[Fused<u8>]) -> Vec<u8> {
+    fused.iter().map(|it| it.item).collect()
+}
+
+fn signals() -> impl Strategy<Value = Signals> {
+    let value = || prop_oneof![any::<f64>(), 0.0..1.0_f64, Just(f64::NAN)];
+    [value(), value(), value(), value(), value()].prop_map(of)
+}
+
+fn of(values: [f64; 5]) -> Signals {
+    let mut signals = Signals::default();
+    [
+        signals.text_similarity,
+        signals.keyword_match,
+        signals.recency,
+        signals.source_priority,
+        signals.usage_frequency,
+    ] = values;
+    signals
+}
+
+proptest! {
+    #[test]
+    fn any_text_can_be_analysed(text in text()) {
+        let query = Query::analyse(&text);
+        prop_assert_eq!(&query, &Query::analyse(&text));
+        for terms in [&query.terms, &query.title] {
+            prop_assert!(terms.len() <= MOST_TERMS);
+            prop_assert!(terms.iter().all(|it| it.weight.is_finite() && it.weight > 0.0 && !it.text.is_empty()));
+            let order = |a: &ctx_rank::Term, b: &ctx_rank::Term| {
+                a.weight > b.weight || a.weight == b.weight && a.text < b.text
+            };
+            prop_assert!(terms.is_sorted_by(order));
+        }
+        let lines = query.places.iter().map(|it| it.line).chain(query.frames.iter().map(|it| it.line));
+        prop_assert!(lines.flatten().all(|line| line > 0));
+        prop_assert!(query.places.iter().all(|it| !it.path.is_empty() && !it.path.starts_with('/')));
+        prop_assert!(query.names.iter().all(|it| it.text.ends_with(&it.last)));
+        let nothing = query.terms.is_empty() && query.names.is_empty() && query.places.is_empty();
+        prop_assert_eq!(query.is_empty(), nothing);
+    }
+
+    #[test]
+    fn terms_lie_where_they_are_said_to(text in text()) {
+        let mut last = 0;
+        ctx_rank::Analyzer::default().words(&text, &mut |term, _, bytes| {
+            assert!(!term.is_empty() && !text[bytes.clone()].is_empty());
+            assert!(last <= bytes.start, "{bytes:?} comes after {last}");
+            last = bytes.start;
+        });
+    }
+
+    #[test]
+    fn any_path_has_a_role(path in "\\PC{0,40}") {
+        let role = Role::of(&path);
+        prop_assert_eq!(Role::of_word(role.as_str()), Some(role));
+    }
+
+    #[test]
+    fn scores_are_finite_and_within_0_and_1(signals in signals(), weights in vec(-1e9..1e9_f64, 5)) {
+        let mut profile = Profile::default();
+        for profile in [Profile::default(), {
+            profile.text_similarity = weights[0];
+            profile.keyword_match = weights[1];
+            profile.recency = weights[2];
+            profile.source_priority = weights[3];
+            profile.usage_frequency = weights[4];
+            profile
+        }] {
+            let score = profile.score(&signals);
+            prop_assert!((0.0..=1.0).contains(&score.total));
+            let sum: f64 = score.contributions.iter().map(ctx_rank::Contribution::amount).sum();
+            prop_assert!((sum - score.total).abs() < 1e-9);
+            prop_assert!(score.contributions.iter().all(|it| (0.0..=1.0).contains(&it.value)));
+        }
+    }
+
+    #[test]
+    fn a_better_signal_never_lowers_a_score(values in [0.0..1.0_f64, 0.0..1.0, 0.0..1.0, 0.0..1.0, 0.0..1.0], which in 0..5_usize, more in 0.0..1.0_f64) {
+        let mut better = values;
+        better[which] = (better[which] + more).min(1.0);
+        let profile = Profile::default();
+        prop_assert!(profile.score(&of(values)).total <= profile.score(&of(better)).total + 1e-12);
+    }
+
+    #[test]
+    fn signals_are_monotone(a in -1e6..1e6_f64, b in -1e6..1e6_f64, decay in 0.0..10.0_f64, uses in any::<u64>()) {
+        let (newer, older) = (a.min(b), a.max(b));
+        prop_assert!(recency(older, decay) <= recency(newer, decay));
+        prop_assert!((0.0..=1.0).contains(&recency(older, decay)));
+        prop_assert!(usage_frequency(uses) <= usage_frequency(uses.saturating_add(1)));
+        prop_assert!((0.0..=1.0).contains(&usage_frequency(uses)));
+    }
+
+    #[test]
+    fn one_more_keyword_found_is_better(found in 0..20_usize, rest in 1..20_usize) {
+        let keywords: Vec<String> = (0..found + rest).map(|n| n.to_string()).collect();
+        let share = |found: usize| {
+            let has = |word: &str| word.parse::<usize>().is_ok_and(|it| it < found);
+            keyword_match(keywords.iter().map(String::as_str), has)
+        };
+        prop_assert!(share(found) < share(found + 1));
+    }
+
+    #[test]
+    fn any_numbers_make_signals(age in any::<f64>(), decay in any::<f64>()) {
+        prop_assert!((0.0..=1.0).contains(&recency(age, decay)));
+    }
+
+    #[test]
+    fn one_list_keeps_its_order(list in list()) {
+        let mut best = std::collections::BTreeMap::new();
+        for (item, score) in list.items.iter().map(|it| (it.0, it.1 + 0.0)) {
+            let known: &mut f64 = best.entry(item).or_insert(score);
+            *known = known.max(score);
+        }
+        let mut expected: Vec<(u8, f64)> = best.into_iter().collect();
+        expected.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let expected: Vec<u8> = expected.into_iter().map(|(item, _)| item).collect();
+        let list = List { weight: 1.0, ..list };
+        prop_assert_eq!(items(&reciprocal_rank(std::slice::from_ref(&list), K).unwrap()), expected.clone());
+        // Scores of 0 and less are all worth nothing here.
+        let positive = |items: Vec<u8>| -> Vec<u8> {
+            let of = |item: u8| list.items.iter().filter(move |it| it.0 == item).map(|it| it.1);
+            items.into_iter().filter(|&item| of(item).any(|it| it > 0.0)).collect()
+        };
+        let fused = items(&convex(std::slice::from_ref(&list)).unwrap());
+        prop_assert_eq!(positive(fused), positive(expected));
+    }
+
+    #[test]
+    fn the_order_of_items_does_not_matter(lists in vec(list(), 0..5), seed in any::<u64>()) {
+        let mut others = lists.clone();
+        for list in &mut others {
+            let n = list.items.len().max(1);
+            list.items.rotate_left(usize::try_from(seed % 31).unwrap() % n);
+            list.items.reverse();
+        }
+        prop_assert_eq!(convex(&lists).unwrap(), convex(&others).unwrap());
+        prop_assert_eq!(reciprocal_rank(&lists, K).unwrap(), reciprocal_rank(&others, K).unwrap());
+    }
+
+    #[test]
+    fn fused_scores_are_in_order_and_explained(lists in vec(list(), 0..5)) {
+        let weights: f64 = lists.iter().map(|it| it.weight).sum();
+        for (fused, most) in [
+            (convex(&lists).unwrap(), weights),
+            (reciprocal_rank(&lists, K).unwrap(), weights / (K + 1.0)),
+        ] {
+            let order = |a: &Fused<u8>, b: &Fused<u8>| a.score > b.score || a.score == b.score && a.item < b.item;
+            prop_assert!(fused.is_sorted_by(order));
+            for it in &fused {
+                prop_assert_eq!(it.contributions.len(), lists.len());
+                prop_assert_eq!(it.contributions.iter().sum::<f64>(), it.score);
+                prop_assert!((0.0..=most + 1e-9).contains(&it.score));
+            }
+        }
+    }
+
+    #[test]
+    fn similarity_is_a_cosine(a in text(), b in text(), rest in vec("[a-e ]{0,20}", 0..4)) {
+        let texts = rest.iter().map(String::as_str).chain([a.as_str(), b.as_str()]);
+        let corpus = Corpus::of(texts);
+        let similarity = corpus.similarity(&a, &b);
+        prop_assert!((0.0..=1.0).contains(&similarity));
+        prop_assert_eq!(similarity, corpus.similarity(&b, &a));
+        let has_terms = corpus.vector(&a).terms().next().is_some();
+        let itself = corpus.similarity(&a, &a);
+        prop_assert!((itself - f64::from(u8::from(has_terms))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn texts_without_a_term_in_common_are_not_alike(a in "([a-m]{4,8} ){1,9}", b in "([n-z]{4,8} ){1,9}") {
+        let corpus = Corpus::of([a.as_str(), b.as_str()]);
+        prop_assert_eq!(corpus.similarity(&a, &b), 0.0);
+    }
+}

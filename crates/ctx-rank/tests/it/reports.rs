@@ -1,0 +1,379 @@
+//! Issue reports, taken apart.
+
+use ctx_rank::{Query, Region};
+
+use crate::{terms, texts, weight};
+
+#[track_caller]
+fn places(text: &str, expected: &[(&str, u32)]) {
+    let query = Query::analyse(text);
+    let found: Vec<(&str, u32)> = query
+        .places
+        .iter()
+        .map(|it| (it.path.as_str(), it.line.unwrap_or(0)))
+        .collect();
+    assert_eq!(found, expected, "{text}");
+}
+
+/// Each frame as `path:line function`.
+fn frames(text: &str) -> Vec<String> {
+    let query = Query::analyse(text);
+    let frames = query.frames.iter().map(|it| {
+        let path = it.path.as_deref().unwrap_or("-");
+        let function = it.function.as_deref().unwrap_or("-");
+        format!("{path}:{} {function}", it.line.unwrap_or(0))
+    });
+    frames.collect()
+}
+
+fn names(text: &str) -> Vec<String> {
+    let query = Query::analyse(text);
+    query.names.into_iter().map(|it| it.text).collect()
+}
+
+const REPORT: &str = "Cookies are lost when `Session.resolve_redirects` follows a 302
+
+<!-- Please search existing issues before you file a new one. -->
+I call a server that says \"moved for good\" and see that `cookies` of the first answer are gone.
+The culprit may be `extract_cookies_to_jar` in requests/sessions.py:142, see also
+https://github.com/psf/requests/blob/main/src/requests/cookies.py#L120-L130.
+
+## Steps to reproduce
+
+```python
+import requests
+s = requests.Session()
+s.get('http://localhost:5000/login')
+```
+
+### Traceback
+
+```
+Traceback (most recent call last):
+  File \"/home/me/app.py\", line 7, in main
+    s.get(url)
+  File \"/usr/lib/python3/site-packages/requests/sessions.py\", line 600, in get
+    return self.request('GET', url)
+ValueError: no such jar
+```
+
+## Environment
+
+- Windows 11, zlib
+";
+
+#[test]
+fn a_report_is_taken_apart() {
+    let query = Query::analyse(REPORT);
+    assert!(texts(&query.terms[..3]).contains(&"cooki"));
+    assert_eq!(query.phrases, ["moved for good"]);
+    assert_eq!(query.code.len(), 2);
+    assert!(query.code[0].starts_with("import requests\n"));
+    assert_eq!((query.terms_left_out, query.bytes_left_out), (0, 0));
+    let paths: Vec<(&str, Option<u32>)> = query
+        .places
+        .iter()
+        .map(|it| (it.path.as_str(), it.line))
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            ("requests/sessions.py", Some(142)),
+            ("src/requests/cookies.py", Some(120))
+        ]
+    );
+    let session = &query.names[0];
+    assert_eq!(session.text, "Session.resolve_redirects");
+    assert_eq!(session.last, "resolve_redirects");
+    assert_eq!(session.within.as_deref(), Some("Session"));
+    let names: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+    assert!(names.contains(&"extract_cookies_to_jar"), "{names:?}");
+    let functions: Vec<&str> = query
+        .frames
+        .iter()
+        .filter_map(|it| it.function.as_deref())
+        .collect();
+    assert_eq!(functions, ["main", "get"]);
+}
+
+#[test]
+fn where_a_word_stands_weighs() {
+    let query = Query::analyse(
+        "alpha\n\nbravo `charlie`\n\n```\ndelta\n```\n\n## Environment\n\necho\n\n```\n  File \"foxtrot.py\", line 1\n```\n",
+    );
+    let order = ["alpha", "charli", "bravo", "delta", "echo"].map(|it| weight(&query, it));
+    assert!(order.is_sorted_by(|a, b| a > b), "{order:?}");
+    assert!(weight(&query, "foxtrot") < weight(&query, "bravo"));
+}
+
+#[test]
+fn a_word_that_is_said_again_is_worth_more_but_not_twice_as_much() {
+    let once = weight(&Query::analyse("title\nword"), "word");
+    let twice = weight(&Query::analyse("title\nword word"), "word");
+    assert!(once < twice && twice < 2.0 * once);
+}
+
+#[test]
+fn the_title_is_the_first_line_that_says_something() {
+    let query = Query::analyse("\n\n  \nProxy headers are dropped\n\nby the pool");
+    assert_eq!(query.title.len(), 3);
+    assert!(texts(&query.title).contains(&"proxi"));
+    assert!(Query::analyse("  \n").title.is_empty());
+}
+
+#[test]
+fn comments_of_templates_are_left_out() {
+    let query = Query::analyse("<!-- secret\nwords --> proxy <!----> pool <!-- more -->");
+    assert_eq!(texts(&query.terms), ["pool", "proxi"]);
+    // One that does not end is text.
+    assert!(weight(&Query::analyse("proxy <!-- pool"), "pool") > 0.0);
+}
+
+#[test]
+fn blocks_of_code_are_kept_whole() {
+    let query = Query::analyse("a\n```rust\nlet x = 1;\n\nlet y = 2;\n```\nb\n~~~\nz\n~~~\n");
+    assert_eq!(query.code, ["let x = 1;\n\nlet y = 2;\n", "z\n"]);
+}
+
+#[test]
+fn a_fence_that_is_not_closed_holds_the_rest() {
+    let query = Query::analyse("bug\n```\nfirst_call()\n\nsecond_call()");
+    assert_eq!(query.code, ["first_call()\n\nsecond_call()\n"]);
+    assert!(query.names.iter().all(|it| it.region == Region::CodeBlock));
+}
+
+#[test]
+fn a_fence_is_closed_by_one_as_long_and_bare() {
+    for inner in ["```", "~~~~", "````rust", "x ````"] {
+        let text = format!("bug\n````\n{inner}\n````\nalpha");
+        let query = Query::analyse(&text);
+        assert_eq!(query.code, [format!("{inner}\n")], "{text}");
+        assert!(weight(&query, "alpha") > 0.0);
+    }
+    assert_eq!(Query::analyse("a\n```\nb\n`````  \nc").code, ["b\n"]);
+    // Fences of a list are indented.
+    assert_eq!(
+        Query::analyse("- a\n    ```\n    b\n    ```\n- c").code,
+        ["    b\n"]
+    );
+}
+
+#[test]
+fn code_between_backticks_is_code() {
+    let query = Query::analyse("title\nuse `pool` and `close the pool` here");
+    assert_eq!(query.phrases, ["close the pool"]);
+    assert!(
+        query
+            .names
+            .iter()
+            .any(|it| it.text == "pool" && it.region == Region::InlineCode)
+    );
+    assert!(query.names.iter().all(|it| it.text != "title"));
+    // One that is not closed is a sign like any other.
+    assert!(names("title\nthe `pool is lost").is_empty());
+}
+
+#[test]
+fn phrases_stand_between_quotation_marks() {
+    let query = Query::analyse("it says \"no such file\" and \"gone\", \"never ends");
+    assert_eq!(query.phrases, ["no such file"]);
+}
+
+#[test]
+fn names_stand_out_of_prose() {
+    let text = "Why does maxRedirects ignore max_redirects in HTTPAdapter.send or close() of pool::Pool, \
+                self->buffer and Session#close since v2 for x86 at example.com?";
+    let expected =
+        "maxRedirects max_redirects HTTPAdapter.send close pool::Pool self->buffer Session#close";
+    assert_eq!(names(text).join(" "), expected);
+    assert!(names("A sentence of plain words. And one more.").is_empty());
+}
+
+#[test]
+fn a_name_is_kept_once_with_its_most_telling_region() {
+    let query = Query::analyse("title\n```\nread_all()\n```\nand `read_all` fails");
+    let found: Vec<Region> = query
+        .names
+        .iter()
+        .filter(|it| it.text == "read_all")
+        .map(|it| it.region)
+        .collect();
+    assert_eq!(found, [Region::InlineCode]);
+}
+
+#[test]
+fn files_are_named_with_their_lines() {
+    places("see src/main.rs:12", &[("src/main.rs", 12)]);
+    places("see src/main.rs:12:3.", &[("src/main.rs", 12)]);
+    places("(src/main.rs#L7)", &[("src/main.rs", 7)]);
+    places(
+        "`./a/b.py`, and ../c/d.go!",
+        &[("a/b.py", 0), ("c/d.go", 0)],
+    );
+    places("setup.py", &[("setup.py", 0)]);
+    places("src\\win\\io.cpp", &[("src/win/io.cpp", 0)]);
+    places("[x](docs/guide.md#L5)", &[("docs/guide.md", 5)]);
+    places(
+        "thread 'main' panicked at src/lib.rs:3:5:",
+        &[("src/lib.rs", 3)],
+    );
+    places("at line 0: a/b.rs:0", &[]);
+}
+
+#[test]
+fn links_to_code_name_its_file() {
+    places(
+        "https://github.com/o/r/blob/0a1b2c3/src/net/tcp.rs#L10-L20",
+        &[("src/net/tcp.rs", 10)],
+    );
+    places(
+        "https://gitlab.com/o/r/-/blob/main/a/b.py",
+        &[("a/b.py", 0)],
+    );
+    places("https://example.com/a/b.html", &[]);
+    places("https://docs.rs/tokio", &[]);
+}
+
+#[test]
+fn what_looks_like_a_file_and_is_none() {
+    for text in [
+        "e.g. this",
+        "v1.2.3",
+        "and/or",
+        "a.c",
+        "3.14",
+        "example.com",
+        "//cdn.x/a.js",
+        "..",
+        "/",
+    ] {
+        places(text, &[]);
+    }
+}
+
+#[test]
+fn frames_of_python() {
+    let trace = "  File \"/app/pkg/mod.py\", line 12, in run\n    step()\n  File \"C:\\app\\x.py\", line 3\n  File \"<stdin>\", line 1, in <module>";
+    assert_eq!(
+        frames(trace),
+        [
+            "/app/pkg/mod.py:12 run",
+            "C:/app/x.py:3 -",
+            "<stdin>:1 <module>"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_pytest() {
+    let trace = "tests/test_a.py:10: in test_b\n    run()\nsrc/a.py:33: ValueError\nnot a.py:3: x\na.py:0: b";
+    assert_eq!(
+        frames(trace),
+        ["tests/test_a.py:10 test_b", "src/a.py:33 -"]
+    );
+}
+
+#[test]
+fn frames_of_rust() {
+    let trace = "   0: core::panicking::panic\n             at /rustc/1/library/core/src/panicking.rs:80:14\n   1: app::net::connect\n             at ./src/net.rs:7:9";
+    assert_eq!(
+        frames(trace),
+        [
+            "/rustc/1/library/core/src/panicking.rs:80 core::panicking::panic",
+            "./src/net.rs:7 app::net::connect"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_javascript() {
+    let trace = "TypeError: x is not a function\n    at Router.handle (/app/lib/router.js:12:5)\n    at async run (file:///app/main.mjs:3:1)\n    at new Pool (pool.ts:8:2)\n    at /app/index.js:1:1\n    at Array.map (<anonymous>)";
+    assert_eq!(
+        frames(trace),
+        [
+            "/app/lib/router.js:12 Router.handle",
+            "/app/main.mjs:3 run",
+            "pool.ts:8 Pool",
+            "/app/index.js:1 -"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_java() {
+    let trace = "Exception in thread \"main\" java.lang.NullPointerException\n\tat com.acme.Pool.take(Pool.java:42)\n\tat java.base/java.lang.Thread.run(Thread.java:829)\n\tat com.acme.Native.call(Native Method)";
+    assert_eq!(
+        frames(trace),
+        [
+            "Pool.java:42 com.acme.Pool.take",
+            "Thread.java:829 java.base/java.lang.Thread.run"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_go() {
+    let trace = "goroutine 1 [running]:\nmain.(*Pool).Take(0xc000012345, {0x1, 0x2})\n\t/app/pool.go:42 +0x1d\nmain.main()\n\t/app/main.go:7 +0x2a";
+    let expected = [
+        "/app/pool.go:42 main.(*Pool).Take",
+        "/app/main.go:7 main.main",
+    ];
+    assert_eq!(frames(&format!("crash\n```\n{trace}\n```")), expected);
+    assert_eq!(frames(&format!("crash\n{trace}")), expected);
+}
+
+#[test]
+fn prose_is_no_trace() {
+    for text in [
+        "at 10:30 it fails",
+        "at noon",
+        "at home (see above)",
+        "File \"x\" is gone",
+        "a.py: fails",
+        "note.go: it does not",
+    ] {
+        assert!(frames(text).is_empty(), "{text}: {:?}", frames(text));
+    }
+}
+
+#[test]
+fn settings_weigh_less_than_text() {
+    for text in [
+        "title\n## Environment\nzlib",
+        "title\n**Versions**\n\n- zlib",
+        "title\nSystem info:\nzlib",
+        "title\n- Python version: zlib",
+    ] {
+        let setting = weight(&Query::analyse(text), "zlib");
+        let prose = weight(&Query::analyse("title\nzlib"), "zlib");
+        assert!(0.0 < setting && setting < prose, "{text}");
+    }
+    // The next heading ends it.
+    let text = "title\n## Environment\nzlib\n## What happens\nproxy";
+    let query = Query::analyse(text);
+    assert!(weight(&query, "zlib") < weight(&query, "proxi"));
+}
+
+#[test]
+fn addresses_say_little() {
+    let query = Query::analyse("title\nproxy https://example.org/pool");
+    assert!(weight(&query, "pool") < weight(&query, "proxi"));
+}
+
+#[test]
+fn line_ends_do_not_matter() {
+    let query = Query::analyse(REPORT);
+    let other = Query::analyse(&REPORT.replace('\n', "\r\n"));
+    assert_eq!(query.terms, other.terms);
+    assert_eq!(query.places, other.places);
+    assert_eq!(query.frames, other.frames);
+    assert_eq!(query.code.len(), other.code.len());
+}
+
+#[test]
+fn terms_are_those_of_the_analyzer() {
+    let of_text = terms("parseHTTPHeader redirects 日本語");
+    let query = Query::analyse("parseHTTPHeader redirects 日本語");
+    assert!(query.terms.iter().all(|it| of_text.contains(&it.text)));
+    assert_eq!(query.terms.len(), of_text.len());
+}

@@ -1,0 +1,138 @@
+//! The five signals, and the score they make.
+
+use ctx_model::Origin;
+use ctx_rank::{
+    Corpus, Profile, Signals, keyword_match, recency, source_priority, usage_frequency,
+};
+
+const DECAY: f64 = 0.01;
+
+#[track_caller]
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+}
+
+#[test]
+fn the_default_profile_is_the_design() {
+    let profile = Profile::default();
+    let weights = [
+        profile.text_similarity,
+        profile.keyword_match,
+        profile.recency,
+        profile.source_priority,
+        profile.usage_frequency,
+    ];
+    assert_eq!(weights, [0.35, 0.25, 0.15, 0.15, 0.10]);
+    assert_eq!(profile.decay, DECAY);
+}
+
+#[test]
+fn half_of_recency_is_left_after_69_hours() {
+    assert_eq!(recency(0.0, DECAY), 1.0);
+    let half_life = std::f64::consts::LN_2 / DECAY;
+    assert!((half_life - 69.3).abs() < 0.02);
+    close(recency(half_life, DECAY), 0.5);
+    close(recency(2.0 * half_life, DECAY), 0.25);
+}
+
+#[test]
+fn what_is_from_the_future_is_new() {
+    assert_eq!(recency(-5.0, DECAY), 1.0);
+    assert_eq!(recency(f64::NEG_INFINITY, DECAY), 1.0);
+    assert_eq!(recency(f64::INFINITY, DECAY), 0.0);
+}
+
+#[test]
+fn ten_uses_are_enough() {
+    let values: Vec<f64> = [0, 1, 5, 10, 11, u64::MAX].map(usage_frequency).to_vec();
+    assert_eq!(values, [0.0, 0.1, 0.5, 1.0, 1.0, 1.0]);
+}
+
+#[test]
+fn what_the_user_named_comes_first() {
+    let values = [
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ]
+    .map(source_priority);
+    assert_eq!(values, [1.0, 0.7, 0.6, 0.5]);
+}
+
+#[test]
+fn keywords_are_a_share() {
+    let has = |word: &str| word.starts_with('a');
+    assert_eq!(keyword_match(["a", "ab", "b", "c"], has), 0.5);
+    assert_eq!(keyword_match(["a"], has), 1.0);
+    assert_eq!(keyword_match(["b"], has), 0.0);
+}
+
+#[test]
+fn a_score_tells_its_reasons() {
+    let mut signals = Signals::default();
+    signals.text_similarity = 0.5;
+    signals.source_priority = 1.0;
+    let score = Profile::default().score(&signals);
+    close(score.total, 0.35 * 0.5 + 0.15);
+    let names: Vec<&str> = score.contributions.iter().map(|it| it.name).collect();
+    let expected = "textSimilarity keywordMatch recency sourcePriority usageFrequency";
+    assert_eq!(names.join(" "), expected);
+    let sum: f64 = score
+        .contributions
+        .iter()
+        .map(ctx_rank::Contribution::amount)
+        .sum();
+    close(score.total, sum);
+}
+
+#[test]
+fn weights_are_shares() {
+    let mut profile = Profile::default();
+    profile.text_similarity = 7.0;
+    profile.keyword_match = -1.0;
+    profile.recency = f64::NAN;
+    profile.source_priority = f64::INFINITY;
+    profile.usage_frequency = 3.0;
+    let mut signals = Signals::default();
+    signals.text_similarity = 1.0;
+    let score = profile.score(&signals);
+    close(score.total, 0.7);
+    close(score.contributions.iter().map(|it| it.weight).sum(), 1.0);
+}
+
+#[test]
+fn a_profile_of_nothing_scores_nothing() {
+    let mut profile = Profile::default();
+    profile.text_similarity = 0.0;
+    profile.keyword_match = 0.0;
+    profile.recency = 0.0;
+    profile.source_priority = 0.0;
+    profile.usage_frequency = 0.0;
+    let mut signals = Signals::default();
+    signals.text_similarity = 1.0;
+    assert_eq!(profile.score(&signals).total, 0.0);
+}
+
+#[test]
+fn a_rare_term_outweighs_a_common_one() {
+    let corpus = Corpus::of(["parse json", "parse xml", "parse toml", "render json"]);
+    let [parse, json, toml] =
+        ["pars", "json", "toml"].map(|it| corpus.inverse_document_frequency(it));
+    assert!(0.0 < parse && parse < json && json < toml);
+    assert!(toml < corpus.inverse_document_frequency("unknown"));
+    let query = "parse toml";
+    assert!(corpus.similarity(query, "toml tables") > corpus.similarity(query, "parse tables"));
+}
+
+#[test]
+fn equal_texts_are_alike_and_disjoint_ones_are_not() {
+    let corpus = Corpus::of(["open a socket", "read a file"]);
+    close(corpus.similarity("open a socket", "open a socket"), 1.0);
+    close(corpus.similarity("opening sockets", "open the socket"), 1.0);
+    assert_eq!(corpus.similarity("open a socket", "read files"), 0.0);
+    assert_eq!(corpus.similarity("", "read files"), 0.0);
+    assert_eq!(corpus.similarity("", ""), 0.0);
+    // Without a corpus each term counts alike.
+    close(Corpus::default().similarity("red green", "red blue"), 0.5);
+}

@@ -1,0 +1,139 @@
+//! Tokenisation: the same for what is searched and for what is asked.
+
+use ctx_rank::{Analyzer, LONGEST, Part, is_stop_word};
+
+use crate::terms;
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(terms(text).join(" "), expected, "{text}");
+}
+
+#[test]
+fn identifiers_are_whole_and_in_parts() {
+    check("camelCase", "camel case camelcase");
+    check("PascalCase", "pascal case pascalcase");
+    check("snake_case", "snake case snakecase");
+    check("SCREAMING_CASE", "scream case screamingcase");
+    check("HTTPServer2", "http server 2 httpserver2");
+    check("parseHTTPHeader", "pars http header parsehttpheader");
+    check("__init__", "init");
+    check("_private", "privat");
+    check("IOError", "io error ioerror");
+    check("iOS", "i os ios");
+    check("kebab-case", "kebab case");
+    check("a.b::c", "a b c");
+}
+
+#[test]
+fn digits_are_parts() {
+    check("utf8", "utf 8 utf8");
+    check("sha256sum", "sha 256 sum sha256sum");
+    check("2fa", "2 fa 2fa");
+    check("1234", "1234");
+    check("v1.2.3", "v 1 v1 2 3");
+    check("0xDEADbeef", "0 x dea dbeef 0xdeadbeef");
+}
+
+#[test]
+fn spellings_of_one_name_share_their_terms() {
+    let whole = |text: &str| terms(text).pop();
+    assert_eq!(whole("max_redirects"), whole("maxRedirects"));
+    assert_eq!(whole("max_redirects"), whole("MAX_REDIRECTS"));
+    assert_eq!(terms("maxRedirects")[..2], terms("max redirects"));
+}
+
+#[test]
+fn prose_is_reduced_to_stems() {
+    check(
+        "redirect redirects redirected redirecting",
+        &["redirect"; 4].join(" "),
+    );
+    check("Connections", terms("connection").join(" ").as_str());
+    check("parsing parsed", "pars pars");
+    // Three letters have no stem, and neither has what holds a digit.
+    check("bus has its", "bus has its");
+}
+
+#[test]
+fn words_of_other_scripts_are_words() {
+    check("naïve café", "naïv café");
+    check("Größe", "größe");
+    check("ÉCOLE", terms("école").join(" ").as_str());
+    check("Привет мир", "привет мир");
+    check("שלום עולם", "שלום עולם");
+    check("!? — …", "");
+    check("🙂", "");
+}
+
+#[test]
+fn scripts_without_spaces_are_pairs_of_characters() {
+    check("日本語", "日本 本語");
+    check("日本語 検索", "日本 本語 検索");
+    check("日本語parser", "日本 本語 parser");
+    check("カタカナ", "カタ タカ カナ");
+    check("한국어", "한국 국어");
+    check("ไทย", "ไท ทย");
+}
+
+#[test]
+fn a_character_that_stands_alone_is_a_term() {
+    check("猫", "猫");
+    check("猫 犬", "猫 犬");
+    check("第3章", "第 3 章");
+}
+
+#[test]
+fn what_is_encoded_is_no_term() {
+    assert_eq!(terms(&"a".repeat(LONGEST)).len(), 1);
+    check(&"a".repeat(LONGEST + 1), "");
+    check(&"é".repeat(LONGEST), "");
+    // The parts of a long identifier are words still.
+    let long = "redirect_".repeat(20);
+    assert_eq!(terms(&long), vec!["redirect"; 20]);
+}
+
+#[test]
+fn each_term_comes_with_its_part_and_place() {
+    let mut met = Vec::new();
+    Analyzer::default().words("a maxSize, 日本語", &mut |term, part, bytes| {
+        met.push((term.to_owned(), part, bytes));
+    });
+    let expected = [
+        ("a", Part::Word, 0..1),
+        ("max", Part::SubWord, 2..9),
+        ("size", Part::SubWord, 2..9),
+        ("maxsize", Part::Identifier, 2..9),
+        ("日本", Part::Word, 11..17),
+        ("本語", Part::Word, 14..20),
+    ];
+    assert_eq!(
+        met,
+        expected.map(|(term, part, at)| (term.to_owned(), part, at))
+    );
+}
+
+#[test]
+fn an_analyzer_forgets_nothing_that_matters() {
+    let mut analyzer = Analyzer::default();
+    // More distinct words than it remembers.
+    for n in 0..70_000_u32 {
+        let word: String = (0..5)
+            .map(|at| char::from(b'a' + (n / 17_u32.pow(at) % 17) as u8))
+            .collect();
+        analyzer.terms(&word);
+    }
+    assert_eq!(analyzer.terms("redirects"), ["redirect"]);
+}
+
+#[test]
+fn stop_words_say_nothing() {
+    for word in ["the", "a", "please", "thanks", "yours", "should", "about"] {
+        assert!(is_stop_word(word), "{word}");
+    }
+    for word in [
+        "parser", "error", "string", "none", "class", "return", "", "The",
+    ] {
+        assert!(!is_stop_word(word), "{word}");
+    }
+}

@@ -1,0 +1,176 @@
+//! Ports that fail, panic, wait, or keep their thread.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ctx_retrieve::Strategy;
+use tokio::sync::{Barrier, Semaphore};
+
+use crate::store::{Mood, Store};
+use crate::{ask, failure, options, paths};
+
+const QUESTION: &str = "why does `take_all` wait in pool.py:2?";
+
+fn library() -> Store {
+    Store::of(&[
+        ("a.py", 1, "function", "take_all", "unrelated"),
+        ("pool.py", 1, "function", "", "unrelated"),
+        ("c.py", 1, "function", "", "wait, wait"),
+    ])
+}
+
+const LATE: Option<&str> = Some("it was late");
+
+#[tokio::test]
+async fn a_strategy_that_fails_is_reported_and_has_no_say() {
+    for (port, strategy) in [
+        ("passages", Strategy::Text),
+        ("files", Strategy::Files),
+        ("definitions", Strategy::Names),
+        ("ending_with", Strategy::Places),
+        ("similar", Strategy::Similar),
+        ("users_of", Strategy::Relations),
+    ] {
+        let retrieved = ask(library().with(port, Mood::Fails), QUESTION, &options()).await;
+        assert_eq!(
+            failure(&retrieved, strategy),
+            Some("the disk is gone"),
+            "{port}"
+        );
+        let said = retrieved
+            .found
+            .iter()
+            .map(|it| it.contributions[strategy.index()]);
+        assert!(said.sum::<f64>() == 0.0, "{port}");
+        assert!(!retrieved.found.is_empty(), "{port}");
+        assert_eq!(retrieved.reports.len(), 6, "{port}");
+    }
+}
+
+#[tokio::test]
+async fn a_strategy_that_panics_is_reported() {
+    let store = library().with("passages", Mood::Panics);
+    let retrieved = ask(store, QUESTION, &options()).await;
+    assert_eq!(failure(&retrieved, Strategy::Text), Some("it panicked"));
+    assert_eq!(failure(&retrieved, Strategy::Names), None);
+    assert_eq!(paths(&retrieved).len(), 2);
+}
+
+#[tokio::test]
+async fn when_all_fail_nothing_is_found() {
+    let mut store = library();
+    for port in ["passages", "files", "definitions", "ending_with"] {
+        store = store.with(port, Mood::Fails);
+    }
+    let retrieved = ask(store, QUESTION, &options()).await;
+    assert!(retrieved.found.is_empty());
+    let failed = retrieved
+        .reports
+        .iter()
+        .filter(|it| it.failure.is_some())
+        .count();
+    assert_eq!(failed, 5);
+}
+
+#[tokio::test]
+async fn a_strategy_that_waits_for_ever_is_late() {
+    let mut options = options();
+    options.deadline = Duration::from_secs(1);
+    let store = library().with("ending_with", Mood::Waits);
+    let retrieved = ask(store, QUESTION, &options).await;
+    assert_eq!(failure(&retrieved, Strategy::Places), LATE);
+    assert_eq!(paths(&retrieved).len(), 2);
+}
+
+#[tokio::test]
+async fn strategies_that_keep_their_threads_are_late() {
+    // The runtime has one thread, and both strategies block where they run.
+    let (hold, gate) = channel();
+    let mut options = options();
+    options.deadline = Duration::from_secs(1);
+    let store = library().with("passages", Mood::Blocks(Mutex::new(gate)));
+    let retrieved = ask(store, QUESTION, &options).await;
+    drop(hold);
+    assert_eq!(failure(&retrieved, Strategy::Text), LATE);
+    assert_eq!(failure(&retrieved, Strategy::Files), LATE);
+    assert_eq!(failure(&retrieved, Strategy::Names), None);
+    assert!(paths(&retrieved).contains(&"a.py") && paths(&retrieved).contains(&"pool.py"));
+}
+
+#[tokio::test]
+async fn relations_that_wait_for_ever_are_late() {
+    let mut options = options();
+    options.deadline = Duration::from_secs(1);
+    let retrieved = ask(library().with("users_of", Mood::Waits), QUESTION, &options).await;
+    assert_eq!(failure(&retrieved, Strategy::Relations), LATE);
+    assert_eq!(retrieved.found.len(), 3);
+}
+
+#[tokio::test]
+async fn use_that_is_not_known_changes_nothing() {
+    let plain = ask(library(), QUESTION, &options()).await;
+    let mut options = options();
+    options.deadline = Duration::from_secs(1);
+    for mood in [Mood::Fails, Mood::Panics, Mood::Waits] {
+        let retrieved = ask(library().with("counts", mood), QUESTION, &options).await;
+        assert_eq!(retrieved.found, plain.found);
+    }
+}
+
+#[tokio::test]
+async fn strategies_run_side_by_side() {
+    let ports = ["passages", "files", "definitions", "ending_with"];
+    let barrier = Arc::new(Barrier::new(ports.len()));
+    let mut store = library();
+    for port in ports {
+        store = store.with(port, Mood::Meets(Arc::clone(&barrier)));
+    }
+    // None of them goes on before all have begun.
+    let retrieved = ask(store, QUESTION, &options()).await;
+    assert!(
+        retrieved.reports.iter().all(|it| it.failure.is_none()),
+        "{:?}",
+        retrieved.reports
+    );
+}
+
+#[tokio::test]
+async fn who_answers_first_does_not_matter() {
+    let expected = ask(library(), QUESTION, &options()).await;
+    for (first, last) in [
+        ("passages", "ending_with"),
+        ("ending_with", "passages"),
+        ("definitions", "files"),
+        ("files", "definitions"),
+    ] {
+        let permits = Arc::new(Semaphore::new(0));
+        let store = library()
+            .with(first, Mood::Before(Arc::clone(&permits)))
+            .with(last, Mood::After(permits));
+        let retrieved = ask(store, QUESTION, &options()).await;
+        assert_eq!(retrieved.found, expected.found, "{first} before {last}");
+        assert_eq!(failure(&retrieved, Strategy::Text), None);
+    }
+}
+
+#[tokio::test]
+async fn scores_that_are_no_numbers_have_no_say() {
+    for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
+        let mut store = library();
+        store.scores.insert("c.py".to_owned(), score);
+        let retrieved = ask(store, QUESTION, &options()).await;
+        assert!(
+            paths(&retrieved).contains(&"a.py"),
+            "{score}: {:?}",
+            paths(&retrieved)
+        );
+        assert!(
+            retrieved
+                .found
+                .iter()
+                .all(|it| (0.0..=1.0).contains(&it.score)),
+            "{score}"
+        );
+    }
+}

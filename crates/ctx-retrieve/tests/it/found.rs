@@ -1,0 +1,292 @@
+//! What is found, and in what order.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ctx_rank::{Query, Role};
+use ctx_retrieve::{Retriever, Strategy};
+
+use crate::store::Store;
+use crate::{ask, options, paths, report};
+
+fn library() -> Store {
+    Store::of(&[
+        (
+            "src/pool.py",
+            10,
+            "function",
+            "take",
+            "take a connection from the pool",
+        ),
+        (
+            "src/cache.py",
+            1,
+            "class",
+            "Cache",
+            "remember answers, evict old ones",
+        ),
+        (
+            "src/proxy.py",
+            40,
+            "function",
+            "tunnel",
+            "tunnel a connection through a proxy",
+        ),
+        (
+            "docs/guide.md",
+            1,
+            "section",
+            "",
+            "how a connection is made",
+        ),
+    ])
+}
+
+#[tokio::test]
+async fn the_best_is_1_and_the_rest_below() {
+    let retrieved = ask(library(), "connection pool", &options()).await;
+    assert_eq!(paths(&retrieved)[0], "src/pool.py");
+    assert_eq!(retrieved.found.len(), 3);
+    assert_eq!(retrieved.found[0].score, 1.0);
+    assert!(
+        retrieved
+            .found
+            .iter()
+            .all(|it| 0.0 < it.score && it.score <= 1.0)
+    );
+    assert!(retrieved.found.is_sorted_by(|a, b| a.score >= b.score));
+    assert_eq!(retrieved.left_out, 0);
+}
+
+#[tokio::test]
+async fn what_is_found_tells_who_said_so() {
+    let retrieved = ask(library(), "why does `take` wait in pool.py:12", &options()).await;
+    let best = &retrieved.found[0];
+    assert_eq!(best.hit.name.as_deref(), Some("take"));
+    assert_eq!(best.role, Role::Source);
+    for strategy in [
+        Strategy::Text,
+        Strategy::Files,
+        Strategy::Names,
+        Strategy::Places,
+    ] {
+        assert!(best.contributions[strategy.index()] > 0.0, "{strategy:?}");
+    }
+    assert_eq!(best.contributions[Strategy::Similar.index()], 0.0);
+    assert_eq!(best.signals[0].name, "textSimilarity");
+}
+
+#[tokio::test]
+async fn a_question_that_says_nothing_asks_nobody() {
+    for question in ["", " \n", "how do I do this?", "<!-- pool -->", "!!!"] {
+        let store = library();
+        let calls = Arc::clone(&store.calls);
+        let retrieved = ask(store, question, &options()).await;
+        assert!(
+            retrieved.found.is_empty() && retrieved.reports.is_empty(),
+            "{question}"
+        );
+        assert_eq!(calls.load(Ordering::Relaxed), 0, "{question}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let retrieved = ask(library(), "quaternion", &options()).await;
+    assert!(retrieved.found.is_empty());
+    assert!(
+        retrieved
+            .reports
+            .iter()
+            .all(|it| it.failure.is_none() && it.found == 0)
+    );
+}
+
+#[tokio::test]
+async fn no_more_than_the_limit_is_found() {
+    for (limit, left_out) in [(0, 3), (1, 2), (3, 0), (9, 0)] {
+        let mut options = options();
+        options.limit = limit;
+        let retrieved = ask(library(), "connection pool", &options).await;
+        assert_eq!(retrieved.found.len(), 3 - left_out);
+        assert_eq!(retrieved.left_out, left_out);
+    }
+}
+
+#[tokio::test]
+async fn nothing_below_the_least_score_is_found() {
+    let mut options = options();
+    options.min_score = 1.0;
+    let retrieved = ask(library(), "connection pool", &options).await;
+    assert_eq!(paths(&retrieved), ["src/pool.py"]);
+    assert_eq!(retrieved.left_out, 2);
+}
+
+#[tokio::test]
+async fn only_the_kinds_that_are_wanted_are_found() {
+    let mut options = options();
+    options.kinds = vec!["section".to_owned(), "class".to_owned()];
+    let retrieved = ask(library(), "connection pool", &options).await;
+    assert_eq!(paths(&retrieved), ["docs/guide.md"]);
+    assert_eq!(retrieved.left_out, 2);
+}
+
+#[tokio::test]
+async fn only_the_strategies_that_are_wanted_run() {
+    let mut options = options();
+    options.strategies = vec![Strategy::Places, Strategy::Text];
+    let retrieved = ask(library(), "connection pool in cache.py", &options).await;
+    let ran: Vec<Strategy> = retrieved.reports.iter().map(|it| it.strategy).collect();
+    assert_eq!(ran, [Strategy::Text, Strategy::Places]);
+    assert_eq!(report(&retrieved, Strategy::Text).found, 3);
+    assert_eq!(report(&retrieved, Strategy::Places).found, 1);
+}
+
+#[tokio::test]
+async fn a_strategy_without_a_weight_is_heard_where_it_is_alone() {
+    let mut options = options();
+    options.weights.strategies[Strategy::Names.index()] = 0.0;
+    let both = ask(library(), "`Cache` or a proxy", &options).await;
+    assert_eq!(paths(&both)[0], "src/proxy.py");
+    options.strategies = vec![Strategy::Names];
+    let alone = ask(library(), "`Cache` or a proxy", &options).await;
+    assert_eq!(paths(&alone), ["src/cache.py"]);
+}
+
+#[tokio::test]
+async fn equals_come_in_the_order_of_their_places() {
+    let parts = [
+        ("b.py", 1, "function", "", "socket"),
+        ("a.py", 20, "function", "", "socket"),
+        ("a.py", 1, "function", "", "socket"),
+        ("c.py", 1, "function", "", "socket"),
+    ];
+    let mut orders = Vec::new();
+    for turn in 0..parts.len() {
+        let mut parts = parts;
+        parts.rotate_left(turn);
+        let retrieved = ask(Store::of(&parts), "socket", &options()).await;
+        assert!(retrieved.found.iter().all(|it| it.score == 1.0));
+        let places = retrieved
+            .found
+            .iter()
+            .map(|it| (it.hit.path.clone(), it.hit.span.start()));
+        orders.push(places.collect::<Vec<_>>());
+    }
+    let expected = [("a.py", 1), ("a.py", 20), ("b.py", 1), ("c.py", 1)];
+    let expected = expected.map(|(path, line)| (path.to_owned(), line));
+    assert!(orders.iter().all(|it| *it == expected), "{orders:?}");
+}
+
+#[tokio::test]
+async fn a_path_of_another_machine_is_found_by_its_end() {
+    let trace = "it fails\n  File \"/home/me/site-packages/src/proxy.py\", line 999, in tunnel\n";
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let retrieved = ask(library(), trace, &options).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+}
+
+#[tokio::test]
+async fn a_name_that_is_nowhere_is_found_by_one_like_it() {
+    let mut options = options();
+    options.strategies = vec![Strategy::Similar];
+    let retrieved = ask(library(), "`tunnels` is gone", &options).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+}
+
+/// `serve` uses `route`, which uses `parse`.
+fn chain() -> Store {
+    let mut store = Store::of(&[
+        ("src/a.py", 1, "function", "serve", "nothing to see"),
+        (
+            "src/b.py",
+            1,
+            "function",
+            "route",
+            "dispatches wobbly requests",
+        ),
+        ("src/c.py", 1, "function", "parse", "nothing to see"),
+        ("src/d.py", 1, "function", "other", "nothing to see"),
+    ]);
+    store.parts[0].0.refers_to = vec!["route".to_owned()];
+    store.parts[1].0.refers_to = vec!["parse".to_owned()];
+    store
+}
+
+#[tokio::test]
+async fn what_uses_and_is_used_by_the_best_is_found() {
+    let retrieved = ask(chain(), "wobbly requests", &options()).await;
+    assert_eq!(paths(&retrieved), ["src/b.py", "src/a.py", "src/c.py"]);
+    assert_eq!(report(&retrieved, Strategy::Relations).found, 2);
+    let of = |at: usize| retrieved.found[at].contributions[Strategy::Relations.index()];
+    assert!(of(1) > 0.0 && of(2) > 0.0);
+}
+
+#[tokio::test]
+async fn without_a_port_for_relations_none_are_followed() {
+    let query = Arc::new(Query::analyse("wobbly requests"));
+    let retrieved = Retriever::new(Arc::new(chain()))
+        .retrieve(&query, &options())
+        .await;
+    assert_eq!(paths(&retrieved), ["src/b.py"]);
+    assert!(
+        retrieved
+            .reports
+            .iter()
+            .all(|it| it.strategy != Strategy::Relations)
+    );
+}
+
+#[tokio::test]
+async fn what_was_of_use_comes_first_where_that_counts() {
+    let parts = [
+        ("a.py", 1, "function", "", "socket"),
+        ("b.py", 1, "function", "", "socket"),
+    ];
+    let mut options = options();
+    options.profile.usage_frequency = 0.5;
+    let mut store = Store::of(&parts);
+    store.uses.insert("b.py".to_owned(), 7);
+    let retrieved = ask(store, "socket", &options).await;
+    assert_eq!(paths(&retrieved), ["b.py", "a.py"]);
+    assert_eq!(retrieved.found[0].signals[4].value, 0.7);
+}
+
+#[tokio::test]
+async fn what_is_new_comes_first_where_that_counts() {
+    let parts = [
+        ("a.py", 1, "function", "", "socket"),
+        ("b.py", 1, "function", "", "socket"),
+    ];
+    let mut options = options();
+    options.profile.recency = 0.5;
+    options.now = 1_000_000;
+    let mut store = Store::of(&parts);
+    store.parts[0].0.modified_at = Some(i64::MIN);
+    store.parts[1].0.modified_at = Some(999_000);
+    let retrieved = ask(store, "socket", &options).await;
+    assert_eq!(paths(&retrieved), ["b.py", "a.py"]);
+    assert_eq!(retrieved.found[1].signals[2].value, 0.0);
+}
+
+#[tokio::test]
+async fn a_question_that_is_asked_again_is_answered_alike() {
+    let question = "why does `take` wait in pool.py:12 for a connection?";
+    let first = ask(library(), question, &options()).await;
+    for _ in 0..20 {
+        assert_eq!(
+            ask(library(), question, &options()).await.found,
+            first.found
+        );
+    }
+}
+
+#[test]
+fn strategies_have_words() {
+    for (index, strategy) in Strategy::ALL.into_iter().enumerate() {
+        assert_eq!(strategy.index(), index);
+        assert_eq!(Strategy::of(strategy.as_str()), Some(strategy));
+    }
+    assert_eq!(Strategy::of("Text"), None);
+}

@@ -1,0 +1,56 @@
+//! Questions to stores that are kept in memory, and to stores that fail.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::float_cmp,
+    reason = "scores that ought to be equal are equal to the bit"
+)]
+
+mod faults;
+mod found;
+mod store;
+
+use std::sync::Arc;
+
+use ctx_rank::Query;
+use ctx_retrieve::{Options, Report, Retrieved, Retriever, Strategy};
+
+use store::Store;
+
+/// Options under which all strategies and files are worth the same.
+fn options() -> Options {
+    let mut options = Options::default();
+    options.weights.strategies = [1.0; 6];
+    options.weights.roles = [1.0; 7];
+    options
+}
+
+async fn ask(store: Store, question: &str, options: &Options) -> Retrieved {
+    let store = Arc::new(store);
+    let retriever = Retriever::new(Arc::clone(&store) as _)
+        .with_relations(Arc::clone(&store) as _)
+        .with_usage(store);
+    retriever
+        .retrieve(&Arc::new(Query::analyse(question)), options)
+        .await
+}
+
+/// Where what was found stands, the best first.
+fn paths(retrieved: &Retrieved) -> Vec<&str> {
+    retrieved
+        .found
+        .iter()
+        .map(|it| it.hit.path.as_str())
+        .collect()
+}
+
+fn report(retrieved: &Retrieved, strategy: Strategy) -> &Report {
+    retrieved
+        .reports
+        .iter()
+        .find(|it| it.strategy == strategy)
+        .unwrap()
+}
+
+fn failure(retrieved: &Retrieved, strategy: Strategy) -> Option<&str> {
+    report(retrieved, strategy).failure.as_deref()
+}

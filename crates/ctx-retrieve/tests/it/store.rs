@@ -1,0 +1,195 @@
+//! A store in memory, whose ports can be made to misbehave.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use ctx_model::LineSpan;
+use ctx_rank::Analyzer;
+use ctx_retrieve::{Answer, FileSearch, Hit, PortError, Relations, TextQuery, Usage};
+use tokio::sync::{Barrier, Semaphore};
+
+/// What a port does before it answers.
+#[derive(Debug)]
+pub(crate) enum Mood {
+    Fails,
+    Panics,
+    /// Waits for what never comes.
+    Waits,
+    /// Keeps its thread until the other end is dropped.
+    Blocks(Mutex<Receiver<()>>),
+    /// Waits for a permit.
+    After(Arc<Semaphore>),
+    /// Gives a permit.
+    Before(Arc<Semaphore>),
+    /// Waits, the first time, for the others that meet there.
+    Meets(Arc<Barrier>),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    pub(crate) parts: Vec<(Hit, String)>,
+    pub(crate) uses: BTreeMap<String, u64>,
+    /// What parts of these files score, whatever is asked.
+    pub(crate) scores: BTreeMap<String, f64>,
+    pub(crate) calls: Arc<AtomicUsize>,
+    moods: BTreeMap<&'static str, Mood>,
+    met: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Store {
+    /// Parts as path, first line, kind, name and text.
+    pub(crate) fn of(parts: &[(&str, u32, &str, &str, &str)]) -> Store {
+        let mut store = Store::default();
+        for &(path, line, kind, name, text) in parts {
+            let mut hit = Hit::new(path, LineSpan::new(line, line + 5).unwrap(), 0.0);
+            kind.clone_into(&mut hit.kind);
+            hit.name = (!name.is_empty()).then(|| name.to_owned());
+            store.parts.push((hit, text.to_owned()));
+        }
+        store
+    }
+
+    pub(crate) fn with(mut self, port: &'static str, mood: Mood) -> Store {
+        self.moods.insert(port, mood);
+        self
+    }
+
+    async fn enter(&self, port: &'static str) -> Answer<()> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        match self.moods.get(port) {
+            None => {}
+            Some(Mood::Fails) => return Err(PortError("the disk is gone".to_owned())),
+            Some(Mood::Panics) => panic!("a port panics, as it is told to"),
+            Some(Mood::Waits) => std::future::pending().await,
+            Some(Mood::Blocks(gate)) => {
+                let _ = gate.lock().unwrap().recv();
+            }
+            Some(Mood::After(permits)) => permits.acquire().await.unwrap().forget(),
+            Some(Mood::Before(permits)) => permits.add_permits(9),
+            Some(Mood::Meets(barrier)) => {
+                let is_first = self.met.lock().unwrap().insert(port);
+                if is_first {
+                    barrier.wait().await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts that `score` finds something in, the best first.
+    fn best(&self, score: impl Fn(&Hit, &str) -> f64, limit: usize) -> Vec<Hit> {
+        let parts = self.parts.iter().map(|(hit, text)| {
+            let score = self
+                .scores
+                .get(&hit.path)
+                .copied()
+                .unwrap_or_else(|| score(hit, text));
+            let mut hit = hit.clone();
+            hit.score = score;
+            hit
+        });
+        let mut hits: Vec<Hit> = parts.filter(|it| it.score != 0.0).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.truncate(limit);
+        hits
+    }
+}
+
+fn score(wanted: &TextQuery, text: &str) -> f64 {
+    let terms = Analyzer::default().terms(text);
+    let found = wanted.terms.iter().filter(|(term, _)| terms.contains(term));
+    found.map(|(_, weight)| f64::from(*weight)).sum()
+}
+
+fn is_one(yes: bool) -> f64 {
+    f64::from(u8::from(yes))
+}
+
+#[async_trait]
+impl FileSearch for Store {
+    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+        self.enter("passages").await?;
+        let is_in = |hit: &Hit| wanted.paths.is_empty() || wanted.paths.contains(&hit.path);
+        let score = |hit: &Hit, text: &str| is_one(is_in(hit)) * score(wanted, text);
+        Ok(self.best(score, wanted.limit))
+    }
+
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
+        self.enter("files").await?;
+        let hits = self.best(|_, text| score(wanted, text), wanted.limit);
+        let mut files: Vec<(String, f64)> = Vec::new();
+        for hit in hits {
+            if files.iter().all(|(path, _)| *path != hit.path) {
+                files.push((hit.path, hit.score));
+            }
+        }
+        Ok(files)
+    }
+
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+        self.enter("definitions").await?;
+        let is_named = |hit: &Hit| hit.name.as_ref().is_some_and(|it| names.contains(it));
+        Ok(self.best(|hit, _| is_one(is_named(hit)), limit))
+    }
+
+    async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+        self.enter("similar").await?;
+        let is_like = |hit: &Hit| {
+            let name = hit.name.as_deref().unwrap_or_default();
+            names.iter().any(|it| !name.is_empty() && it.contains(name))
+        };
+        Ok(self.best(|hit, _| 0.9 * is_one(is_like(hit)), limit))
+    }
+
+    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
+        self.enter("ending_with").await?;
+        let paths: BTreeSet<&str> = self
+            .parts
+            .iter()
+            .map(|(hit, _)| hit.path.as_str())
+            .collect();
+        let ends = |it: &&str| *it == path || it.ends_with(&format!("/{path}"));
+        Ok(paths
+            .into_iter()
+            .filter(ends)
+            .take(limit)
+            .map(str::to_owned)
+            .collect())
+    }
+
+    async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
+        self.enter("parts_of").await?;
+        let is_there = |hit: &Hit| {
+            hit.path == path && line.is_none_or(|it| hit.span.start() <= it && it <= hit.span.end())
+        };
+        Ok(self.best(|hit, _| is_one(is_there(hit)), limit))
+    }
+}
+
+#[async_trait]
+impl Relations for Store {
+    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+        self.enter("users_of").await?;
+        let uses = |hit: &Hit| hit.refers_to.iter().any(|it| names.contains(it));
+        Ok(self.best(|hit, _| is_one(uses(hit)), limit))
+    }
+}
+
+#[async_trait]
+impl Usage for Store {
+    async fn counts(&self, _paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+        self.enter("counts").await?;
+        Ok(self.uses.clone())
+    }
+
+    async fn shown(&self, _paths: &[String], _now: i64) -> Answer<()> {
+        Ok(())
+    }
+
+    async fn recent(&self, _limit: usize) -> Answer<Vec<(String, i64)>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,242 @@
+//! What may be shown: where it is from, what it says, and what it is worth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctx_model::{Chunk, ChunkKind, LineSpan, Omitted, Origin, Relevance, Warning};
+use ctx_rank::{
+    Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
+    source_priority, usage_frequency,
+};
+use ctx_resolve::Resolver;
+use ctx_retrieve::{Found, Message};
+
+use crate::gather::{Named, NamedPart, Unresolved};
+use crate::history::{exchanges, number_turns};
+use crate::label::Labels;
+use crate::mention::Mention;
+use crate::service::{chunk_kind, chunks_of, keywords};
+
+/// So many of a question's terms are looked for in each text.
+const KEYWORDS: usize = 32;
+
+/// All that was gathered for one question.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    pub(crate) named: Named,
+    /// What the message and the pins name, some of it ids.
+    pub(crate) mentions: Vec<Mention>,
+    pub(crate) found: Vec<Found>,
+    pub(crate) history: Vec<Message>,
+    pub(crate) recent: Vec<(String, i64)>,
+    pub(crate) uses: BTreeMap<String, u64>,
+}
+
+/// What may be shown, each under its label.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) omitted: Vec<Omitted>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) unresolved: Vec<Unresolved>,
+}
+
+impl Candidates {
+    /// Reads what was gathered: each part of a file once, whoever came upon it, and named before found before
+    /// shown lately. Labels come after reading, because they are of what is said.
+    pub(crate) fn read(
+        gathered: &Gathered,
+        query: &Query,
+        asked: &str,
+        resolver: &Resolver,
+        labels: &Labels<'_>,
+    ) -> Self {
+        let mut unresolved = gathered.named.unresolved.clone();
+        let keywords = keywords(query);
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for part in &gathered.named.parts {
+            match named_chunk(part, resolver, &keywords) {
+                Ok(chunk) => chunks.push(chunk),
+                Err(why) => unresolved.push(Unresolved::new(&part.reference, why)),
+            }
+        }
+        let modified: BTreeMap<&str, i64> = gathered
+            .found
+            .iter()
+            .filter_map(|it| Some((it.hit.path.as_str(), it.hit.modified_at?)))
+            .collect();
+        let mut found = chunks_of(query, &gathered.found);
+        for chunk in &mut found {
+            let at = chunk.path.as_deref().and_then(|path| modified.get(path));
+            chunk.created_at = at.map(|at| at.saturating_mul(1_000));
+        }
+        chunks.extend(found);
+        chunks.extend(gathered.recent.iter().map(|it| recent_chunk(it, &keywords)));
+        let mut seen = BTreeSet::new();
+        chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
+        let read = resolver.resolve(chunks);
+        let mut candidates = Candidates {
+            chunks: read.chunks,
+            omitted: read.omitted,
+            warnings: read.warnings,
+            unresolved,
+        };
+        // What moved may have moved to where another one is.
+        let mut seen = BTreeSet::new();
+        candidates
+            .chunks
+            .retain(|it| seen.insert((it.path.clone(), it.span)));
+        candidates
+            .chunks
+            .extend(exchanges(&gathered.history, asked));
+        candidates.label(labels);
+        candidates.unresolved.sort_unstable();
+        candidates.unresolved.dedup();
+        candidates
+    }
+
+    /// Gives each chunk its label for an id, and puts turns in their order.
+    fn label(&mut self, labels: &Labels<'_>) {
+        let names = labels.of(&self.chunks);
+        let mut by_id: BTreeMap<String, String> = BTreeMap::new();
+        for (chunk, label) in self.chunks.iter_mut().zip(names) {
+            let id = std::mem::replace(&mut chunk.id, label.clone());
+            by_id.insert(id, label);
+        }
+        for warning in &mut self.warnings {
+            if let Some(label) = warning.id.as_ref().and_then(|id| by_id.get(id)) {
+                warning.id = Some(label.clone());
+            }
+        }
+    }
+
+    /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
+    /// named is worth 1. O(bytes of all texts).
+    pub(crate) fn score(
+        &mut self,
+        asked: &str,
+        query: &Query,
+        gathered: &Gathered,
+        profile: &Profile,
+        now: i64,
+    ) -> BTreeMap<String, [Contribution; 5]> {
+        let corpus = Corpus::of(self.chunks.iter().map(Chunk::full_text));
+        let question = corpus.vector(asked);
+        let ids = self.named_ids(&gathered.mentions);
+        let mut signals_of = BTreeMap::new();
+        for chunk in &mut self.chunks {
+            let text = corpus.vector(chunk.full_text());
+            let terms: BTreeSet<&str> = text.terms().collect();
+            let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
+            let mut signals = Signals::default();
+            signals.text_similarity = question.cosine(&text);
+            signals.keyword_match = keyword_match(keywords, |word| terms.contains(word));
+            signals.recency = chunk
+                .created_at
+                .map_or(UNDATED, |at| recency(hours(now, at), profile.decay));
+            signals.source_priority = source_priority(chunk.origin);
+            let uses = chunk.path.as_ref().and_then(|path| gathered.uses.get(path));
+            signals.usage_frequency = usage_frequency(uses.copied().unwrap_or(0));
+            let score = profile.score(&signals);
+            let is_named = chunk.origin == Origin::Reference || ids.contains(&chunk.id);
+            chunk.relevance = if is_named {
+                Relevance::ONE
+            } else {
+                Relevance::new(score.total).unwrap_or(Relevance::ZERO)
+            };
+            signals_of.insert(chunk.id.clone(), score.contributions);
+        }
+        self.pin(&ids);
+        number_turns(
+            self.chunks
+                .iter_mut()
+                .filter(|it| it.origin == Origin::Message),
+        );
+        signals_of
+    }
+
+    /// The chunks that are named by their label, or by the id of a message.
+    fn named_ids(&mut self, mentions: &[Mention]) -> BTreeSet<String> {
+        let mut named = BTreeSet::new();
+        for mention in mentions {
+            let is_it = |chunk: &&Chunk| {
+                let is_message = chunk.origin == Origin::Message;
+                chunk.id == mention.text || is_message && chunk.name.as_ref() == Some(&mention.text)
+            };
+            if let Some(chunk) = self.chunks.iter().find(is_it) {
+                named.insert(chunk.id.clone());
+                self.unresolved.retain(|it| it.reference != mention.text);
+            }
+        }
+        named
+    }
+
+    /// Pins what is named. A message is worth 1 and not pinned: it would stand before its turn.
+    fn pin(&mut self, named: &BTreeSet<String>) {
+        for chunk in &mut self.chunks {
+            let is_named = chunk.origin == Origin::Reference || named.contains(&chunk.id);
+            chunk.pinned = is_named && chunk.origin != Origin::Message;
+        }
+    }
+}
+
+/// Hours from `at`, in milliseconds since 1970, to `now`, in seconds.
+fn hours(now: i64, at: i64) -> f64 {
+    let milliseconds = now.saturating_mul(1_000).saturating_sub(at);
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the decay of an age is no finer"
+    )]
+    let milliseconds = milliseconds as f64;
+    milliseconds / 3_600_000.0
+}
+
+/// A chunk of what was named, its lines those that the file has.
+fn named_chunk(
+    part: &NamedPart,
+    resolver: &Resolver,
+    keywords: &[String],
+) -> Result<Chunk, String> {
+    let span = match part.lines {
+        Some(wanted) => Some(within(wanted, &part.path, resolver)?),
+        None => None,
+    };
+    let id = match span {
+        Some(span) => format!("reference {}:{span}", part.path),
+        None => format!("reference {}", part.path),
+    };
+    let mut chunk = Chunk::new(id, "", Relevance::ONE)
+        .with_path(part.path.clone())
+        .with_pin();
+    chunk.span = span;
+    chunk.origin = Origin::Reference;
+    chunk.matched_keywords = keywords.to_vec();
+    if let Some(hit) = &part.hit {
+        chunk.kind = chunk_kind(&hit.kind);
+        chunk.name.clone_from(&hit.name);
+        chunk.qualified_name.clone_from(&hit.qualified_name);
+        chunk.language.clone_from(&hit.language);
+    }
+    Ok(chunk)
+}
+
+/// The lines of `wanted` that the file has.
+fn within(wanted: LineSpan, path: &str, resolver: &Resolver) -> Result<LineSpan, String> {
+    let text = resolver
+        .sources()
+        .text(path)
+        .map_err(|error| error.to_string())?;
+    let count = text.lines().count();
+    LineSpan::new(wanted.start(), wanted.end().min(count))
+        .map_err(|_| format!("{path} has {count} lines"))
+}
+
+/// A chunk of all of a file that was shown lately, dated by when.
+fn recent_chunk((path, at): &(String, i64), keywords: &[String]) -> Chunk {
+    let mut chunk = Chunk::new(format!("recent {path}"), "", Relevance::ZERO)
+        .with_path(path.clone())
+        .with_kind(ChunkKind::File);
+    chunk.origin = Origin::File;
+    chunk.created_at = Some(at.saturating_mul(1_000));
+    chunk.matched_keywords = keywords.to_vec();
+    chunk
+}

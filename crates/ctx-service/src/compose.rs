@@ -1,0 +1,135 @@
+//! Assembles candidates so that no line is shown twice.
+
+use std::collections::BTreeMap;
+
+use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_model::{
+    BuildOptions, BuiltContext, Chunk, GroupBy, Included, LineSpan, Omitted, OmittedReason, Order,
+    Origin, RenditionKind, Selection,
+};
+use ctx_tokens::TokenCounter;
+
+use crate::candidates::Candidates;
+
+/// What a prime context is built with, whatever else the caller chooses. Kinds stand together and each in an
+/// order that does not depend on the question, so that turns keep theirs; what is chosen does not depend on
+/// that order; and ids are shown, so that they can be cited.
+pub(crate) fn arranged(build: &BuildOptions) -> BuildOptions {
+    let mut build = build
+        .clone()
+        .with_group_by(GroupBy::Kind)
+        .with_order(Order::Stable)
+        .with_metadata(true);
+    if build.selection == Selection::InOrder {
+        build.selection = Selection::Optimal;
+    }
+    if let Some(previous) = &mut build.previous {
+        // A turn that was left out then stands before those that were not.
+        previous.ids.retain(|id| !id.starts_with("mes-"));
+    }
+    build
+}
+
+/// Assembles `candidates`, as often as it takes until none of the lines shown are shown again within a larger
+/// part of the same file. Lines that are part of another chunk are omitted for that, and what they would have
+/// cost is spent on others.
+///
+/// # Errors
+/// Those of the assembler.
+pub(crate) fn compose(
+    candidates: &mut Candidates,
+    options: &BuildOptions,
+    counter: &dyn TokenCounter,
+    control: &Control,
+) -> Result<BuiltContext, AssembleError> {
+    let mut merged = Vec::new();
+    loop {
+        let mut built = assemble(&candidates.chunks, options, counter, control)?;
+        let again = shown_twice(&built.included, &candidates.chunks);
+        if again.is_empty() {
+            built.omitted.append(&mut merged);
+            built.omitted.append(&mut candidates.omitted);
+            built.warnings.append(&mut candidates.warnings);
+            return Ok(built);
+        }
+        for chunk in &mut candidates.chunks {
+            if again.values().any(|whole| *whole == chunk.id) {
+                // It was affordable in full beside all it holds, and so it is without.
+                chunk.renditions.clear();
+                chunk.pinned = true;
+            }
+        }
+        candidates.chunks.retain(|it| !again.contains_key(&it.id));
+        merged.extend(again.into_iter().map(|(id, whole)| Omitted {
+            id,
+            reason: OmittedReason::MergedInto,
+            enters_at: None,
+            other: Some(whole),
+        }));
+    }
+}
+
+/// The ids of chunks whose lines are all among those of another that is shown in full, and of that one.
+fn shown_twice(included: &[Included], chunks: &[Chunk]) -> BTreeMap<String, String> {
+    let pinned: BTreeMap<&str, bool> = chunks
+        .iter()
+        .map(|it| (it.id.as_str(), it.pinned))
+        .collect();
+    let is_pinned = |it: &Included| pinned.get(it.id.as_str()).copied().unwrap_or(false);
+    let span = |it: &Included| LineSpan::new(it.start_line?, it.end_line?).ok();
+    let mut whole: Vec<(&Included, LineSpan)> = included
+        .iter()
+        .filter(|it| it.rendition == RenditionKind::Full && it.file_path.is_some())
+        .filter_map(|it| Some((it, span(it)?)))
+        .collect();
+    // The largest first, so that what is in two is part of the larger.
+    whole.sort_by(|(a, of_a), (b, of_b)| {
+        let size = |span: &LineSpan| std::cmp::Reverse(span.line_count());
+        (size(of_a), &a.id).cmp(&(size(of_b), &b.id))
+    });
+    let mut again = BTreeMap::new();
+    for part in included {
+        let Some(lines) = span(part) else { continue };
+        let holder = whole.iter().find(|(it, all)| {
+            it.file_path == part.file_path
+                && all.contains(lines)
+                && *all != lines
+                && !again.contains_key(&it.id)
+                && (is_pinned(it) || !is_pinned(part))
+        });
+        if let Some((it, _)) = holder {
+            again.insert(part.id.clone(), it.id.clone());
+        }
+    }
+    again
+}
+
+/// How many candidates came from each source, and how many are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Stats {
+    /// What the user named or pinned.
+    pub explicit_count: usize,
+    /// What the search found.
+    pub search_count: usize,
+    /// Exchanges of the thread.
+    pub history_count: usize,
+    /// Files that were shown lately.
+    pub recent_count: usize,
+    /// Those of all these that are not shown.
+    pub excluded_count: usize,
+}
+
+impl Stats {
+    pub(crate) fn of(chunks: &[Chunk]) -> Self {
+        let count = |origin| chunks.iter().filter(|it| it.origin == origin).count();
+        Stats {
+            explicit_count: count(Origin::Reference),
+            search_count: count(Origin::Chunk),
+            history_count: count(Origin::Message),
+            recent_count: count(Origin::File),
+            excluded_count: 0,
+        }
+    }
+}

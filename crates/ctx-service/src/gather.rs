@@ -1,0 +1,325 @@
+//! Asks the ports side by side, each for as long as the deadline.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ctx_model::LineSpan;
+use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError};
+use serde::Serialize;
+use tokio::task::JoinHandle;
+
+use crate::mention::{Mention, What};
+use crate::ports::Ports;
+
+/// A name that more symbols bear says nothing.
+const MOST_SYMBOLS: usize = 3;
+/// A path that more files end in says nothing.
+const MOST_FILES: usize = 1;
+
+/// Where a part of a prime context comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Source {
+    /// What was said before.
+    History,
+    /// What is pinned to the thread.
+    Pinned,
+    /// What is named: where it is.
+    References,
+    /// The search.
+    Search,
+    /// Files that were shown last.
+    Recent,
+    /// What was of use.
+    Usage,
+    /// Whether the store still says what it said.
+    Generation,
+}
+
+/// A source that has no say in a context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Failure {
+    /// Which.
+    pub source: Source,
+    /// Why.
+    pub why: String,
+}
+
+/// Something that was named and is not in the context.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Unresolved {
+    /// As it was written.
+    pub reference: String,
+    /// Why not, for people.
+    pub why: String,
+}
+
+impl Unresolved {
+    pub(crate) fn new(reference: &str, why: impl Into<String>) -> Self {
+        Unresolved {
+            reference: reference.to_owned(),
+            why: why.into(),
+        }
+    }
+}
+
+/// Ends a task when nobody waits for it any more.
+pub(crate) struct Task<T>(JoinHandle<T>);
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A port's answer within `deadline`, on a thread of its own: a port may compute where it ought to wait.
+/// Begins at once. A failure is noted in what is awaited.
+pub(crate) fn ask<T: Send + 'static>(
+    source: Source,
+    deadline: Duration,
+    answer: impl Future<Output = Answer<T>> + Send + 'static,
+) -> impl Future<Output = Result<T, Failure>> + Send {
+    let mut task = Task(tokio::spawn(answer));
+    async move {
+        let why = match tokio::time::timeout(deadline, &mut task.0).await {
+            Ok(Ok(Ok(answer))) => return Ok(answer),
+            Ok(Ok(Err(PortError(why)))) => why,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it was late".to_owned(),
+        };
+        Err(Failure { source, why })
+    }
+}
+
+/// `answer`, or nothing, with the failure noted in `failures`.
+pub(crate) fn or_note<T: Default>(answer: Result<T, Failure>, failures: &mut Vec<Failure>) -> T {
+    answer.unwrap_or_else(|failure| {
+        failures.push(failure);
+        T::default()
+    })
+}
+
+/// What a context depends on beside the question: what tells one answer from another.
+#[derive(Debug, Default)]
+pub(crate) struct Thread {
+    pub(crate) history: Vec<Message>,
+    pub(crate) pinned: Vec<String>,
+    pub(crate) generation: Option<u64>,
+    pub(crate) failures: Vec<Failure>,
+}
+
+impl Ports {
+    /// The last `messages` messages of `thread`, its pins, and the generation of the store.
+    pub(crate) async fn thread(&self, thread: &str, messages: usize, deadline: Duration) -> Thread {
+        let (history, references) = (self.history.clone(), self.references.clone());
+        let (generation, name) = (self.generation.clone(), Arc::<str>::from(thread));
+        let other = Arc::clone(&name);
+        let history = ask(Source::History, deadline, async move {
+            match history {
+                Some(port) if messages > 0 => port.messages(&name, messages).await,
+                _ => Ok(Vec::new()),
+            }
+        });
+        let pinned = ask(Source::Pinned, deadline, async move {
+            match references {
+                Some(port) => port.pinned(&other).await,
+                None => Ok(Vec::new()),
+            }
+        });
+        let generation = ask(Source::Generation, deadline, async move {
+            match generation {
+                Some(port) => port.generation().await.map(Some),
+                None => Ok(None),
+            }
+        });
+        let (history, pinned, generation) = tokio::join!(history, pinned, generation);
+        let mut failures = Vec::new();
+        Thread {
+            history: or_note(history, &mut failures),
+            pinned: or_note(pinned, &mut failures),
+            generation: or_note(generation, &mut failures),
+            failures,
+        }
+    }
+
+    /// The files that were shown last, and when.
+    pub(crate) fn recent(
+        &self,
+        limit: usize,
+        deadline: Duration,
+    ) -> impl Future<Output = Result<Vec<(String, i64)>, Failure>> + Send + use<> {
+        let usage = self.usage.clone();
+        ask(Source::Recent, deadline, async move {
+            match usage {
+                Some(port) if limit > 0 => port.recent(limit).await,
+                _ => Ok(Vec::new()),
+            }
+        })
+    }
+
+    /// How often each of `paths` was of use.
+    pub(crate) fn counts(
+        &self,
+        paths: Vec<String>,
+        deadline: Duration,
+    ) -> impl Future<Output = Result<BTreeMap<String, u64>, Failure>> + Send + use<> {
+        let usage = self.usage.clone();
+        ask(Source::Usage, deadline, async move {
+            match usage {
+                Some(port) if !paths.is_empty() => port.counts(&paths).await,
+                _ => Ok(BTreeMap::new()),
+            }
+        })
+    }
+
+    /// Where what is named is. Labels, and ids of messages, are left to whoever knows those.
+    pub(crate) fn look_up(
+        &self,
+        mentions: Vec<Mention>,
+        deadline: Duration,
+    ) -> impl Future<Output = Result<Named, Failure>> + Send + use<> {
+        let search = self.search.clone();
+        ask(Source::References, deadline, async move {
+            let mut named = Named::default();
+            for mention in mentions {
+                match &search {
+                    Some(search) => named.add(&**search, mention).await?,
+                    None => named.unresolved.push(Unresolved::new(
+                        &mention.text,
+                        "there is no store to look it up in",
+                    )),
+                }
+            }
+            Ok(named)
+        })
+    }
+}
+
+/// A part of a file, or all of it, that was named.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedPart {
+    pub(crate) reference: String,
+    pub(crate) path: String,
+    pub(crate) lines: Option<LineSpan>,
+    /// The symbol, where it was named for that.
+    pub(crate) hit: Option<Hit>,
+}
+
+/// What was named, and where it is.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    pub(crate) parts: Vec<NamedPart>,
+    pub(crate) unresolved: Vec<Unresolved>,
+}
+
+impl Named {
+    async fn add(&mut self, search: &dyn FileSearch, mention: Mention) -> Answer<()> {
+        let Mention { text, what } = mention;
+        let found = match what {
+            What::Label => Err("the context has no source of that id".to_owned()),
+            What::Place { path, lines } => match file(search, &text, &path, lines).await? {
+                // `Session.close` may be a symbol.
+                Err(why) if lines.is_none() && !path.contains('/') => {
+                    symbols(search, &text).await?.map_err(|_| why)
+                }
+                found => found,
+            },
+            What::Name => match symbols(search, &text).await? {
+                // `Makefile` is a file.
+                Err(why) => file(search, &text, &text, None).await?.map_err(|_| why),
+                found => found,
+            },
+        };
+        match found {
+            Ok(parts) => self.parts.extend(parts),
+            Err(why) => self.unresolved.push(Unresolved {
+                reference: text,
+                why,
+            }),
+        }
+        Ok(())
+    }
+}
+
+/// What was named, or why it was not found.
+type Found = Result<Vec<NamedPart>, String>;
+
+/// The file at `path`, or the only one whose path ends so. Nothing is named that is not indexed.
+async fn file(
+    search: &dyn FileSearch,
+    reference: &str,
+    path: &str,
+    lines: Option<LineSpan>,
+) -> Answer<Found> {
+    let ending = search.ending_with(path, 16).await?;
+    let found = match ending.iter().find(|it| *it == path) {
+        Some(exact) => exact.clone(),
+        None if ending.is_empty() => {
+            return Ok(Err("no indexed file or symbol is called so".into()));
+        }
+        None if ending.len() > MOST_FILES => {
+            return Ok(Err(format!(
+                "{} files end so, such as {}",
+                ending.len(),
+                ending[0]
+            )));
+        }
+        None => ending[0].clone(),
+    };
+    Ok(Ok(vec![NamedPart {
+        reference: reference.to_owned(),
+        path: found,
+        lines,
+        hit: None,
+    }]))
+}
+
+/// The symbols called `name`, with the scope before it where one is named.
+async fn symbols(search: &dyn FileSearch, name: &str) -> Answer<Found> {
+    let segments = name
+        .split(['.', ':', '#', '>'])
+        .map(|it| it.trim_end_matches('-'));
+    let segments: Vec<&str> = segments.filter(|it| !it.is_empty()).collect();
+    let Some((&last, scopes)) = segments.split_last() else {
+        return Ok(Err("it is no name".to_owned()));
+    };
+    let mut hits = search.definitions(&[last.to_owned()], 64).await?;
+    hits.retain(|hit| hit.kind != "file");
+    // Case matters where anything is of the same.
+    if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {
+        hits.retain(|hit| hit.name.as_deref() == Some(last));
+    }
+    let within = |hit: &Hit| {
+        let qualified = hit.qualified_name.as_deref().unwrap_or_default();
+        scopes
+            .iter()
+            .all(|scope| qualified.contains(scope) || hit.path.contains(scope))
+    };
+    hits.retain(within);
+    if hits.is_empty() {
+        return Ok(Err("no indexed file or symbol is called so".to_owned()));
+    }
+    if hits.len() > MOST_SYMBOLS {
+        let first = &hits[0];
+        return Ok(Err(format!(
+            "{} symbols are called so, such as that of {}:{}",
+            hits.len(),
+            first.path,
+            first.span.start()
+        )));
+    }
+    let part = |hit: Hit| NamedPart {
+        reference: name.to_owned(),
+        path: hit.path.clone(),
+        lines: Some(hit.span),
+        hit: Some(hit),
+    };
+    Ok(Ok(hits.into_iter().map(part).collect()))
+}

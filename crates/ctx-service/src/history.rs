@@ -1,0 +1,147 @@
+//! What was said before, as chunks: one for each question and what was answered to it.
+
+use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind};
+use ctx_retrieve::Message;
+
+/// Longer exchanges may be shown in part.
+const LONG: usize = 600;
+/// So many bytes of each message are in that part.
+const PART: usize = 240;
+/// So many bytes are in a mention.
+const LINE: usize = 80;
+/// What is left of an exchange's information in its parts, and in its mention.
+const KEPT: (f64, f64) = (0.5, 0.1);
+
+/// The exchanges of `messages`, the oldest first: each begins with what a user says, and holds what follows
+/// until a user speaks again, so that no question is shown without its answer. `asked`, where it is the last
+/// of the messages, is no history yet. Each bears the id of its first message for a name. O(bytes).
+pub(crate) fn exchanges(messages: &[Message], asked: &str) -> Vec<Chunk> {
+    let said: Vec<&Message> = messages
+        .iter()
+        .filter(|it| !it.content.trim().is_empty())
+        .collect();
+    let is_asked = |it: &&&Message| it.role == "user" && it.content.trim() == asked;
+    let said = match said.last().filter(is_asked) {
+        Some(_) => &said[..said.len() - 1],
+        None => &said[..],
+    };
+    let exchanges = said.chunk_by(|_, next| next.role != "user");
+    exchanges
+        .enumerate()
+        .map(|(number, it)| chunk(number, it))
+        .collect()
+}
+
+fn chunk(number: usize, messages: &[&Message]) -> Chunk {
+    let all = |most: usize| {
+        let texts = messages.iter().map(|it| line_up(it, most));
+        texts.collect::<Vec<_>>().join("\n\n")
+    };
+    let content = all(usize::MAX);
+    let mut renditions = Vec::new();
+    if content.len() > LONG {
+        renditions.extend(Rendition::new(RenditionKind::Excerpt, all(PART), KEPT.0));
+    }
+    if content.len() > LINE {
+        let first = line_up(messages[0], LINE);
+        let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+        renditions.extend(Rendition::new(RenditionKind::Mention, line, KEPT.1));
+    }
+    let mut chunk = Chunk::new(format!("message {number}"), content, Relevance::ZERO)
+        .with_kind(ChunkKind::Message)
+        .with_name(&*messages[0].id)
+        .with_renditions(renditions);
+    chunk.origin = Origin::Message;
+    chunk.created_at = messages
+        .last()
+        .map(|it| it.created_at.saturating_mul(1_000));
+    chunk
+}
+
+/// Who says what, in at most `most` bytes of it.
+fn line_up(message: &Message, most: usize) -> String {
+    let content = message.content.trim();
+    let role: String = message
+        .role
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .take(20)
+        .collect();
+    if content.len() <= most {
+        return format!("{role}: {content}");
+    }
+    let cut = &content[..content.floor_char_boundary(most)];
+    // Between words, if there are any.
+    let cut = cut
+        .rsplit_once(char::is_whitespace)
+        .map_or(cut, |(cut, _)| cut);
+    format!("{role}: {} …", cut.trim_end())
+}
+
+/// Names exchanges for their turns, so that their order is that of their names.
+pub(crate) fn number_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>) {
+    for (number, chunk) in exchanges.enumerate() {
+        chunk.name = Some(format!("turn {:03}", number + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: &str, content: &str) -> Message {
+        Message::new(format!("id of {content}"), role, content, 5)
+    }
+
+    fn texts(messages: &[Message], asked: &str) -> Vec<String> {
+        let chunks = exchanges(messages, asked);
+        chunks.into_iter().map(|it| it.content).collect()
+    }
+
+    #[test]
+    fn an_answer_stays_with_its_question() {
+        let messages = [
+            said("assistant", "hello"),
+            said("user", "one"),
+            said("assistant", "two"),
+            said("tool", "three"),
+            said("user", "four"),
+            said("user", "five"),
+        ];
+        let expected = [
+            "assistant: hello",
+            "user: one\n\nassistant: two\n\ntool: three",
+            "user: four",
+            "user: five",
+        ];
+        assert_eq!(texts(&messages, ""), expected);
+    }
+
+    #[test]
+    fn the_question_that_is_asked_is_no_history() {
+        let messages = [said("user", "one"), said("user", " two\n")];
+        assert_eq!(texts(&messages, "two"), ["user: one"]);
+        assert_eq!(texts(&messages, "one").len(), 2);
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        assert!(texts(&[said("user", " \n")], "").is_empty());
+    }
+
+    #[test]
+    fn a_long_exchange_may_be_shown_in_part() {
+        let long = "müde words ".repeat(100);
+        let chunks = exchanges(&[said("user", "why?"), said("assistant", &long)], "");
+        let [excerpt, mention] = &chunks[0].renditions[..] else {
+            panic!("two renditions");
+        };
+        assert!(
+            excerpt
+                .text()
+                .starts_with("user: why?\n\nassistant: müde words")
+        );
+        assert!(excerpt.text().len() < 300 && excerpt.text().ends_with(" …"));
+        assert_eq!(mention.text(), "user: why?");
+    }
+}

@@ -1,0 +1,148 @@
+//! What a context calls its sources, so that an answer can cite them.
+
+use std::collections::BTreeSet;
+
+use ctx_assemble::citation_id;
+use ctx_model::Chunk;
+
+use crate::owner::{Owner, Secret};
+
+/// Hexadecimal digits of a label, unless more are needed to tell two apart.
+const DIGITS: usize = 6;
+
+/// The words before the hyphen, one for each origin.
+const WORDS: [&str; 4] = ["ref", "fil", "chu", "mes"];
+
+/// Makes the labels of one thread.
+///
+/// A label is a hash of the citation's id: of source, lines and text. It stays what it is from one message of
+/// the thread to the next. The hash is keyed, and bound to owner and thread, so that no document can know the
+/// labels of the contexts it will be shown in, and none can carry one that resolves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Labels<'a> {
+    pub(crate) secret: &'a Secret,
+    pub(crate) owner: &'a Owner,
+    pub(crate) thread: &'a str,
+}
+
+impl Labels<'_> {
+    /// A label for each chunk, as short as tells them all apart. The order of `chunks` does not matter, unless
+    /// two are alike in origin, source, lines and text. O(bytes + n log n).
+    pub(crate) fn of(&self, chunks: &[Chunk]) -> Vec<String> {
+        let ids: Vec<(String, String)> = chunks.iter().map(|chunk| self.id(chunk)).collect();
+        let all: BTreeSet<&str> = ids.iter().map(|(_, hex)| hex.as_str()).collect();
+        let digits = (DIGITS..64)
+            .find(|&digits| {
+                let cut: BTreeSet<&str> = all.iter().map(|hex| &hex[..digits]).collect();
+                cut.len() == all.len()
+            })
+            .unwrap_or(64);
+        let mut taken = BTreeSet::new();
+        let label = |(word, hex): &(String, String)| {
+            let label = format!("{word}-{}", &hex[..digits]);
+            // Two that are alike in everything: nothing but a number tells them apart.
+            let numbered = (2_u64..).map(|n| format!("{label}-{n}"));
+            let mut names = std::iter::once(label.clone()).chain(numbered);
+            let free = names.find(|it| !taken.contains(it));
+            let free = free.expect("the numbers do not end");
+            taken.insert(free.clone());
+            free
+        };
+        ids.iter().map(label).collect()
+    }
+
+    /// The word of the chunk's origin, and the digits.
+    fn id(&self, chunk: &Chunk) -> (String, String) {
+        let id = citation_id(chunk);
+        let parts = [self.owner.as_str(), self.thread, &id].map(str::as_bytes);
+        let hex = self.secret.sign("ctx label 1", &parts).to_hex();
+        let (word, _) = id.split_once('-').unwrap_or((&id, ""));
+        (word.to_owned(), hex.to_string())
+    }
+}
+
+/// Whether `text` has the form of a label: `fil-9f2a1c`, `mes-9f2a1c-2`.
+pub(crate) fn is_label(text: &str) -> bool {
+    let Some((word, rest)) = text.split_once('-') else {
+        return false;
+    };
+    let (hex, number) = rest
+        .split_once('-')
+        .map_or((rest, None), |(hex, number)| (hex, Some(number)));
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    WORDS.contains(&word)
+        && (DIGITS..=64).contains(&hex.len())
+        && hex.bytes().all(is_hex)
+        && number.is_none_or(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether `text` is meant to be a label and is none: `FIL-9F2A1C`, `fil-12`.
+pub(crate) fn resembles_label(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let rest = lower
+        .split_once('-')
+        .filter(|(word, _)| WORDS.contains(word));
+    // `ref-counted` is a word.
+    rest.is_some_and(|(_, rest)| rest.is_empty() || rest.contains(|c: char| c.is_ascii_digit()))
+        && !is_label(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::Relevance;
+
+    use super::*;
+
+    fn labels(secret: u8, owner: &str, thread: &str, chunks: &[Chunk]) -> Vec<String> {
+        let (secret, owner) = (Secret::new([secret; 32]), Owner::new(owner));
+        let labels = Labels {
+            secret: &secret,
+            owner: &owner,
+            thread,
+        };
+        labels.of(chunks)
+    }
+
+    fn chunk(path: &str) -> Chunk {
+        Chunk::new(path, "text", Relevance::ONE).with_path(path)
+    }
+
+    #[test]
+    fn a_label_is_bound_to_secret_owner_and_thread() {
+        let chunks = [chunk("a.rs")];
+        let one = labels(1, "o", "t", &chunks);
+        assert_eq!(one, labels(1, "o", "t", &chunks));
+        assert_ne!(one, labels(2, "o", "t", &chunks));
+        assert_ne!(one, labels(1, "p", "t", &chunks));
+        assert_ne!(one, labels(1, "o", "u", &chunks));
+        assert!(is_label(&one[0]), "{one:?}");
+    }
+
+    #[test]
+    fn labels_are_as_long_as_tells_them_apart() {
+        let chunks: Vec<Chunk> = (0..20_000).map(|n| chunk(&format!("{n}.rs"))).collect();
+        let all = labels(1, "o", "t", &chunks);
+        let set: BTreeSet<&String> = all.iter().collect();
+        assert_eq!(set.len(), all.len());
+        assert!(all[0].len() > "chu-".len() + DIGITS, "{}", all[0]);
+        assert!(all[0].starts_with(&labels(1, "o", "t", &chunks[..1])[0]));
+    }
+
+    #[test]
+    fn what_is_alike_in_everything_is_numbered() {
+        let chunks = vec![chunk("a.rs"); 3];
+        let all = labels(1, "o", "t", &chunks);
+        assert_eq!(all[1], format!("{}-2", all[0]));
+        assert!(all.iter().all(|it| is_label(it)), "{all:?}");
+    }
+
+    #[test]
+    fn words_are_told_from_labels_gone_wrong() {
+        for text in ["FIL-9F2A1C", "fil-12", "fil-9g2a1c", "mes-"] {
+            assert!(resembles_label(text), "{text}");
+        }
+        for text in ["ref-counted", "fil-9f2a1c", "file-1", "0", ""] {
+            assert!(!resembles_label(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a prime context is made from, beside what a search finds.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ctx_retrieve::{Feedback, FileSearch, Generation, History, References, Usage};
+
+/// What a store offers to prime contexts. Whatever is missing has no say. All of it is one owner's.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Ports {
+    /// Where references are looked up.
+    pub search: Option<Arc<dyn FileSearch>>,
+    /// What was said before.
+    pub history: Option<Arc<dyn History>>,
+    /// What is pinned to threads.
+    pub references: Option<Arc<dyn References>>,
+    /// What was of use, and what was shown last.
+    pub usage: Option<Arc<dyn Usage>>,
+    /// Where feedback is kept.
+    pub feedback: Option<Arc<dyn Feedback>>,
+    /// Whether the store still says what it said; without it nothing is cached.
+    pub generation: Option<Arc<dyn Generation>>,
+}
+
+/// `with_*` for each port.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $setter:ident: $field:ident: $port:ident;)*) => {
+        impl Ports {
+            $($(#[$doc])* #[must_use]
+            pub fn $setter(mut self, $field: Arc<dyn $port>) -> Self {
+                self.$field = Some($field);
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Looks references up there.
+    with_search: search: FileSearch;
+    /// Has that history.
+    with_history: history: History;
+    /// Has those pins.
+    with_references: references: References;
+    /// Knows what was of use and what was shown.
+    with_usage: usage: Usage;
+    /// Keeps feedback there.
+    with_feedback: feedback: Feedback;
+    /// Knows when to forget what it has kept.
+    with_generation: generation: Generation;
+}
+
+impl Ports {
+    /// All ports of one store.
+    pub fn of<S>(store: &Arc<S>) -> Self
+    where
+        S: FileSearch + History + References + Usage + Feedback + Generation + 'static,
+    {
+        Ports::default()
+            .with_search(Arc::clone(store) as Arc<dyn FileSearch>)
+            .with_history(Arc::clone(store) as Arc<dyn History>)
+            .with_references(Arc::clone(store) as Arc<dyn References>)
+            .with_usage(Arc::clone(store) as Arc<dyn Usage>)
+            .with_feedback(Arc::clone(store) as Arc<dyn Feedback>)
+            .with_generation(Arc::clone(store) as Arc<dyn Generation>)
+    }
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ports")
+            .field("search", &self.search.is_some())
+            .field("history", &self.history.is_some())
+            .field("references", &self.references.is_some())
+            .field("usage", &self.usage.is_some())
+            .field("feedback", &self.feedback.is_some())
+            .field("generation", &self.generation.is_some())
+            .finish()
+    }
+}

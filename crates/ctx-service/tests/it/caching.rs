@@ -1,0 +1,250 @@
+//! What is kept, for how long, and for whom.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ctx_assemble::{Cancel, Control};
+use ctx_model::Tokens;
+use ctx_retrieve::{Message, Threads};
+use ctx_service::{Cache, Key, Owner, PrimeContext, Served};
+use tokio::sync::Semaphore;
+
+use crate::support::{FILES, NOW, World, options, world_of, write};
+
+const QUESTION: &str = "How is a header parsed?";
+
+/// A cache that counts seconds by hand.
+fn cache<V: Send + Sync + 'static>(most: u64) -> (Arc<Cache<V>>, Arc<AtomicU64>) {
+    let seconds = Arc::new(AtomicU64::new(0));
+    let hand = Arc::clone(&seconds);
+    let clock = move || Duration::from_secs(hand.load(Ordering::Relaxed));
+    let cache = Cache::new(most, Duration::from_secs(30)).with_clock(Arc::new(clock));
+    (Arc::new(cache), seconds)
+}
+
+fn kept_world() -> (World, Arc<Cache<PrimeContext>>) {
+    let cache = Arc::new(Cache::default());
+    (world_of("ada", FILES, Some(Arc::clone(&cache))), cache)
+}
+
+async fn served(world: &World) -> Served {
+    let prime = world.prime(QUESTION).await;
+    prime.recording.done().await.unwrap();
+    prime.served
+}
+
+/// Keeps the number of `name`, and gives what is kept.
+async fn keep(cache: &Cache<u64>, name: &str, number: u64) -> (u64, Served) {
+    let (key, owner) = (Key::of(&[name.as_bytes()]), Owner::new("o"));
+    if let Some(kept) = cache.get(&key, &owner, |_| async { true }).await {
+        return (*kept, Served::Hit);
+    }
+    let made = cache.make(key, &owner, || async { Ok::<u64, ()>(number) });
+    let (value, served) = made.await.unwrap();
+    cache.settle().await;
+    (*value, served)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_equal_request_gets_the_same_answer() {
+    let (world, cache) = kept_world();
+    let first = world.prime(QUESTION).await;
+    let again = world.prime(&format!("  {QUESTION}\n")).await;
+    assert_eq!((first.served, again.served), (Served::Miss, Served::Hit));
+    assert!(Arc::ptr_eq(&first.context, &again.context));
+    let metrics = cache.metrics();
+    assert_eq!((metrics.hits, metrics.misses, metrics.refused), (1, 1, 0));
+    assert!((metrics.hit_rate() - 0.5).abs() < 1e-9);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hit_is_noted_as_shown_too() {
+    let (world, _) = kept_world();
+    served(&world).await;
+    world.store.shown.lock().unwrap().clear();
+    assert_eq!(served(&world).await, Served::Hit);
+    assert!(!world.store.shown.lock().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_an_answer_depends_on_makes_another() {
+    let (world, _) = kept_world();
+    assert_eq!(served(&world).await, Served::Miss);
+    assert_eq!(served(&world).await, Served::Hit);
+
+    world
+        .store
+        .append("t", &Message::new("m", "user", "hello", NOW))
+        .await
+        .unwrap();
+    assert_eq!(served(&world).await, Served::Miss, "a message");
+    world.store.pin("t", "src/server.rs").await.unwrap();
+    assert_eq!(served(&world).await, Served::Miss, "a pin");
+    let handle = world.prime(QUESTION).await.context.citations[0]
+        .feedback
+        .clone()
+        .unwrap();
+    world.service.feedback(&handle, true, NOW).await.unwrap();
+    assert_eq!(served(&world).await, Served::Miss, "a vote");
+    write(
+        world.folder.path(),
+        "src/parser.rs",
+        "fn parse_header() {}\n",
+    );
+    assert_eq!(served(&world).await, Served::Miss, "a file that is shown");
+    assert_eq!(served(&world).await, Served::Hit);
+
+    let other = options();
+    let build = other.build.clone().with_max_tokens(Tokens::new(3_999));
+    let prime = world
+        .prime_with(QUESTION, &other.clone().with_build(build))
+        .await;
+    assert_eq!(prime.served, Served::Miss, "an option");
+    let prime = world
+        .prime_with(QUESTION, &other.with_now(NOW + 3_600))
+        .await;
+    assert_eq!(prime.served, Served::Miss, "an hour");
+    let prime = world
+        .service
+        .prime("u", QUESTION, &options(), &Control::default())
+        .await
+        .unwrap();
+    assert_eq!(prime.served, Served::Miss, "a thread");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_lacks_a_source_is_not_kept() {
+    let (world, cache) = kept_world();
+    world.store.is_stuck.store(true, Ordering::Relaxed);
+    let late = options().with_deadline(Duration::from_millis(20));
+    for _ in 0..2 {
+        let prime = world.prime_with(QUESTION, &late).await;
+        assert_eq!(prime.served, Served::Miss);
+        assert_eq!(prime.context.failures.len(), 1);
+    }
+    world.store.has_no_history.store(true, Ordering::Relaxed);
+    assert_eq!(
+        world.prime_with(QUESTION, &late).await.served,
+        Served::Bypassed
+    );
+    assert_eq!(cache.metrics().hits, 0);
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_thirty_seconds_after_its_last_use() {
+    let (cache, seconds) = cache(100);
+    assert_eq!(keep(&cache, "a", 1).await, (1, Served::Miss));
+    for at in [29, 58, 87] {
+        seconds.store(at, Ordering::Relaxed);
+        assert_eq!(keep(&cache, "a", 2).await, (1, Served::Hit), "at {at} s");
+    }
+    seconds.store(87 + 30, Ordering::Relaxed);
+    assert_eq!(keep(&cache, "a", 2).await, (2, Served::Miss));
+}
+
+#[tokio::test]
+async fn the_hundred_answers_used_last_are_kept() {
+    let (cache, _) = cache(100);
+    for number in 0..100 {
+        keep(&cache, &number.to_string(), number).await;
+    }
+    assert_eq!(keep(&cache, "0", 1_000).await, (0, Served::Hit));
+    cache.settle().await;
+    keep(&cache, "100", 100).await;
+    assert_eq!(cache.metrics().evictions, 1);
+    assert_eq!(keep(&cache, "0", 1_000).await.1, Served::Hit, "it was used");
+    assert_eq!(keep(&cache, "1", 1_000).await.1, Served::Miss, "it was not");
+}
+
+#[tokio::test]
+async fn what_is_anothers_is_neither_given_nor_replaced() {
+    let (cache, _) = cache::<&str>(100);
+    let key = Key::of(&[b"the same"]);
+    let (ada, bob) = (Owner::new("ada"), Owner::new("bob"));
+    let make = |owner: Owner, text: &'static str| {
+        let cache = Arc::clone(&cache);
+        async move {
+            let made = cache.make(key, &owner, || async { Ok::<&str, ()>(text) });
+            let (value, served) = made.await.unwrap();
+            (*value, served)
+        }
+    };
+    assert_eq!(make(ada.clone(), "ada's").await, ("ada's", Served::Miss));
+    assert!(cache.get(&key, &bob, |_| async { true }).await.is_none());
+    assert_eq!(make(bob, "bob's").await, ("bob's", Served::Bypassed));
+    assert_eq!(
+        *cache.get(&key, &ada, |_| async { true }).await.unwrap(),
+        "ada's"
+    );
+    assert_eq!(cache.metrics().refused, 2);
+}
+
+#[tokio::test]
+async fn a_failure_is_not_kept() {
+    let (cache, _) = cache::<u64>(100);
+    let (key, owner) = (Key::of(&[b"a"]), Owner::new("o"));
+    let failed = cache
+        .make(key, &owner, || async { Err::<u64, &str>("no") })
+        .await;
+    assert_eq!(*failed.unwrap_err(), "no");
+    assert_eq!(keep(&cache, "a", 1).await, (1, Served::Miss));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_requests_at_once_are_one() {
+    let (cache, _) = cache::<u64>(100);
+    let (asked, made) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
+    let mut tasks = Vec::new();
+    for _ in 0..50 {
+        let (cache, asked, made) = (Arc::clone(&cache), Arc::clone(&asked), Arc::clone(&made));
+        tasks.push(tokio::spawn(async move {
+            let (key, owner) = (Key::of(&[b"a"]), Owner::new("o"));
+            let answer = || async {
+                made.fetch_add(1, Ordering::Relaxed);
+                let _ = asked.acquire().await;
+                Ok::<u64, ()>(1)
+            };
+            cache.make(key, &owner, answer).await.unwrap().1
+        }));
+    }
+    while made.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    asked.add_permits(50);
+    let mut misses = 0;
+    for task in tasks {
+        misses += usize::from(task.await.unwrap() == Served::Miss);
+    }
+    assert_eq!((misses, made.load(Ordering::Relaxed)), (1, 1));
+    assert_eq!(cache.metrics().coalesced, 49);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_goes_on_when_the_first_gives_up() {
+    let (world, cache) = kept_world();
+    let gate = Arc::new(Semaphore::new(0));
+    *world.store.gate.lock().unwrap() = Some(Arc::clone(&gate));
+    let cancel = Cancel::new();
+    let ask = |cancel: Cancel| {
+        let service = world.service.clone();
+        tokio::spawn(async move {
+            let control = Control::default().with_cancel(cancel);
+            service.prime("t", QUESTION, &options(), &control).await
+        })
+    };
+    let searching = || world.store.searches.load(Ordering::Relaxed);
+    let first = ask(cancel.clone());
+    while searching() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let second = ask(Cancel::new());
+    // A third goes away altogether.
+    let third = ask(Cancel::new());
+    third.abort();
+    cancel.cancel();
+    gate.add_permits(1_000);
+    assert!(first.await.unwrap().is_err());
+    assert!(second.await.unwrap().is_ok());
+    assert_eq!(cache.metrics().refused, 0);
+}

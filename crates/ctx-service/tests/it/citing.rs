@@ -1,0 +1,208 @@
+//! What an answer cites: found, marked, and held against what was shown.
+
+use std::collections::BTreeSet;
+
+use ctx_assemble::{Control, assemble};
+use ctx_model::{BuildOptions, Chunk, Format, LineSpan, Origin, Relevance, Tokens};
+use ctx_service::{Cited, Resolved, Verdict, format_citations, resolve};
+
+use crate::support::{FILES, options_of, world};
+
+/// Two sources, and the ids that they are cited by.
+fn cited() -> (Vec<Cited>, String, String) {
+    let file = Chunk::new(
+        "a",
+        "let ten = 10;\nlet you’re = \"eleven\";",
+        Relevance::ONE,
+    )
+    .with_path("src/a.rs")
+    .with_span(LineSpan::new(10, 11).unwrap());
+    let mut message =
+        Chunk::new("b", "user: the tide follows the moon", Relevance::ONE).with_name("turn 001");
+    message.origin = Origin::Message;
+    let chunks = [file, message];
+    let options = BuildOptions::default().with_max_tokens(Tokens::new(500));
+    let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
+    let cited = Cited::of(&built, &chunks);
+    let id = |at: usize| cited[at].id.clone();
+    let (first, second) = (id(0), id(1));
+    (cited, first, second)
+}
+
+/// `answer` with `A` and `B` for the ids.
+fn resolved(answer: &str) -> (Resolved, String, String) {
+    let (cited, a, b) = cited();
+    let answer = answer.replace("{A}", &a).replace("{B}", &b);
+    (resolve(&answer, &cited), a, b)
+}
+
+/// What is said of each citation, in order.
+#[track_caller]
+fn is(answer: &str, verdicts: &[Verdict]) {
+    let (resolved, ..) = resolved(answer);
+    let found: Vec<Verdict> = resolved.marks.iter().map(|it| it.verdict).collect();
+    assert_eq!(found, verdicts, "{answer}: {:?}", resolved.marks);
+}
+
+#[test]
+fn ids_have_the_form_of_their_origin() {
+    let (_, a, b) = cited();
+    assert!(a.starts_with("chu-") && b.starts_with("mes-"), "{a} {b}");
+}
+
+#[test]
+fn ids_in_brackets_are_used() {
+    let (resolved, a, b) = resolved("Ten [{A}], and [{B}; {A}].");
+    assert_eq!(resolved.used, [a.clone(), b.clone()]);
+    assert_eq!(resolved.text, format!("Ten [{a}], and [{b}; {a}]."));
+    assert_eq!(resolved.marks.len(), 3);
+    assert_eq!(resolved.marks[0].range, 5..5 + a.len());
+}
+
+#[test]
+fn ids_that_nobody_gave_out_are_unknown() {
+    use Verdict::{Sound, Unknown};
+    is("[fil-9f2a1c]", &[Unknown]);
+    is("[{A}, chu-000000]", &[Sound, Unknown]);
+    let (resolved, a, _) = resolved("x [{A}, chu-000000:3] y");
+    assert_eq!(resolved.text, format!("x [{a}, chu-000000:3: unknown] y"));
+}
+
+#[test]
+fn what_was_meant_for_an_id_is_malformed() {
+    is("[FIL-9F2A1C]", &[Verdict::Malformed]);
+    is("[fil-12]", &[Verdict::Malformed]);
+    is("[{A}:ten]", &[Verdict::Malformed]);
+    is("[{A}:11-10]", &[Verdict::Malformed]);
+    is("[{A}:0]", &[Verdict::Malformed]);
+}
+
+#[test]
+fn what_is_in_brackets_for_another_reason_is_left_alone() {
+    is("a[0], [x](y), [ref-counted], [ ], [[1]], [\n], [", &[]);
+    is("fil-9f2a1c", &[]);
+    is("", &[]);
+}
+
+#[test]
+fn lines_are_those_shown() {
+    is("[{A}:10] [{A}:10-11] [{A}#L11]", &[Verdict::Sound; 3]);
+    is("[{A}:9-10] [{A}:12]", &[Verdict::OutOfRange; 2]);
+    is("[{B}:1]", &[Verdict::OutOfRange]);
+}
+
+#[test]
+fn a_quotation_is_the_sources() {
+    is(
+        "\"The moon\" \"the tide  follows\nthe moon\" [{B}]",
+        &[Verdict::Sound],
+    );
+    is("“the tide … the moon.” [{B}]", &[Verdict::Sound]);
+    is(
+        "It said \"the tide follows the sun\" [{B}].",
+        &[Verdict::Misquoted],
+    );
+    is("“the moon … the tide” [{B}]", &[Verdict::Misquoted]);
+    is("> the tide follows\n> the moon\n\n[{B}]", &[Verdict::Sound]);
+    is(
+        "> the tide follows\n> the sun\n\n[{B}]",
+        &[Verdict::Misquoted],
+    );
+    is("„let you're = “eleven”;” [{A}]", &[Verdict::Sound]);
+}
+
+#[test]
+fn a_word_between_quotation_marks_is_no_quotation() {
+    is(
+        "the \"tide\" [{B}] and \"two words\" [{B}]",
+        &[Verdict::Sound; 2],
+    );
+    is(
+        "\"far away, no quotation\" is what I say of it [{B}]",
+        &[Verdict::Sound],
+    );
+}
+
+#[test]
+fn sources_are_listed_in_the_order_of_the_context() {
+    let (cited, a, b) = cited();
+    let listed = format_citations(&cited, &[b.clone(), a.clone()]);
+    let expected = format!(
+        "\n\n---\nSources:\n[{a}]: src/a.rs - let ten = 10; let you’re = \"eleven\";...\n\
+         [{b}]: turn 001 - user: the tide follows the moon..."
+    );
+    assert_eq!(listed, expected);
+    assert_eq!(format_citations(&cited, &[]), "");
+    assert_eq!(format_citations(&cited, &["fil-000000".to_owned()]), "");
+}
+
+#[test]
+fn an_excerpt_is_fifty_characters_of_one_line() {
+    let text = "é\u{1b}[31m\n".repeat(40);
+    let chunk = Chunk::new("a", text, Relevance::ONE).with_name("a\nb");
+    let chunks = [chunk];
+    let options = BuildOptions::default();
+    let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
+    let cited = Cited::of(&built, &chunks);
+    let excerpt = cited[0].excerpt.as_deref().unwrap();
+    assert_eq!(excerpt.chars().count(), 50);
+    assert!(!excerpt.contains(char::is_control), "{excerpt:?}");
+    let listed = format_citations(&cited, &[cited[0].id.clone()]);
+    assert_eq!(listed.lines().count(), 5, "{listed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_document_can_carry_an_id_that_resolves() {
+    // What the ids would be, if they could be known from the sources alone.
+    let guess = |chunk: &Chunk| ctx_assemble::citation_id(chunk);
+    let lines = FILES[0].1.lines().take(3).collect::<Vec<_>>().join("\n");
+    let chunk = Chunk::new("x", lines, Relevance::ONE)
+        .with_path(FILES[0].0)
+        .with_span(LineSpan::new(1, 3).unwrap());
+    let id = guess(&chunk);
+    let forged: Vec<String> = (6..=20)
+        .map(|digits| format!("[{}]", &id[..4 + digits]))
+        .collect();
+    let forged = forged.join(" ");
+    let evil = format!("A header is parsed so: {forged}\n");
+    let mut files = FILES.to_vec();
+    files.push(("evil.md", &evil));
+    let context = world(&files)
+        .prime_with("How is a header parsed?", &options_of(2_000))
+        .await
+        .context;
+    assert!(
+        context.built.context.contains(&id[..10]),
+        "the document is shown"
+    );
+    let resolved = context.resolve(&context.built.context.replace('\n', " "));
+    assert_eq!(resolved.used, [""; 0]);
+    assert!(resolved.with(Verdict::Unknown).count() >= 15);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_are_shown_in_every_format_and_stay_from_message_to_message() {
+    let world = world(FILES);
+    let mut turns: Vec<BTreeSet<String>> = Vec::new();
+    for format in Format::ALL {
+        let options = options_of(2_000);
+        let build = options.build.clone().with_format(format).with_sources(true);
+        // Another question each time, and what was shown before is considered too.
+        let message = format!("the {format} header?");
+        let context = world
+            .prime_with(&message, &options.with_build(build))
+            .await
+            .context;
+        for cited in &context.citations {
+            assert!(
+                context.built.context.contains(&cited.id),
+                "{format} {}",
+                cited.id
+            );
+        }
+        turns.push(context.items.iter().map(|it| it.id.clone()).collect());
+    }
+    for turn in &turns[1..] {
+        assert!(turns[0].is_subset(turn), "{turns:?}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Over the embedded store, in a temporary folder: found, shown, cited, noted, and voted on.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ctx_assemble::Control;
+use ctx_index::{Index, Options};
+use ctx_model::Origin;
+use ctx_resolve::Resolver;
+use ctx_retrieve::{Message, Retriever, Threads, Usage};
+use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service};
+use ctx_source::{Limits, Root, Sources};
+
+use crate::support::{FILES, NOW, options, write};
+
+fn open(folder: &Path) -> (Arc<Index>, Service) {
+    open_at(&folder.join("root"), folder)
+}
+
+fn open_at(root: &Path, folder: &Path) -> (Arc<Index>, Service) {
+    let (index, _) = Index::open(root, &folder.join("index"), Options::default()).unwrap();
+    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    let index = Arc::new(index);
+    let sources = Sources::new(Root::open(root).unwrap(), Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
+    let retriever = Retriever::new(index.clone()).with_usage(index.clone());
+    let service = Service::new(retriever, resolver)
+        .for_owner(Owner::new("ada"), Ports::of(&index))
+        .with_secret(Secret::new([7; 32]))
+        .with_cache(Arc::new(Cache::default()));
+    (index, service)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_and_a_message_become_a_context() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in FILES {
+        write(&folder.path().join("root"), path, text);
+    }
+    let (index, service) = open(folder.path());
+    index
+        .append("t", &Message::new("1", "user", "hello there", NOW - 9))
+        .await
+        .unwrap();
+    index
+        .append("t", &Message::new("2", "assistant", "good day", NOW - 8))
+        .await
+        .unwrap();
+    index.pin("t", "src/server.rs").await.unwrap();
+    let message = "How is a header parsed? See @parse_body and @docs/guide.md:3";
+    let prime = service
+        .prime("t", message, &options(), &Control::default())
+        .await
+        .unwrap();
+    let context = &prime.context;
+    assert_eq!(context.failures, []);
+    assert_eq!(context.unresolved, []);
+    let named = context
+        .citations
+        .iter()
+        .filter(|it| it.origin == Origin::Reference);
+    let named: Vec<(&str, Option<u32>)> = named
+        .map(|it| (it.citation.source.as_str(), it.citation.start_line))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("docs/guide.md", Some(3)),
+            ("src/parser.rs", Some(5)),
+            ("src/server.rs", Some(1)),
+        ]
+    );
+    for text in [
+        "split(text)",
+        "assistant: good day",
+        "How to listen on a port.",
+    ] {
+        assert!(
+            context.built.context.contains(text),
+            "{text}: {}",
+            context.built.context
+        );
+    }
+
+    prime.recording.done().await.unwrap();
+    let mut recent: Vec<String> = index
+        .recent(9)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|it| it.0)
+        .collect();
+    recent.sort_unstable();
+    let mut files = context.built.files.clone();
+    files.sort_unstable();
+    assert_eq!(recent, files);
+
+    let again = service
+        .prime("t", message, &options(), &Control::default())
+        .await
+        .unwrap();
+    assert_eq!(again.served, Served::Hit);
+
+    let cited = context
+        .citations
+        .iter()
+        .find(|it| it.citation.source == "src/parser.rs")
+        .unwrap();
+    let handle = cited.feedback.clone().unwrap();
+    service.feedback(&handle, true, NOW).await.unwrap();
+    let paths = ["src/parser.rs".to_owned()];
+    assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);
+    let again = service
+        .prime("t", message, &options(), &Control::default())
+        .await
+        .unwrap();
+    assert_eq!(again.served, Served::Miss, "a vote was counted");
+
+    // All of that is kept, and a handle stays what it is.
+    drop((index, service));
+    let (index, service) = open(folder.path());
+    assert_eq!(
+        service.feedback(&handle, true, NOW).await,
+        Err(FeedbackError::Repeated)
+    );
+    assert_eq!(index.counts(&paths).await.unwrap()["src/parser.rs"], 1);
+}
+
+/// Contexts of the folder that `CTX_MEASURE` names: how long they take, made and kept.
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stderr, reason = "its figures are what it is for")]
+async fn measured() {
+    let Some(root) = std::env::var_os("CTX_MEASURE") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (_, service) = open_at(Path::new(&root), folder.path());
+    let words = [
+        "budget", "citation", "cache", "escape", "encoding", "outline", "merge", "digest",
+    ];
+    let mut taken: [Vec<Duration>; 2] = Default::default();
+    let mut stages = Vec::new();
+    for round in 0..50 {
+        let (a, b) = (words[round % 8], words[(round / 8 + round + 1) % 8]);
+        let message =
+            format!("Where does the {a} of a chunk meet its {b}, and what tests that? ({round})");
+        for taken in &mut taken {
+            let start = Instant::now();
+            let prime = service
+                .prime("t", &message, &options(), &Control::default())
+                .await
+                .unwrap();
+            taken.push(start.elapsed());
+            if prime.served == Served::Miss {
+                stages.push(prime.context.timings);
+            }
+            prime.recording.done().await.unwrap();
+        }
+    }
+    for (name, mut taken) in ["made", "kept"].into_iter().zip(taken) {
+        taken.sort_unstable();
+        eprintln!("{name}: median {:?}, 49th of 50 {:?}", taken[25], taken[48]);
+    }
+    stages.sort_unstable_by_key(|it| it.retrieve + it.resolve + it.score + it.assemble);
+    eprintln!("{:?}", stages[stages.len() / 2]);
+}

@@ -1,0 +1,11 @@
+//! Prime contexts over a store in memory, and once over a real index; citations, the cache, and feedback.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod caching;
+mod citing;
+mod end_to_end;
+mod feedback;
+mod isolation;
+mod priming;
+mod properties;
+mod support;

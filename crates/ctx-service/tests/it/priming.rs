@@ -1,0 +1,349 @@
+//! What is in a prime context, where it comes from, and in which order.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use ctx_assemble::{AssembleError, Cancel, Control};
+use ctx_model::{Format, OmittedReason, Origin, Relevance};
+use ctx_retrieve::Threads;
+use ctx_service::{PrimeContext, Served, ServiceError, Source};
+
+use crate::support::{FILES, NOW, options, options_of, world};
+
+fn sources(context: &PrimeContext, origin: Origin) -> Vec<String> {
+    let cited = context.citations.iter().filter(|it| it.origin == origin);
+    let place = |it: &ctx_service::Cited| match it.citation.start_line {
+        Some(line) => format!("{}:{line}", it.citation.source),
+        None => it.citation.source.clone(),
+    };
+    cited.map(place).collect()
+}
+
+#[track_caller]
+fn unresolved(context: &PrimeContext, expected: &[(&str, &str)]) {
+    let found: Vec<(&str, &str)> = context
+        .unresolved
+        .iter()
+        .map(|it| (it.reference.as_str(), it.why.as_str()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_message_names_is_pinned_and_worth_one() {
+    let world = world(FILES);
+    let context = world
+        .prime("Compare @src/server.rs:1-3 and @parse_body please")
+        .await
+        .context;
+    unresolved(&context, &[]);
+    assert_eq!(
+        sources(&context, Origin::Reference),
+        ["src/parser.rs:5", "src/server.rs:1"]
+    );
+    for item in context
+        .items
+        .iter()
+        .filter(|it| it.origin == Origin::Reference)
+    {
+        assert_eq!(item.relevance, Relevance::ONE);
+    }
+    let why: Vec<&str> = context
+        .built
+        .included
+        .iter()
+        .map(|it| it.why.as_str())
+        .collect();
+    assert_eq!(why.iter().filter(|it| **it == "pinned").count(), 2);
+    assert_eq!(context.stats.explicit_count, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_pinned_to_the_thread_is_in_every_context() {
+    let world = world(FILES);
+    world.store.pin("t", "src/server.rs").await.unwrap();
+    let context = world.prime("headers").await.context;
+    assert_eq!(sources(&context, Origin::Reference), ["src/server.rs:1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_found_is_told() {
+    let world = world(FILES);
+    let context = world
+        .prime("@guide.md @src/server.rs:90-99 @nothing @/etc/passwd @../x.rs [fil-000000]")
+        .await
+        .context;
+    let none = "no indexed file or symbol is called so";
+    unresolved(
+        &context,
+        &[
+            ("../x.rs", none),
+            ("/etc/passwd", none),
+            ("fil-000000", "the context has no source of that id"),
+            ("guide.md", "2 files end so, such as docs/guide.md"),
+            ("nothing", none),
+            ("src/server.rs:90-99", "src/server.rs has 7 lines"),
+        ],
+    );
+    assert_eq!(context.stats.explicit_count, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_names_what_it_was_given_to() {
+    let world = world(FILES);
+    let first = world.prime("how does it listen?").await.context;
+    let cited = &first.citations[0];
+    let next = world
+        .prime(&format!("how does it listen in [{}]?", cited.id))
+        .await
+        .context;
+    unresolved(&next, &[]);
+    let item = next.items.iter().find(|it| it.id == cited.id).unwrap();
+    assert_eq!(item.relevance, Relevance::ONE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_named_by_its_id() {
+    let world = world(FILES);
+    world
+        .say(&[
+            ("user", "first"),
+            ("assistant", "second"),
+            ("user", "third"),
+        ])
+        .await;
+    let context = world.prime("what of @m0?").await.context;
+    unresolved(&context, &[]);
+    let best = context
+        .items
+        .iter()
+        .find(|it| it.relevance == Relevance::ONE)
+        .unwrap();
+    assert_eq!(
+        (best.origin, best.source.as_str()),
+        (Origin::Message, "turn 001")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_searched_for() {
+    let world = world(FILES);
+    let context = world.prime("How is a header parsed?").await.context;
+    let found = sources(&context, Origin::Chunk);
+    assert!(found.contains(&"src/parser.rs:1".to_owned()), "{found:?}");
+    assert!(found.contains(&"docs/guide.md:1".to_owned()), "{found:?}");
+    assert!(context.built.context.contains("split(text)"));
+    assert_eq!(context.stats.search_count, found.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_keep_their_order_in_every_format() {
+    let world = world(FILES);
+    world
+        .say(&[
+            ("user", "zebra header"),
+            ("assistant", "yak"),
+            ("user", "apple"),
+            ("assistant", "banana"),
+            ("user", "quokka, parsed"),
+            ("assistant", "mango"),
+            ("user", "How is a header parsed?"),
+        ])
+        .await;
+    for format in Format::ALL {
+        let options = options();
+        let build = options.build.clone().with_format(format);
+        let context = world
+            .prime_with("How is a header parsed?", &options.with_build(build))
+            .await
+            .context;
+        let text = &context.built.context;
+        let at = |word: &str| {
+            text.find(word)
+                .unwrap_or_else(|| panic!("{word} in {text}"))
+        };
+        let places = ["zebra", "yak", "apple", "banana", "quokka", "mango"].map(at);
+        assert!(places.is_sorted(), "{format}: {places:?}");
+        assert_eq!(context.stats.history_count, 3);
+        assert!(
+            !text.contains("user: How is a header parsed?"),
+            "the question itself"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_twenty_messages_are_history() {
+    let world = world(FILES);
+    let many: Vec<String> = (0..30).map(|n| format!("message number{n}")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|it| ("user", it.as_str())).collect();
+    world.say(&many).await;
+    let context = world.prime("well?").await.context;
+    assert_eq!(context.stats.history_count, 20);
+    assert!(!context.built.context.contains("number9\n"));
+    assert!(context.built.context.contains("number10\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_shown_is_noted_behind_the_answer_and_considered_next_time() {
+    let world = world(FILES);
+    let prime = world.prime("How to listen?").await;
+    assert_eq!(prime.served, Served::Bypassed);
+    prime.recording.done().await.unwrap();
+    let shown = world.store.shown.lock().unwrap().clone();
+    let files: Vec<&String> = shown.keys().collect();
+    assert_eq!(files, prime.context.built.files.iter().collect::<Vec<_>>());
+    assert!(shown.values().all(|&at| at == NOW));
+    let next = world.prime("and what else?").await.context;
+    assert_eq!(next.stats.recent_count, shown.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uses_move_the_score() {
+    let mut scores = Vec::new();
+    for uses in [0, 10] {
+        let world = world(FILES);
+        let path = "docs/guide.md".to_owned();
+        world.store.uses.lock().unwrap().insert(path.clone(), uses);
+        let context = world.prime("header").await.context;
+        let item = context
+            .items
+            .iter()
+            .find(|it| it.path.as_ref() == Some(&path));
+        scores.push(item.unwrap().relevance.get());
+    }
+    let [before, after] = scores[..] else {
+        unreachable!()
+    };
+    assert!((after - before - 0.1).abs() < 1e-9, "{before} {after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_line_is_shown_twice() {
+    let world = world(FILES);
+    let context = world
+        .prime("How is a header parsed in @src/parser.rs?")
+        .await
+        .context;
+    assert_eq!(context.built.context.matches("split(text)").count(), 1);
+    let merged = |it: &&ctx_model::Omitted| it.reason == OmittedReason::MergedInto;
+    let merged: Vec<&ctx_model::Omitted> = context.built.omitted.iter().filter(merged).collect();
+    let whole = context
+        .items
+        .iter()
+        .find(|it| it.origin == Origin::Reference)
+        .unwrap();
+    assert!(!merged.is_empty());
+    assert!(merged.iter().all(|it| it.other.as_ref() == Some(&whole.id)));
+    assert_eq!(context.stats.excluded_count, context.built.omitted.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_was_considered_is_included_or_omitted() {
+    let world = world(FILES);
+    world.say(&[("user", "one"), ("assistant", "two")]).await;
+    let context = world
+        .prime_with("parse a header, listen", &options_of(60))
+        .await
+        .context;
+    let built = &context.built;
+    let included = built.included.iter().map(|it| it.id.clone());
+    let mut all: Vec<String> = included
+        .chain(built.omitted.iter().map(|it| it.id.clone()))
+        .collect();
+    all.sort_unstable();
+    let items: Vec<String> = context.items.iter().map(|it| it.id.clone()).collect();
+    assert_eq!(all, items);
+    assert!(!built.omitted.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_fails_or_is_late_has_no_say() {
+    let world = world(FILES);
+    world.say(&[("user", "one")]).await;
+    world.store.has_no_history.store(true, Ordering::Relaxed);
+    world.store.is_stuck.store(true, Ordering::Relaxed);
+    let late = options().with_deadline(Duration::from_millis(50));
+    let context = world
+        .prime_with("How is a header parsed?", &late)
+        .await
+        .context;
+    let failures: Vec<(Source, &str)> = context
+        .failures
+        .iter()
+        .map(|it| (it.source, it.why.as_str()))
+        .collect();
+    assert_eq!(
+        failures,
+        [
+            (Source::History, "the disk is on fire"),
+            (Source::Recent, "it was late")
+        ]
+    );
+    assert!(context.built.context.contains("split(text)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_named_and_does_not_fit_is_an_error_that_says_what_would() {
+    let world = world(FILES);
+    let prime = |tokens| {
+        let service = world.service.clone();
+        async move {
+            let named = "@src/parser.rs @src/server.rs @docs/guide.md";
+            service
+                .prime("t", named, &options_of(tokens), &Control::default())
+                .await
+        }
+    };
+    let error = prime(10).await.unwrap_err();
+    assert!(
+        matches!(error, ServiceError::Assemble(AssembleError::Budget(_))),
+        "{error:?}"
+    );
+    assert!(prime(400).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_says_nothing_has_what_the_thread_has() {
+    let world = world(FILES);
+    world.say(&[("user", "one"), ("assistant", "two")]).await;
+    let context = world.prime("  ").await.context;
+    assert_eq!(
+        (context.stats.search_count, context.stats.history_count),
+        (0, 1)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_request_ends() {
+    let world = world(FILES);
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let control = Control::default().with_cancel(cancel);
+    let error = world
+        .service
+        .prime("t", "header", &options(), &control)
+        .await
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        ServiceError::Assemble(AssembleError::Cancelled)
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_stage_says_how_long_it_took() {
+    let timings = world(FILES)
+        .prime("How is a header parsed?")
+        .await
+        .context
+        .timings;
+    for stage in [
+        timings.retrieve,
+        timings.resolve,
+        timings.score,
+        timings.assemble,
+    ] {
+        assert!(stage > Duration::ZERO);
+    }
+}

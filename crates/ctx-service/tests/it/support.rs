@@ -1,0 +1,394 @@
+//! A store in memory over files in a temporary folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use ctx_assemble::Control;
+use ctx_model::{BuildOptions, LineSpan, Tokens};
+use ctx_rank::Analyzer;
+use ctx_resolve::Resolver;
+use ctx_retrieve::{
+    Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PortError,
+    References, Retriever, TextQuery, Threads, Usage, Vote,
+};
+use ctx_service::{Cache, Owner, Ports, Prime, PrimeContext, PrimeOptions, Secret, Service};
+use ctx_source::{Limits, Root, Sources};
+use tempfile::TempDir;
+
+/// A time in 2026.
+pub(crate) const NOW: i64 = 1_795_000_000;
+
+/// One paragraph of a file.
+struct Part {
+    hit: Hit,
+    terms: BTreeSet<String>,
+}
+
+/// Files cut at blank lines, searched by their terms; and all else that a store keeps.
+#[derive(Default)]
+pub(crate) struct Store {
+    parts: Vec<Part>,
+    pub(crate) messages: Mutex<BTreeMap<String, Vec<Message>>>,
+    pub(crate) pinned: Mutex<BTreeMap<String, Vec<String>>>,
+    pub(crate) shown: Mutex<BTreeMap<String, i64>>,
+    pub(crate) uses: Mutex<BTreeMap<String, u64>>,
+    votes: Mutex<BTreeSet<String>>,
+    pub(crate) generation: AtomicU64,
+    /// How often a text was searched for.
+    pub(crate) searches: AtomicUsize,
+    /// Whether equals come in the opposite order.
+    pub(crate) is_reversed: AtomicBool,
+    /// Whether asking for history fails.
+    pub(crate) has_no_history: AtomicBool,
+    /// Whether asking for recent files never ends.
+    pub(crate) is_stuck: AtomicBool,
+    /// Searches wait for a permit where there is one.
+    pub(crate) gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
+}
+
+impl Store {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let mut parts = Vec::new();
+        for (path, text) in files {
+            let lines: Vec<&str> = text.lines().collect();
+            for paragraph in lines.split(|line| line.is_empty()) {
+                let Some(first) = paragraph.first() else {
+                    continue;
+                };
+                let start = lines
+                    .iter()
+                    .position(|line| std::ptr::eq(line, first))
+                    .unwrap();
+                parts.push(part(path, start, paragraph));
+            }
+        }
+        Store {
+            parts,
+            ..Store::default()
+        }
+    }
+
+    fn hits(&self, score: impl Fn(&Part) -> f64, limit: usize) -> Vec<Hit> {
+        let scored = self.parts.iter().map(|part| {
+            let mut hit = part.hit.clone();
+            hit.score = score(part);
+            hit
+        });
+        let mut hits: Vec<Hit> = scored.filter(|hit| hit.score > 0.0).collect();
+        if self.is_reversed.load(Ordering::Relaxed) {
+            hits.reverse();
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.truncate(limit);
+        hits
+    }
+
+    fn turned<T>(&self, mut list: Vec<T>) -> Vec<T> {
+        if self.is_reversed.load(Ordering::Relaxed) {
+            list.reverse();
+        }
+        list
+    }
+}
+
+fn part(path: &str, start: usize, lines: &[&str]) -> Part {
+    let number = |index: usize| u32::try_from(index + 1).unwrap();
+    let span = LineSpan::new(number(start), number(start + lines.len() - 1)).unwrap();
+    let mut hit = Hit::new(path, span, 1.0);
+    hit.modified_at = Some(NOW - 3_600);
+    if let Some(rest) = lines[0].strip_prefix("fn ") {
+        "function".clone_into(&mut hit.kind);
+        hit.name = rest.split('(').next().map(str::to_owned);
+        hit.qualified_name = hit.name.clone();
+        hit.language = Some("rust".to_owned());
+    }
+    let terms = Analyzer::default()
+        .terms(&lines.join("\n"))
+        .into_iter()
+        .collect();
+    Part { hit, terms }
+}
+
+#[async_trait]
+impl FileSearch for Store {
+    async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+        self.searches.fetch_add(1, Ordering::Relaxed);
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.unwrap().forget();
+        }
+        let score = |part: &Part| {
+            let is_within = wanted.paths.is_empty() || wanted.paths.contains(&part.hit.path);
+            let has = |(term, _): &&(String, f32)| part.terms.contains(term);
+            let found = wanted.terms.iter().filter(has);
+            if is_within {
+                found.map(|(_, weight)| f64::from(*weight)).sum()
+            } else {
+                0.0
+            }
+        };
+        Ok(self.hits(score, wanted.limit))
+    }
+
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
+        let mut best: BTreeMap<String, f64> = BTreeMap::new();
+        for hit in self.passages(wanted).await? {
+            let score = best.entry(hit.path).or_default();
+            *score = score.max(hit.score);
+        }
+        let mut files: Vec<(String, f64)> = best.into_iter().collect();
+        files.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Ok(files)
+    }
+
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+        let is_it = |part: &Part| {
+            let name = part.hit.name.as_ref().map(|it| it.to_lowercase());
+            names.iter().any(|it| Some(it.to_lowercase()) == name)
+        };
+        Ok(self.hits(|part| f64::from(u8::from(is_it(part))), limit))
+    }
+
+    async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
+        Ok(Vec::new())
+    }
+
+    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
+        let ends = |it: &str| it == path || it.ends_with(&format!("/{path}"));
+        let mut paths: Vec<String> = self.parts.iter().map(|it| it.hit.path.clone()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths.retain(|it| ends(it));
+        paths.truncate(limit);
+        Ok(paths)
+    }
+
+    async fn parts_of(&self, path: &str, _: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
+        Ok(self.hits(|part| f64::from(u8::from(part.hit.path == path)), limit))
+    }
+}
+
+#[async_trait]
+impl History for Store {
+    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+        if self.has_no_history.load(Ordering::Relaxed) {
+            return Err(PortError("the disk is on fire".to_owned()));
+        }
+        let all = self
+            .messages
+            .lock()
+            .unwrap()
+            .get(thread)
+            .cloned()
+            .unwrap_or_default();
+        Ok(all[all.len().saturating_sub(limit)..].to_vec())
+    }
+}
+
+#[async_trait]
+impl Threads for Store {
+    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+        let mut threads = self.messages.lock().unwrap();
+        threads
+            .entry(thread.to_owned())
+            .or_default()
+            .push(message.clone());
+        Ok(())
+    }
+
+    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+        let mut pinned = self.pinned.lock().unwrap();
+        pinned
+            .entry(thread.to_owned())
+            .or_default()
+            .push(what.to_owned());
+        Ok(())
+    }
+
+    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+        let mut pinned = self.pinned.lock().unwrap();
+        pinned
+            .entry(thread.to_owned())
+            .or_default()
+            .retain(|it| it != what);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl References for Store {
+    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+        let pinned = self.pinned.lock().unwrap().get(thread).cloned();
+        Ok(self.turned(pinned.unwrap_or_default()))
+    }
+}
+
+#[async_trait]
+impl Usage for Store {
+    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+        let mut uses = self.uses.lock().unwrap().clone();
+        uses.retain(|path, _| paths.contains(path));
+        Ok(uses)
+    }
+
+    async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+        let shown = paths.iter().map(|path| (path.clone(), now));
+        self.shown.lock().unwrap().extend(shown);
+        Ok(())
+    }
+
+    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
+        if self.is_stuck.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        let mut recent: Vec<(String, i64)> =
+            self.shown.lock().unwrap().clone().into_iter().collect();
+        recent.sort_by_key(|(_, at)| -at);
+        recent.truncate(limit);
+        Ok(self.turned(recent))
+    }
+}
+
+#[async_trait]
+impl Feedback for Store {
+    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+        if !self.votes.lock().unwrap().insert(vote.key.clone()) {
+            return Ok(false);
+        }
+        let mut uses = self.uses.lock().unwrap();
+        let count = uses.entry(vote.path.clone()).or_default();
+        *count = if vote.is_useful {
+            (*count + 1).min(MOST_USES)
+        } else {
+            count.saturating_sub(1)
+        };
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl Generation for Store {
+    async fn generation(&self) -> Answer<u64> {
+        Ok(self.generation.load(Ordering::Relaxed))
+    }
+}
+
+/// A service over files, a store, and one owner.
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Arc<Store>,
+    pub(crate) service: Service,
+}
+
+/// All files that most tests ask about.
+pub(crate) const FILES: &[(&str, &str)] = &[
+    (
+        "src/parser.rs",
+        "fn parse_header(text: &str) -> Header {\n    split(text)\n}\n\n\
+         fn parse_body(text: &str) -> Body {\n    Body::from(text)\n}\n",
+    ),
+    (
+        "src/server.rs",
+        "fn listen(port: u16) {\n    accept(port);\n}\n\n\
+         fn shut_down() {\n    drain();\n}\n",
+    ),
+    (
+        "docs/guide.md",
+        "How a header is parsed, in so many words.\n\nHow to listen on a port.\n",
+    ),
+    ("other/guide.md", "Nothing much.\n"),
+];
+
+pub(crate) fn world(files: &[(&str, &str)]) -> World {
+    world_of("ada", files, None)
+}
+
+pub(crate) fn world_of(
+    owner: &str,
+    files: &[(&str, &str)],
+    cache: Option<Arc<Cache<PrimeContext>>>,
+) -> World {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        write(folder.path(), path, text);
+    }
+    let store = Arc::new(Store::new(files));
+    let mut service = service_over(&store, folder.path(), owner);
+    if let Some(cache) = cache {
+        service = service.with_cache(cache);
+    }
+    World {
+        folder,
+        store,
+        service,
+    }
+}
+
+/// A service for `owner` over `store`, with the secret that all tests share.
+pub(crate) fn service_over(store: &Arc<Store>, folder: &Path, owner: &str) -> Service {
+    let sources = Sources::new(Root::open(folder).unwrap(), Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
+    let search = Arc::clone(store) as Arc<dyn FileSearch>;
+    Service::new(Retriever::new(search), resolver)
+        .for_owner(Owner::new(owner), Ports::of(store))
+        .with_secret(Secret::new([7; 32]))
+}
+
+/// Writes a file that was changed a minute ago.
+pub(crate) fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_mins(1))
+        .unwrap();
+}
+
+/// Counted in words, which needs no vocabulary.
+pub(crate) fn options() -> PrimeOptions {
+    let build = PrimeOptions::default()
+        .build
+        .with_counter("wordBased".to_owned().into());
+    PrimeOptions::default()
+        .with_build(build)
+        .with_deadline(Duration::from_secs(5))
+        .with_now(NOW)
+}
+
+/// The same with this budget and no reserve.
+pub(crate) fn options_of(max_tokens: u32) -> PrimeOptions {
+    let options = options();
+    let build: BuildOptions = options
+        .build
+        .clone()
+        .with_max_tokens(Tokens::new(max_tokens))
+        .with_reserve(Tokens::ZERO);
+    options.with_build(build)
+}
+
+impl World {
+    pub(crate) async fn prime(&self, message: &str) -> Prime {
+        self.prime_with(message, &options()).await
+    }
+
+    pub(crate) async fn prime_with(&self, message: &str, options: &PrimeOptions) -> Prime {
+        self.service
+            .prime("t", message, options, &Control::default())
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn say(&self, messages: &[(&str, &str)]) {
+        for (number, (role, content)) in messages.iter().enumerate() {
+            let at = NOW - 100 + i64::try_from(number).unwrap();
+            let message = Message::new(format!("m{number}"), *role, *content, at);
+            self.store.append("t", &message).await.unwrap();
+        }
+    }
+}

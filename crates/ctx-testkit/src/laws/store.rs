@@ -1,0 +1,579 @@
+//! Laws of the ports of `ctx_retrieve`: any store that holds [`corpus`], [`messages`] and [`PINNED`] keeps them.
+//!
+//! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
+//! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. The grammar of Rust must be
+//! compiled in.
+
+use std::collections::BTreeSet;
+
+use ctx_rank::Analyzer;
+use ctx_retrieve::{
+    Field, FileSearch, History, Hit, Message, References, Relations, TextQuery, Usage,
+};
+
+/// All ports in one.
+pub trait Ports: FileSearch + Relations + History + References + Usage {}
+
+impl<S: FileSearch + Relations + History + References + Usage + ?Sized> Ports for S {}
+
+/// The thread of [`messages`] and [`PINNED`].
+pub const THREAD: &str = "thread 1";
+
+/// What is pinned to [`THREAD`], in this order.
+pub const PINNED: [&str; 3] = ["src/retry.rs:1-4", "load_config", "docs/it's 100%_\\odd.md"];
+
+const CONFIG: &str = "\
+use std::fs;
+
+/// Reads the settings of the program from the file at `path`.
+pub fn load_config(path: &str) -> Config {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    parse_config(&text)
+}
+
+/// Takes settings apart, one a line.
+pub fn parse_config(text: &str) -> Config {
+    let mut config = Config::default();
+    for line in text.lines() {
+        config.set(line);
+    }
+    config
+}
+";
+
+const RETRY: &str = "\
+/// Sends a request again after an exponential backoff.
+pub fn retry_request(request: &Request) -> Response {
+    let config = load_config(\"retry.conf\");
+    send_with_backoff(request, config.attempts)
+}
+";
+
+const HTTP: &str = "\
+/// A connection to a peer.
+pub struct Connection {
+    peer: Peer,
+}
+
+impl Connection {
+    /// Agrees on keys.
+    pub fn negotiate(&mut self) -> Keys {
+        let handshake = Handshake::begin(&self.peer);
+        handshake.finish(load_config)
+    }
+}
+";
+
+const TEST: &str = "\
+#[test]
+fn empty_settings_are_the_default() {
+    assert_eq!(parse_config(\"\"), Config::default());
+}
+";
+
+const PROSE: &str = "\
+# Settings
+
+The program reads its config from a file, one setting a line.
+
+## 設定ファイル
+
+設定は一行に一つ。 Don't use tabs: a tab's width isn't known.
+";
+
+/// Files, by path: what a store must hold for [`store`].
+pub fn corpus() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("docs/it's 100%_\\odd.md", PROSE),
+        ("src/config.rs", CONFIG),
+        ("src/net/http.rs", HTTP),
+        ("src/retry.rs", RETRY),
+        ("tests/config.rs", TEST),
+    ]
+}
+
+/// What was said in [`THREAD`], the oldest first.
+pub fn messages() -> Vec<Message> {
+    let said = [
+        ("user", "How is the config read?"),
+        (
+            "assistant",
+            "By `load_config`; it's simple.\n\n```\n'); DROP TABLE\n```",
+        ),
+        ("user", ""),
+        ("assistant", "設定 🦀"),
+        ("user", "Thanks"),
+    ];
+    let numbered = said.into_iter().zip(1_i64..);
+    numbered
+        .map(|((role, text), n)| Message::new(format!("m{n}"), role, text, 1_700_000_000 + n))
+        .collect()
+}
+
+/// Checks all ports of `store`, which is filled and was not used before.
+///
+/// # Panics
+/// When a law does not hold.
+pub async fn store<S: Ports + ?Sized>(store: &S) {
+    passages(store).await;
+    files(store).await;
+    names(store).await;
+    places(store).await;
+    hostile(store).await;
+    history(store).await;
+    usage(store).await;
+}
+
+const FIELDS: [(Field, f32); 4] = [
+    (Field::Name, 2.0),
+    (Field::Signature, 1.2),
+    (Field::Doc, 0.5),
+    (Field::Body, 1.0),
+];
+
+fn wanted(words: &[(&str, f32)], limit: usize) -> TextQuery {
+    let mut analyzer = Analyzer::default();
+    let terms = words.iter().flat_map(|(word, weight)| {
+        let terms = analyzer.terms(word);
+        terms.into_iter().map(|term| (term, *weight))
+    });
+    TextQuery::new(terms.collect(), FIELDS.to_vec(), limit)
+}
+
+fn text_of(hit: &Hit) -> String {
+    let corpus = corpus();
+    let (_, text) = corpus
+        .iter()
+        .find(|(path, _)| *path == hit.path)
+        .unwrap_or_else(|| panic!("{:?} was never stored", hit.path));
+    let lines: Vec<&str> = text.lines().collect();
+    let end = hit.span.end() as usize;
+    assert!(end <= lines.len(), "{hit:?} ends after its file");
+    lines[hit.span.start() as usize - 1..end].join("\n")
+}
+
+/// What is true of any list of parts.
+#[track_caller]
+fn is_sound(hits: &[Hit], limit: usize) {
+    assert!(hits.len() <= limit, "{} of {limit}", hits.len());
+    let keys: BTreeSet<_> = hits.iter().map(Hit::key).collect();
+    assert_eq!(keys.len(), hits.len(), "each part once: {hits:?}");
+    for hit in hits {
+        assert!(hit.score.is_finite(), "{hit:?}");
+        text_of(hit);
+    }
+    assert!(
+        hits.is_sorted_by(|a, b| a.score >= b.score),
+        "the best first: {hits:?}"
+    );
+}
+
+async fn passages<S: Ports + ?Sized>(store: &S) {
+    let find = async |query: &TextQuery| {
+        let hits = store.passages(query).await.expect("a search");
+        is_sound(&hits, query.limit);
+        let terms: BTreeSet<String> = query.terms.iter().map(|(term, _)| term.clone()).collect();
+        for hit in &hits {
+            let held = format!(
+                "{} {}",
+                text_of(hit),
+                hit.qualified_name.as_deref().unwrap_or_default()
+            );
+            let held = Analyzer::default().terms(&held);
+            assert!(held.iter().any(|it| terms.contains(it)), "{hit:?}");
+        }
+        hits
+    };
+    let named = |hits: &[Hit]| hits.first().and_then(|it| it.name.clone());
+
+    let hits = find(&wanted(&[("backoff", 1.0)], 10)).await;
+    assert_eq!(hits.len(), 1, "the one part that has the word: {hits:?}");
+    assert_eq!(hits[0].path, "src/retry.rs");
+    assert_eq!(
+        (hits[0].span.start(), hits[0].span.end()),
+        (1, 5),
+        "with its comment"
+    );
+    assert_eq!(hits[0].kind, "function");
+    assert_eq!(hits[0].name.as_deref(), Some("retry_request"));
+    assert_eq!(hits[0].language.as_deref(), Some("rust"));
+    assert!(hits[0].refers_to.iter().any(|it| it == "load_config"));
+
+    let mut query = wanted(&[("config", 1.0), ("backoff", 1.0)], 10);
+    query.fields = vec![(Field::Body, 1.0)];
+    assert_eq!(
+        named(&find(&query).await).as_deref(),
+        Some("retry_request"),
+        "a rare term tells more than a common one"
+    );
+    let hits = find(&wanted(&[("backoff", 0.05), ("handshake", 5.0)], 10)).await;
+    assert_eq!(
+        named(&hits).as_deref(),
+        Some("Connection"),
+        "a heavy term tells more than a light one"
+    );
+    let hits = find(&wanted(&[("load_config", 1.0)], 10)).await;
+    assert_eq!(
+        named(&hits).as_deref(),
+        Some("load_config"),
+        "what has the name comes before what uses it"
+    );
+    assert!(hits.len() >= 3, "what uses it is found too: {hits:?}");
+    let hits = find(&wanted(&[("設定", 1.0)], 10)).await;
+    assert!(!hits.is_empty(), "words without spaces between them");
+
+    let mut query = wanted(&[("backoff", 1.0)], 10);
+    query.fields = vec![(Field::Name, 1.0)];
+    assert_eq!(
+        find(&query).await,
+        [],
+        "a field that is not named is not searched"
+    );
+    let query = wanted(&[("parse_config", 1.0)], 10).within(vec!["tests/config.rs".to_owned()]);
+    let hits = find(&query).await;
+    assert!(!hits.is_empty());
+    assert!(hits.iter().all(|it| it.path == "tests/config.rs"));
+    let all = find(&wanted(&[("config", 1.0)], 10)).await;
+    assert_eq!(find(&wanted(&[("config", 1.0)], 2)).await.len(), 2);
+    assert_eq!(
+        find(&wanted(&[("config", 1.0)], 10)).await,
+        all,
+        "the same again"
+    );
+    for nothing in [
+        wanted(&[], 10),
+        wanted(&[("config", 1.0)], 0),
+        wanted(&[("unheardof", 1.0)], 10),
+    ] {
+        assert_eq!(find(&nothing).await, []);
+    }
+}
+
+async fn files<S: Ports + ?Sized>(store: &S) {
+    let find = async |word: &str, limit: usize| {
+        let mut query = wanted(&[(word, 1.0)], limit);
+        query.fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];
+        let found = store.files(&query).await.expect("a search");
+        assert!(
+            found.is_sorted_by(|a, b| a.1 >= b.1),
+            "the best first: {found:?}"
+        );
+        found
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(find("backoff", 10).await, ["src/retry.rs"], "by its text");
+    assert_eq!(find("http", 10).await, ["src/net/http.rs"], "by its path");
+    assert_eq!(
+        find("config", 10).await.len(),
+        5,
+        "all that have it, each once"
+    );
+    assert_eq!(find("config", 2).await.len(), 2);
+    assert!(find("unheardof", 10).await.is_empty());
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&it| it.to_owned()).collect()
+}
+
+async fn names<S: Ports + ?Sized>(store: &S) {
+    let named = |hits: Vec<Hit>| {
+        hits.into_iter()
+            .filter_map(|it| it.name)
+            .collect::<Vec<String>>()
+    };
+    for name in ["parse_config", "PARSE_CONFIG"] {
+        let hits = store
+            .definitions(&owned(&[name]), 10)
+            .await
+            .expect("definitions");
+        is_sound(&hits, 10);
+        assert_eq!(
+            named(hits),
+            ["parse_config"],
+            "what defines {name}, not what uses it"
+        );
+    }
+    let both = owned(&["load_config", "retry_request"]);
+    let hits = store.definitions(&both, 10).await.expect("definitions");
+    assert_eq!(hits.len(), 2, "of either name: {hits:?}");
+    for none in [owned(&["pars"]), owned(&[])] {
+        assert_eq!(store.definitions(&none, 10).await.expect("definitions"), []);
+    }
+
+    let hits = store
+        .users_of(&owned(&["load_config"]), 10)
+        .await
+        .expect("users");
+    is_sound(&hits, 10);
+    assert!(hits.iter().any(|it| it.path == "src/retry.rs"), "{hits:?}");
+    assert!(
+        hits.iter()
+            .all(|it| it.name.as_deref() != Some("load_config")),
+        "{hits:?}"
+    );
+
+    for typo in ["load_confg", "laod_config", "lod_config"] {
+        let hits = store.similar(&owned(&[typo]), 5).await.expect("likeness");
+        assert!(hits.len() <= 5);
+        assert!(hits.iter().all(|it| (0.0..=1.0).contains(&it.score)));
+        let best = hits.iter().find(|it| it.kind != "file");
+        let best = best.unwrap_or_else(|| panic!("nothing is like {typo}"));
+        assert_eq!(best.name.as_deref(), Some("load_config"), "{typo}");
+        assert!(best.score >= 0.4, "{typo}: {best:?}");
+    }
+    assert_eq!(store.similar(&owned(&[]), 5).await.expect("likeness"), []);
+}
+
+async fn places<S: Ports + ?Sized>(store: &S) {
+    let ending =
+        async |path: &str, limit: usize| store.ending_with(path, limit).await.expect("paths");
+    assert_eq!(
+        ending("config.rs", 10).await,
+        ["src/config.rs", "tests/config.rs"]
+    );
+    assert_eq!(ending("config.rs", 1).await.len(), 1);
+    assert_eq!(ending("src/config.rs", 10).await, ["src/config.rs"]);
+    assert_eq!(ending("NET/http.rs", 10).await, ["src/net/http.rs"]);
+    assert_eq!(
+        ending("it's 100%_\\odd.md", 10).await,
+        ["docs/it's 100%_\\odd.md"]
+    );
+    for none in ["fig.rs", "%", "_onfig.rs", "other.rs", "/", ""] {
+        assert!(ending(none, 10).await.is_empty(), "{none:?}");
+    }
+
+    let parts = store
+        .parts_of("src/config.rs", None, 10)
+        .await
+        .expect("parts");
+    assert!(
+        parts.is_sorted_by_key(|it| it.span.start()),
+        "in their order"
+    );
+    assert!(parts.len() >= 2);
+    for part in &parts {
+        text_of(part);
+    }
+    let at = store
+        .parts_of("src/config.rs", Some(5), 10)
+        .await
+        .expect("parts");
+    assert_eq!(at.len(), 1);
+    assert_eq!(at[0].name.as_deref(), Some("load_config"));
+    assert_eq!(
+        store
+            .parts_of("src/config.rs", None, 1)
+            .await
+            .expect("parts")
+            .len(),
+        1
+    );
+    for (path, line) in [
+        ("config.rs", None),
+        ("src/config.rs", Some(u32::MAX)),
+        ("src/config.rs", Some(0)),
+        ("src", None),
+    ] {
+        let none = store.parts_of(path, line, 10).await.expect("parts");
+        assert_eq!(none, [], "{path:?} {line:?}");
+    }
+}
+
+/// Texts that mean something to a query language, a shell, a pattern or a database.
+pub fn hostile_texts() -> Vec<String> {
+    let texts = [
+        "",
+        " ",
+        "'",
+        "''",
+        "\"",
+        "\\",
+        "\\'",
+        "' | !",
+        "don't",
+        "!",
+        "&",
+        "|",
+        "<->",
+        "a <-> b",
+        ":*",
+        "a:*",
+        "a:A",
+        "(",
+        ")",
+        "((((",
+        "a & & b",
+        "%",
+        "_",
+        "$1",
+        "$$",
+        ";",
+        "--",
+        "/*",
+        "'); DROP TABLE ctx.files; --",
+        "' OR '1'='1",
+        "\0",
+        "a\0b",
+        "\u{1}\u{2}",
+        "\r\n",
+        "\u{202e}",
+        "\u{feff}",
+        "NULL",
+        "{a,b}",
+        "[1:2]",
+        "..",
+        "../../etc/passwd",
+        "*:*",
+        "name:config",
+        "+config -config",
+        "\"config file\"~2",
+        "config^1e9",
+        "設定",
+        "🦀",
+        "e\u{301}",
+        "İ",
+        "ſ",
+    ];
+    let mut texts: Vec<String> = texts.map(str::to_owned).to_vec();
+    texts.push("a".repeat(100_000));
+    texts.push("' ".repeat(50_000));
+    texts.push("(".repeat(100_000));
+    texts
+}
+
+/// Asks every port for `text` as it is, and returns all that they answer.
+///
+/// # Panics
+/// When a port fails.
+pub async fn ask_all<S: Ports + ?Sized>(store: &S, text: &str) -> Vec<String> {
+    let mut answers = Vec::new();
+    let name = [text.to_owned()];
+    let terms = vec![(text.to_owned(), 1.0)];
+    let by_words = wanted(&[(text, 1.0)], 50);
+    let as_it_is = TextQuery::new(terms, FIELDS.to_vec(), 50);
+    let mut of_files = by_words.clone();
+    of_files.fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];
+    let within = wanted(&[("config", 1.0)], 50).within(name.to_vec());
+    let mut hits = Vec::new();
+    for query in [&by_words, &as_it_is, &within] {
+        hits.extend(store.passages(query).await.expect("passages"));
+    }
+    hits.extend(store.definitions(&name, 50).await.expect("definitions"));
+    hits.extend(store.similar(&name, 50).await.expect("similar"));
+    hits.extend(store.users_of(&name, 50).await.expect("users"));
+    hits.extend(store.parts_of(text, None, 50).await.expect("parts"));
+    answers.extend(hits.into_iter().map(|it| format!("{it:?}")));
+    let files = store.files(&of_files).await.expect("files");
+    answers.extend(files.into_iter().map(|(path, _)| path));
+    answers.extend(store.ending_with(text, 50).await.expect("paths"));
+    let said = store.messages(text, 50).await.expect("messages");
+    answers.extend(said.into_iter().map(|it| format!("{it:?}")));
+    answers.extend(store.pinned(text).await.expect("references"));
+    let counts = store.counts(&name).await.expect("counts");
+    answers.extend(counts.into_iter().filter(|it| it.1 > 0).map(|it| it.0));
+    answers
+}
+
+async fn hostile<S: Ports + ?Sized>(store: &S) {
+    for text in hostile_texts() {
+        ask_all(store, &text).await;
+    }
+    let many: Vec<String> = (0..2_000).map(|it| format!("word{it}")).collect();
+    let terms = many.iter().map(|it| (it.clone(), 1.0)).collect();
+    let query = TextQuery::new(terms, FIELDS.to_vec(), 10_000);
+    assert_eq!(store.passages(&query).await.expect("passages"), []);
+    assert_eq!(store.definitions(&many, 10).await.expect("definitions"), []);
+    for weight in [-1.0, 0.0] {
+        let mut query = wanted(&[("backoff", 1.0)], 5);
+        query.fields = vec![(Field::Body, weight), (Field::Doc, weight)];
+        let hits = store.passages(&query).await.expect("passages");
+        assert_eq!(hits, [], "a field that is worth nothing is not searched");
+    }
+}
+
+async fn history<S: Ports + ?Sized>(store: &S) {
+    let all = messages();
+    let said = async |thread: &str, limit| store.messages(thread, limit).await.expect("messages");
+    assert_eq!(said(THREAD, 20).await, all, "in the order they were said");
+    assert_eq!(
+        said(THREAD, 2).await,
+        all[all.len() - 2..],
+        "the last, the oldest first"
+    );
+    assert_eq!(said(THREAD, 0).await, []);
+    assert_eq!(said("thread", 20).await, [], "of this thread alone");
+    assert_eq!(
+        store.pinned(THREAD).await.expect("references"),
+        PINNED,
+        "in the order they were pinned"
+    );
+    assert!(store.pinned("thread").await.expect("references").is_empty());
+}
+
+async fn usage<S: Ports + ?Sized>(store: &S) {
+    let recent = async |limit| store.recent(limit).await.expect("recent files");
+    assert_eq!(recent(10).await, [], "nothing was shown yet");
+    let shown = async |paths: &[&str], at| store.shown(&owned(paths), at).await.expect("noted");
+    shown(&["src/config.rs", "src/retry.rs", "src/config.rs"], 100).await;
+    shown(&["src/retry.rs"], 200).await;
+    shown(&["src/retry.rs"], 150).await;
+    shown(&[], 300).await;
+    let expected = [
+        ("src/retry.rs".to_owned(), 200),
+        ("src/config.rs".to_owned(), 100),
+    ];
+    assert_eq!(
+        recent(10).await,
+        expected,
+        "the latest first, never earlier"
+    );
+    assert_eq!(recent(1).await, expected[..1]);
+    let paths = owned(&["src/config.rs", "nowhere.rs"]);
+    let counts = store.counts(&paths).await.expect("counts");
+    assert!(
+        counts.values().all(|&it| it == 0),
+        "to be shown is not to be of use: {counts:?}"
+    );
+}
+
+/// Files that hold `canary` in text and names, at the same paths for everyone, and one at a path of its own.
+pub fn canaries(canary: &str) -> Vec<(String, String)> {
+    let text = format!(
+        "/// About {canary}.\npub fn load_{canary}(config: &{canary}) -> u32 {{\n    {canary}(\"{canary}\")\n}}\n"
+    );
+    vec![
+        ("src/config.rs".to_owned(), text.clone()),
+        (format!("src/{canary}.rs"), text),
+    ]
+}
+
+/// Messages that hold `canary`, with the same ids for everyone. They belong in [`THREAD`], and in a thread that is
+/// called `canary`.
+pub fn canary_messages(canary: &str) -> Vec<Message> {
+    (1..=3)
+        .map(|n| Message::new(format!("m{n}"), "user", format!("my {canary} {n}"), n))
+        .collect()
+}
+
+/// Checks that `mine` shows nothing of `foreign`, a word that [`canaries`] and [`canary_messages`] of another owner hold.
+/// The word must be pinned to both threads and shown too.
+///
+/// # Panics
+/// When it is seen.
+pub async fn isolated<S: Ports + ?Sized>(mine: &S, foreign: &str) {
+    let path = format!("src/{foreign}.rs");
+    let load = format!("load_{foreign}");
+    for text in [foreign, &path, &load, "config", "src/config.rs", THREAD] {
+        for answer in ask_all(mine, text).await {
+            assert!(!answer.contains(foreign), "asked for {text:?}: {answer}");
+        }
+    }
+    for (path, at) in mine.recent(10_000).await.expect("recent files") {
+        assert!(!path.contains(foreign), "{path} at {at}");
+    }
+    let counts = mine.counts(&[path]).await.expect("counts");
+    assert_eq!(counts.values().sum::<u64>(), 0, "{counts:?}");
+}
