@@ -140,6 +140,7 @@ fn schemathesis_finds_no_failure() {
     let server = Running::embedded();
     let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis.toml");
     let status = std::process::Command::new(program)
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .args(["--config-file", settings, "run"])
         .arg(format!("http://{}/openapi.json", server.addr))
         .args(["--header", &format!("Authorization: Bearer {OPERATOR}")])
