@@ -86,6 +86,8 @@ pub(crate) enum Verb {
     /// Check a context against its receipt, and against the files it was made from
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
+    /// Serve contexts over HTTP, and print the token that lets one in
+    Serve(crate::serve::ServeArgs),
     /// Serve agents by the Model Context Protocol
     #[command(after_help = crate::mcp::HELP)]
     Mcp(crate::mcp::McpArgs),

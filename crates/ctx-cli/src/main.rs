@@ -30,6 +30,7 @@ mod receipt;
 mod relations;
 mod relevance;
 mod report;
+mod serve;
 mod settings;
 mod show;
 mod skipped;
@@ -62,7 +63,9 @@ fn main() -> ExitCode {
 }
 
 fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
-    let cancel = interrupt::install();
+    // The server hears signals itself, and lets requests end.
+    let is_server = matches!(verb, Verb::Serve(_));
+    let cancel = (!is_server).then(interrupt::install).unwrap_or_default();
     match verb {
         Verb::Query(args) => query::run(args, report, &cancel),
         Verb::Index(args) => index::run(args, report, &cancel),
@@ -73,6 +76,7 @@ fn run(verb: &Verb, report: Report) -> Result<(), Failure> {
         Verb::Show(args) => show::run(args, report),
         Verb::Relations(args) => relations::run(args, report, &cancel),
         Verb::Verify(args) => verify::run(args),
+        Verb::Serve(args) => serve::run(args, report),
         Verb::Mcp(args) => mcp::run(args, &cancel),
     }
 }

@@ -6,6 +6,7 @@ mod bad_input;
 mod pack;
 mod query;
 mod run;
+mod serve;
 mod shell;
 mod syntax;
 mod tokens;

@@ -1,0 +1,217 @@
+//! `ctx serve`: contexts over HTTP, from the embedded store.
+
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use ctx_server::{Credentials, Embedded, Options, Owner, Quota, Server, ServerError};
+
+use crate::emit;
+use crate::failure::{Exit, Failure};
+use crate::report::{self, Report};
+
+/// Whose data it is when nobody is named.
+const OWNER: &str = "local";
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 is any that is free
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
+    addr: SocketAddr,
+    /// Where everything is kept
+    #[arg(long, value_name = "DIR", default_value = ".ctx/serve")]
+    data_dir: PathBuf,
+    /// Keep everything in this PostgreSQL database instead
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// A name of this server; requests to others are refused. May be given more than once
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
+    #[arg(long, value_name = "OWNER")]
+    new_token: Option<String>,
+}
+
+/// Runs the verb until it is told to stop.
+///
+/// # Errors
+/// The arguments make no sense, the address is taken, the data folder or the tokens cannot be used.
+pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
+    if let Some(owner) = &args.new_token {
+        return new_token(owner);
+    }
+    if args.database_url.is_some() {
+        return Err(Failure::usage("this build has no PostgreSQL store")
+            .with_hint("leave --database-url out, and give --data-dir"));
+    }
+    if !args.addr.ip().is_loopback() && args.tokens.is_none() {
+        let message = format!("{} can be reached from elsewhere", args.addr.ip());
+        return Err(Failure::usage(message).with_hint(
+            "give --tokens, and --host with the names of this server; or listen on 127.0.0.1",
+        ));
+    }
+    let (credentials, token) = credentials(args)?;
+    // Whoever set one already hears of our errors too.
+    let _ = tracing::subscriber::set_global_default(Log);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::start(error, "the system gives no threads"))?;
+    runtime.block_on(serve(args, credentials, token.as_deref(), report))
+}
+
+async fn serve(
+    args: &ServeArgs,
+    credentials: Credentials,
+    token: Option<&str>,
+    report: Report,
+) -> Result<(), Failure> {
+    let backend = Embedded::open(&args.data_dir, Quota::default()).map_err(refused)?;
+    let options = Options::default()
+        .with_credentials(credentials)
+        .with_hosts(args.hosts.clone());
+    let server = Server::bind(args.addr, Arc::new(backend), options);
+    let server = server.await.map_err(refused)?;
+    let mut stop = Stop::new()?;
+    let addr = server.local_addr();
+    emit::write(|out| {
+        writeln!(out, "listening on http://{addr}")?;
+        if let Some(token) = token {
+            writeln!(out, "token: {token}")?;
+        }
+        out.flush()
+    })?;
+    report.note(&format!("the routes are described at http://{addr}/docs"));
+    server.run(async move { stop.wait().await }).await;
+    report.note("stopped");
+    Ok(())
+}
+
+fn new_token(owner: &str) -> Result<(), Failure> {
+    let named = Owner::new(owner).ok_or_else(|| {
+        Failure::usage(format!("{owner:?} is no name of an owner"))
+            .with_hint("it has 1 to 128 printable ASCII characters without a space")
+    })?;
+    let token = Credentials::generate().map_err(refused)?;
+    let line = Credentials::line(&named, &token);
+    emit::write(|out| writeln!(out, "token: {token}\nline: {line}"))
+}
+
+/// Who is let in, and the token that was made for this run, if one was.
+fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failure> {
+    if let Some(path) = &args.tokens {
+        return Ok((Credentials::read(path).map_err(refused)?, None));
+    }
+    let token = Credentials::generate().map_err(refused)?;
+    let mut credentials = Credentials::none();
+    if let Some(owner) = Owner::new(OWNER) {
+        credentials.add(owner, &token, true);
+    }
+    Ok((credentials, Some(token)))
+}
+
+fn refused(error: ServerError) -> Failure {
+    let hint = match &error {
+        ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
+        ServerError::DataFolder { .. } => "give a --data-dir that can be written",
+        ServerError::TokenFile { .. } | ServerError::TokenLine { .. } => {
+            "`ctx serve --new-token OWNER` makes a token and its line"
+        }
+        _ => "try again",
+    };
+    Failure::start(error, hint)
+}
+
+impl Failure {
+    fn start(error: impl Into<anyhow::Error>, hint: &str) -> Failure {
+        let failure = Failure {
+            exit: Exit::Failure,
+            error: error.into().context("failed to serve"),
+            hint: None,
+        };
+        failure.with_hint(hint)
+    }
+}
+
+/// Ctrl-C, and on Unix a termination: the first lets requests end, the second does not wait for them.
+struct Stop {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    fn new() -> Result<Self, Failure> {
+        Ok(Stop {
+            #[cfg(unix)]
+            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+                .map_err(|error| Failure::start(error, "the system gives no signals"))?,
+        })
+    }
+
+    async fn wait(&mut self) {
+        self.signal().await;
+        tokio::spawn(async {
+            let _ = tokio::signal::ctrl_c().await;
+            std::process::exit(i32::from(Exit::Cancelled as u8));
+        });
+    }
+
+    #[cfg(unix)]
+    async fn signal(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn signal(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Errors of the server on standard error. What other crates trace may hold text of requests, and is not
+/// looked at.
+struct Log;
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target().starts_with("ctx_server") && *metadata.level() <= tracing::Level::WARN
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        report::warning(line.0.trim_end());
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+struct Line(String);
+
+impl tracing::field::Visit for Line {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn fmt::Debug) {
+        // Writing to a string cannot fail.
+        let _ = match field.name() {
+            "message" => write!(self.0, "{value:?} "),
+            name => write!(self.0, "{name}={value:?} "),
+        };
+    }
+}

@@ -1,0 +1,163 @@
+//! `ctx serve`: what it prints, whom it lets in, and how it ends.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::run::Folder;
+
+struct Serving {
+    child: Child,
+    addr: String,
+    token: String,
+}
+
+impl Serving {
+    fn start(folder: &Folder) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ctx"))
+            .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next = |before: &str| {
+            let line = lines.next().unwrap().unwrap();
+            line.strip_prefix(before).unwrap().to_owned()
+        };
+        Serving {
+            addr: next("listening on http://"),
+            token: next("token: "),
+            child,
+        }
+    }
+
+    fn ask(&self, line: &str, token: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.addr).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}",
+            self.addr
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_serves_until_it_is_told_to_stop() {
+    let folder = Folder::new();
+    let mut serving = Serving::start(&folder);
+    assert!(
+        serving
+            .ask("GET /healthz", "", "")
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(
+        serving
+            .ask("GET /v1/threads", "", "")
+            .starts_with("HTTP/1.1 401")
+    );
+    let token = serving.token.clone();
+    assert_eq!(token.len(), 64);
+    let files = r#"{"files": [{"path": "a.rs", "content": "fn alpha() {}\n"}]}"#;
+    assert!(
+        serving
+            .ask("POST /v1/files", &token, files)
+            .starts_with("HTTP/1.1 200")
+    );
+    let answer = serving.ask("POST /v1/context/build", &token, r#"{"message": "alpha"}"#);
+    assert!(answer.contains("fn alpha() {}"), "{answer}");
+    assert!(
+        serving
+            .ask("GET /metrics", &token, "")
+            .starts_with("HTTP/1.1 200")
+    );
+    #[cfg(unix)]
+    {
+        let id = serving.child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
+        assert!(serving.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn each_run_has_a_token_of_its_own_and_the_same_data() {
+    let folder = Folder::new();
+    let first = Serving::start(&folder);
+    let token = first.token.clone();
+    assert!(
+        first
+            .ask("POST /v1/threads", &token, r#"{"id": "kept"}"#)
+            .starts_with("HTTP/1.1 201")
+    );
+    // Killed: what was acknowledged is kept.
+    drop(first);
+    let second = Serving::start(&folder);
+    assert_ne!(token, second.token);
+    assert!(
+        second
+            .ask("GET /v1/threads", &token, "")
+            .starts_with("HTTP/1.1 401")
+    );
+    assert!(
+        second
+            .ask("GET /v1/threads", &second.token, "")
+            .contains("\"kept\"")
+    );
+}
+
+#[test]
+fn what_cannot_be_served_is_told_with_a_hint() {
+    let folder = Folder::of([("tokens", b"ada nohash\n"), ("file", b"")]);
+    for (args, code, said) in [
+        (
+            vec!["--addr", "0.0.0.0:0"],
+            2,
+            "0.0.0.0 can be reached from elsewhere",
+        ),
+        (
+            vec!["--database-url", "postgres://x"],
+            2,
+            "no PostgreSQL store",
+        ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--tokens", "tokens"],
+            1,
+            "line 1 of the tokens",
+        ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--data-dir", "file/x"],
+            1,
+            "use the data folder file/x",
+        ),
+        (vec!["--new-token", "a b"], 2, "is no name of an owner"),
+    ] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+            .arg("serve")
+            .args(&args)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(code), "{args:?}: {told}");
+        assert!(
+            told.contains(said) && told.contains("hint: "),
+            "{args:?}: {told}"
+        );
+        assert!(ran.stdout.is_empty());
+    }
+}

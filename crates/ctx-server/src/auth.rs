@@ -1,0 +1,168 @@
+//! Who a token belongs to.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use blake3::Hash;
+
+use crate::{Owner, ServerError};
+
+/// Tokens of fewer characters could be guessed; longer ones are no tokens of ours.
+const LENGTHS: std::ops::RangeInclusive<usize> = 16..=512;
+
+/// The tokens that are let in, as hashes: no token can be had from it.
+///
+/// In a file there is one a line: the owner, the BLAKE3 hash of the token in 64 hexadecimal digits, and where
+/// they apply `expires=SECONDS` since 1970 and `operator`, which opens `/metrics`. Empty lines and what
+/// follows a `#` at the beginning of a line are passed over.
+#[derive(Clone, Debug, Default)]
+pub struct Credentials {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    hash: Hash,
+    identity: Identity,
+    expires_at: Option<i64>,
+}
+
+/// What a token stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Identity {
+    /// Whose data it opens.
+    pub owner: Owner,
+    /// Whether it opens what is about all owners: the metrics.
+    pub is_operator: bool,
+}
+
+/// Why a token is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It is nobody's.
+    #[error("the token is not known")]
+    Unknown,
+    /// Its time is over.
+    #[error("the token has expired")]
+    Expired,
+}
+
+impl Credentials {
+    /// No token at all: everything is refused.
+    pub fn none() -> Self {
+        Credentials::default()
+    }
+
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// [`ServerError::TokenFile`] and [`ServerError::TokenLine`].
+    pub fn read(path: &Path) -> Result<Self, ServerError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ServerError::TokenFile {
+            path: path.to_owned(),
+            source,
+        })?;
+        Credentials::parse(&text)
+    }
+
+    /// Reads the lines of a file of tokens.
+    ///
+    /// # Errors
+    /// [`ServerError::TokenLine`].
+    pub fn parse(text: &str) -> Result<Self, ServerError> {
+        let mut entries = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let line_number = index + 1;
+            let entry = Entry::parse(line);
+            entries.push(entry.map_err(|what| ServerError::TokenLine { line_number, what })?);
+        }
+        Ok(Credentials { entries })
+    }
+
+    /// Lets `token` in for `owner`, for as long as the server runs.
+    pub fn add(&mut self, owner: Owner, token: &str, is_operator: bool) {
+        self.entries.push(Entry {
+            hash: blake3::hash(token.as_bytes()),
+            identity: Identity { owner, is_operator },
+            expires_at: None,
+        });
+    }
+
+    /// A new token of 256 random bits, in 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`].
+    pub fn generate() -> Result<String, ServerError> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(ServerError::Random)?;
+        let mut token = String::with_capacity(64);
+        for byte in bytes {
+            // Writing to a string cannot fail.
+            let _ = write!(token, "{byte:02x}");
+        }
+        Ok(token)
+    }
+
+    /// The line that lets `token` in for `owner`.
+    pub fn line(owner: &Owner, token: &str) -> String {
+        let hash = blake3::hash(token.as_bytes());
+        format!("{} {}", owner.as_str(), hash.to_hex())
+    }
+
+    /// Whom `token` stands for at `now`, in seconds since 1970. O(tokens): each hash is compared, and each
+    /// in constant time, so that the time says nothing of which came near.
+    ///
+    /// # Errors
+    /// It is nobody's, or has expired.
+    pub fn identify(&self, token: &str, now: i64) -> Result<&Identity, Refusal> {
+        let is_token = LENGTHS.contains(&token.len());
+        let hash = blake3::hash(token.as_bytes());
+        let mut found = None;
+        for entry in &self.entries {
+            // `Hash` compares in constant time.
+            if entry.hash == hash {
+                found = Some(entry);
+            }
+        }
+        match found.filter(|_| is_token) {
+            None => Err(Refusal::Unknown),
+            Some(entry) if entry.expires_at.is_some_and(|at| at <= now) => Err(Refusal::Expired),
+            Some(entry) => Ok(&entry.identity),
+        }
+    }
+}
+
+impl Entry {
+    fn parse(line: &str) -> Result<Entry, &'static str> {
+        let mut words = line.split_ascii_whitespace();
+        let owner = words.next().and_then(Owner::new);
+        let owner = owner.ok_or("it does not begin with an owner of printable ASCII")?;
+        let hash = words.next().and_then(|it| Hash::from_hex(it).ok());
+        let hash = hash.ok_or("its second word is no BLAKE3 hash of 64 hexadecimal digits")?;
+        let mut entry = Entry {
+            hash,
+            identity: Identity {
+                owner,
+                is_operator: false,
+            },
+            expires_at: None,
+        };
+        for word in words {
+            match word.split_once('=') {
+                None if word == "operator" => entry.identity.is_operator = true,
+                Some(("expires", at)) => {
+                    let at = at.parse().map_err(|_| "expires is no number of seconds")?;
+                    entry.expires_at = Some(at);
+                }
+                _ => return Err("a word is neither operator nor expires=SECONDS"),
+            }
+        }
+        Ok(entry)
+    }
+}

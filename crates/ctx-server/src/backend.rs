@@ -1,0 +1,434 @@
+//! What a store offers to the server: all that is kept, always of one owner.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use ctx_assemble::Cancel;
+use ctx_model::{BuildOptions, BuiltContext};
+use ctx_service::ServiceError;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Owner;
+
+/// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
+/// answers from what is that owner's alone: what is another's does not exist.
+///
+/// The server bounds how many run at once, and how long a caller waits; a method that was begun is let finish.
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// Whether it can answer.
+    async fn ready(&self) -> Result<(), BackendError>;
+
+    /// The context for a message, remembered under its id.
+    async fn build(
+        &self,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError>;
+
+    /// Keeps files, each in the place of what had its path, and makes them findable.
+    async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError>;
+
+    /// Begins a thread.
+    async fn create_thread(&self, owner: &Owner, thread: NewThread)
+    -> Result<Thread, BackendError>;
+
+    /// The threads, the latest first.
+    async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError>;
+
+    /// Adds a message to a thread.
+    async fn append(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        message: NewMessage,
+    ) -> Result<Message, BackendError>;
+
+    /// The messages of a thread, the oldest first.
+    async fn messages(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        page: Page,
+    ) -> Result<Listing<Message>, BackendError>;
+
+    /// Notes whether a context was of use. Whether that counted: the first vote on a context does.
+    async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool, BackendError>;
+
+    /// A context that was built before, as long as it is kept.
+    async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError>;
+}
+
+/// Why a store has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// There is no such thing, or it is another's.
+    #[error("{what} {id:?} does not exist")]
+    NotFound {
+        /// What was asked for: `thread`, `context`.
+        what: &'static str,
+        /// The field that names it.
+        field: &'static str,
+        /// Its id, as it was given.
+        id: String,
+    },
+    /// It is there already.
+    #[error("{what} {id:?} exists already")]
+    Exists {
+        /// What was to be made.
+        what: &'static str,
+        /// The field that names it.
+        field: &'static str,
+        /// Its id, as it was given.
+        id: String,
+    },
+    /// A field that cannot be taken.
+    #[error("{detail}")]
+    Invalid {
+        /// The field: `files[3].path`.
+        field: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The owner has as much as may be.
+    #[error("{detail}")]
+    Quota {
+        /// The field that would be too much.
+        field: &'static str,
+        /// What there may be.
+        detail: String,
+    },
+    /// There is no context.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The caller does not wait any more.
+    #[error("finish: it was cancelled")]
+    Cancelled,
+    /// The store failed: for the log, and no business of the caller's.
+    #[error("use the store: {what}")]
+    Failed {
+        /// What was tried.
+        what: &'static str,
+        /// What went wrong.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl BackendError {
+    /// The store failed at `what`.
+    pub fn failed(
+        what: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        BackendError::Failed {
+            what,
+            source: source.into(),
+        }
+    }
+}
+
+/// One piece of work, as it is told to whoever does it.
+#[derive(Clone)]
+pub struct Job {
+    /// Raised when nobody waits for the answer any more.
+    pub cancel: Cancel,
+    /// When the work began to be waited for.
+    pub started: Instant,
+    /// How long after that the best answer so far is wanted.
+    pub deadline: Duration,
+    told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job")
+            .field("cancel", &self.cancel)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Job {
+    /// Work that begins now, stops when `cancel` is raised, and wants an answer `deadline` from now.
+    pub fn new(cancel: Cancel, deadline: Duration) -> Self {
+        Job {
+            cancel,
+            started: Instant::now(),
+            deadline,
+            told: None,
+        }
+    }
+
+    /// Has `told` told of each stage as it begins.
+    #[must_use]
+    pub fn with_progress(mut self, told: Arc<dyn Fn(Stage) + Send + Sync>) -> Self {
+        self.told = Some(told);
+        self
+    }
+
+    /// Says that `stage` begins.
+    ///
+    /// # Errors
+    /// [`BackendError::Cancelled`] when nobody waits any more.
+    pub fn begin(&self, stage: Stage) -> Result<(), BackendError> {
+        if self.cancel.is_cancelled() {
+            return Err(BackendError::Cancelled);
+        }
+        if let Some(told) = &self.told {
+            told(stage);
+        }
+        Ok(())
+    }
+}
+
+/// A stage of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Stage {
+    /// It waits for its turn.
+    Queued,
+    /// The thread's messages and pinned references are read.
+    History,
+    /// What the message is about is looked for and read.
+    Search,
+    /// What is worth its tokens is chosen and written.
+    Assemble,
+}
+
+/// How long a stage took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timing {
+    /// In one word: `analyse`, `retrieve`, `resolve`, `assemble`, …
+    #[schema(value_type = String)]
+    pub stage: Cow<'static, str>,
+    /// Milliseconds.
+    pub milliseconds: f64,
+}
+
+/// What a context is wanted for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PrimeRequest {
+    /// The thread that the message belongs to.
+    pub thread: Option<String>,
+    /// What the user says.
+    pub message: String,
+    /// What must be in: paths, `path:10-20`, names.
+    pub references: Vec<String>,
+    /// How it is built.
+    pub options: BuildOptions,
+}
+
+impl PrimeRequest {
+    /// A context for `message`, with no thread and no reference.
+    pub fn new(message: impl Into<String>, options: BuildOptions) -> Self {
+        PrimeRequest {
+            thread: None,
+            message: message.into(),
+            references: Vec::new(),
+            options,
+        }
+    }
+}
+
+/// A context, and what went into it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Prime {
+    /// Its id among the owner's contexts.
+    pub id: String,
+    /// What a vote on it is signed with.
+    pub handle: String,
+    /// The context and its receipt.
+    pub built: BuiltContext,
+    /// How many of what were found.
+    pub stats: Stats,
+    /// How long each stage took, in their order.
+    pub timings: Vec<Timing>,
+    /// Whether it was kept from before.
+    pub is_cached: bool,
+}
+
+impl Prime {
+    /// A context built now.
+    pub fn new(id: String, handle: String, built: BuiltContext) -> Self {
+        Prime {
+            id,
+            handle,
+            built,
+            stats: Stats::default(),
+            timings: Vec::new(),
+            is_cached: false,
+        }
+    }
+}
+
+/// How many of what were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// References that the user gave.
+    pub explicit_count: usize,
+    /// Parts of files.
+    pub search_count: usize,
+    /// Messages of the thread.
+    pub history_count: usize,
+    /// What of all these was left out.
+    pub excluded_count: usize,
+}
+
+/// A file to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its path, with `/` between its parts.
+    pub path: String,
+    /// Its text.
+    pub content: String,
+}
+
+/// What became of a batch of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ingested {
+    /// Each file, in the order given.
+    pub files: Vec<IngestedFile>,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestedFile {
+    /// Its path.
+    pub path: String,
+    /// `created`, `updated` or `unchanged`.
+    pub status: String,
+    /// Its size.
+    pub bytes: usize,
+}
+
+/// A thread to be begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewThread {
+    /// Its id, where the caller has one.
+    pub id: Option<String>,
+    /// What it is called.
+    pub title: Option<String>,
+    /// What every context of it must show.
+    pub pinned: Vec<String>,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    /// Its id among the owner's threads.
+    pub id: String,
+    /// What it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub title: Option<String>,
+    /// What every context of it shows.
+    pub pinned: Vec<String>,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+}
+
+/// A message to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMessage {
+    /// Who speaks: `user`, `assistant`, `system` or `tool`.
+    pub role: String,
+    /// What is said.
+    pub content: String,
+}
+
+/// A message of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Its id among the owner's messages.
+    pub id: String,
+    /// Who speaks.
+    pub role: String,
+    /// What is said.
+    pub content: String,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+}
+
+/// Which part of a list is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// So many at most.
+    pub limit: PageLimit,
+    /// Where the last part ended: the `next` that came with it.
+    pub after: Option<i64>,
+}
+
+/// How many at most: 1 to 200.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// Invariant: 1..=200.
+pub struct PageLimit(u8);
+
+impl PageLimit {
+    /// So many, where it is 1 to 200.
+    pub fn new(limit: u8) -> Option<Self> {
+        (1..=200).contains(&limit).then_some(PageLimit(limit))
+    }
+
+    /// The number.
+    pub fn get(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl Default for PageLimit {
+    fn default() -> Self {
+        PageLimit(50)
+    }
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing<T> {
+    /// In order.
+    pub items: Vec<T>,
+    /// Where the next part begins, where there is one.
+    pub next: Option<i64>,
+}
+
+/// Whether a context was of use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vote {
+    /// What came with the context.
+    pub handle: String,
+    /// Whether it was.
+    pub useful: bool,
+    /// The part it is about; all of it, if none.
+    pub item: Option<String>,
+}
+
+/// A context that was built before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// Its id.
+    pub id: String,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// The thread it was built for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// How many of what were found.
+    pub stats: Stats,
+    /// The context, and why it is what it is.
+    pub receipt: BuiltContext,
+}

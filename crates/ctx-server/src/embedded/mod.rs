@@ -1,0 +1,278 @@
+//! The store without a server: below one folder, one folder for each owner.
+//!
+//! `owners/<digest>/files` holds what the owner sent, `index` the index of it (derived: it is made anew when it
+//! is damaged), `state.db` threads, messages and votes, and `contexts.db` the contexts that were built. An
+//! owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
+
+mod database;
+mod files;
+mod handle;
+mod references;
+mod store;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use tokio::sync::OnceCell;
+
+use self::handle::Signer;
+use self::store::Store;
+use crate::backend::{
+    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
+    Prime, PrimeRequest, Receipt, Thread, Vote,
+};
+use crate::{Owner, ServerError};
+
+/// So many owners' folders stay open.
+const OPEN: usize = 64;
+
+/// How much one owner may keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Quota {
+    /// Files.
+    pub files: u64,
+    /// Bytes of all files together.
+    pub bytes: u64,
+    /// Threads.
+    pub threads: u64,
+    /// Messages of all threads together.
+    pub messages: u64,
+    /// Contexts; the oldest make room for new ones.
+    pub contexts: u64,
+}
+
+impl Default for Quota {
+    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, 256 contexts.
+    fn default() -> Self {
+        Quota {
+            files: 100_000,
+            bytes: 1 << 30,
+            threads: 100_000,
+            messages: 1_000_000,
+            contexts: 256,
+        }
+    }
+}
+
+/// The store without a server.
+pub struct Embedded {
+    owners: Arc<Dir>,
+    path: std::path::PathBuf,
+    signer: Arc<Signer>,
+    quota: Arc<Quota>,
+    open: Mutex<Open>,
+}
+
+/// The folders that are open.
+#[derive(Default)]
+struct Open {
+    stores: BTreeMap<Owner, Opened>,
+    clock: u64,
+}
+
+struct Opened {
+    cell: Arc<OnceCell<Arc<Store>>>,
+    used: u64,
+}
+
+impl std::fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Embedded")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Embedded {
+    /// Keeps everything below `folder`, which is made where there is none, for its owner's eyes alone.
+    ///
+    /// # Errors
+    /// [`ServerError::DataFolder`] and [`ServerError::Random`].
+    pub fn open(folder: &Path, quota: Quota) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::DataFolder {
+            folder: folder.to_owned(),
+            source,
+        };
+        make_private(folder).map_err(failed)?;
+        let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
+        let signer = Signer::open(&dir, &failed)?;
+        dir.create_dir_all("owners").map_err(failed)?;
+        let owners = dir.open_dir("owners").map_err(failed)?;
+        Ok(Embedded {
+            owners: Arc::new(owners),
+            path: folder.join("owners"),
+            signer: Arc::new(signer),
+            quota: Arc::new(quota),
+            open: Mutex::default(),
+        })
+    }
+
+    /// The owner's folder, opened where it is not.
+    async fn store(&self, owner: &Owner) -> Result<Arc<Store>, BackendError> {
+        let cell = self.cell(owner);
+        let opened = cell.get_or_try_init(|| {
+            let name = owner.digest();
+            let (owners, path) = (Arc::clone(&self.owners), self.path.join(&name));
+            let quota = Arc::clone(&self.quota);
+            blocking(move || Ok(Arc::new(Store::open(&owners, &name, &path, quota)?)))
+        });
+        opened.await.cloned()
+    }
+
+    fn cell(&self, owner: &Owner) -> Arc<OnceCell<Arc<Store>>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clock += 1;
+        let now = open.clock;
+        if open.stores.len() >= OPEN && !open.stores.contains_key(owner) {
+            open.close_one();
+        }
+        let opened = open.stores.entry(owner.clone()).or_insert_with(|| Opened {
+            cell: Arc::default(),
+            used: now,
+        });
+        opened.used = now;
+        Arc::clone(&opened.cell)
+    }
+
+    /// Runs `work` on the owner's store, on a thread that may wait for the disk.
+    async fn with<T: Send + 'static>(
+        &self,
+        owner: &Owner,
+        work: impl FnOnce(&Store) -> Result<T, BackendError> + Send + 'static,
+    ) -> Result<T, BackendError> {
+        let store = self.store(owner).await?;
+        blocking(move || work(&store)).await
+    }
+}
+
+impl Open {
+    /// Closes the folder that was asked for longest ago, of those that nobody uses: two of one owner must
+    /// never be open at once.
+    fn close_one(&mut self) {
+        let is_idle = |it: &Opened| {
+            Arc::strong_count(&it.cell) == 1
+                && it.cell.get().is_none_or(|it| Arc::strong_count(it) == 1)
+        };
+        let idle = self.stores.iter().filter(|(_, it)| is_idle(it));
+        let oldest = idle.min_by_key(|(_, it)| it.used);
+        if let Some(owner) = oldest.map(|(owner, _)| owner.clone()) {
+            self.stores.remove(&owner);
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Embedded {
+    async fn ready(&self) -> Result<(), BackendError> {
+        let owners = Arc::clone(&self.owners);
+        blocking(move || {
+            let metadata = owners.dir_metadata();
+            metadata.map_err(|it| BackendError::failed("look at the data folder", it))?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn build(
+        &self,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        let store = self.store(owner).await?;
+        let (id, handle) = self.signer.issue(owner)?;
+        store.build(request, job, id, handle).await
+    }
+
+    async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError> {
+        self.with(owner, move |it| it.ingest(&files)).await
+    }
+
+    async fn create_thread(
+        &self,
+        owner: &Owner,
+        thread: NewThread,
+    ) -> Result<Thread, BackendError> {
+        let id = match &thread.id {
+            Some(id) => id.clone(),
+            None => format!("thr-{}", handle::random_id()?),
+        };
+        self.with(owner, move |it| it.create_thread(id, thread))
+            .await
+    }
+
+    async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError> {
+        self.with(owner, move |it| it.threads(&page)).await
+    }
+
+    async fn append(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        message: NewMessage,
+    ) -> Result<Message, BackendError> {
+        let thread = thread.to_owned();
+        let id = format!("msg-{}", handle::random_id()?);
+        self.with(owner, move |it| it.append(&thread, id, message))
+            .await
+    }
+
+    async fn messages(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        page: Page,
+    ) -> Result<Listing<Message>, BackendError> {
+        let thread = thread.to_owned();
+        self.with(owner, move |it| it.messages(&thread, &page))
+            .await
+    }
+
+    async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool, BackendError> {
+        let Some(id) = self.signer.verify(owner, &vote.handle) else {
+            return Err(BackendError::Invalid {
+                field: "handle".to_owned(),
+                detail: "the handle is not one of a context of yours".to_owned(),
+            });
+        };
+        let id = id.to_owned();
+        self.with(owner, move |it| it.feedback(&id, &vote)).await
+    }
+
+    async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError> {
+        let id = id.to_owned();
+        self.with(owner, move |it| it.receipt(&id)).await
+    }
+}
+
+/// Runs `work` on a thread that may wait.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, BackendError> + Send + 'static,
+) -> Result<T, BackendError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| BackendError::failed("finish", error))?
+}
+
+/// Milliseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Makes a folder that nobody else may look into.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}

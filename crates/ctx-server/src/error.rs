@@ -1,0 +1,49 @@
+//! Why a server cannot start, or stops.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a server cannot start. `Display` is a fragment that follows "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The address is taken, or not ours.
+    #[error("listen on {addr}")]
+    Listen {
+        /// The address.
+        addr: SocketAddr,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder of the data cannot be made, opened or written.
+    #[error("use the data folder {}", folder.display())]
+    DataFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The file of tokens cannot be read.
+    #[error("read the tokens in {}", path.display())]
+    TokenFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// A line of the file of tokens is none.
+    #[error("read line {line_number} of the tokens: {what}")]
+    TokenLine {
+        /// Counted from 1.
+        line_number: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The system gives no random bytes.
+    #[error("make a token: the system gives no random bytes ({0})")]
+    Random(getrandom::Error),
+}

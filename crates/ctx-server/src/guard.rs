@@ -1,0 +1,152 @@
+//! What every request passes before a handler sees it: the name of the server, the page it comes from, and its
+//! token. A path that is not named here as open needs a token, whether it exists or not.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::auth::Identity;
+use crate::json::check_length;
+use crate::problem::Problem;
+use crate::state::{App, Shared};
+
+/// What is answered without a token: nothing in it is anybody's.
+const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
+
+/// Lets a request through, or answers for it; counts and times it either way.
+pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
+    let method = method(request.method());
+    let response = match admit(&app, &mut request) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let took = started.elapsed();
+    let status = response.status().as_u16();
+    app.meter.request(&route, method, status, took);
+    let milliseconds = took.as_secs_f64() * 1_000.0;
+    tracing::debug!(route, method, status, milliseconds, "answered");
+    response
+}
+
+/// Methods are words of the caller's; a metric has these alone.
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::HEAD => "HEAD",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+    check_host(&app.hosts, request)?;
+    check_origin(&app.hosts, request.headers())?;
+    if !OPEN.contains(&request.uri().path()) {
+        let identity = identify(app, request.headers())?;
+        request.extensions_mut().insert(identity);
+    }
+    let largest = app.limits.body_bytes.max(app.limits.files_body_bytes);
+    check_length(request, largest)
+}
+
+/// A name that leads here by an attacker's hand is not one of ours.
+fn check_host(hosts: &[String], request: &Request) -> Result<(), Problem> {
+    let mut named = request.headers().get_all(HOST).iter();
+    let (host, another) = (named.next(), named.next());
+    if another.is_some() {
+        return Err(Problem::invalid("Host", "there is more than one"));
+    }
+    let host = host.map(|it| it.to_str().unwrap_or("?"));
+    let Some(host) = host.or_else(|| request.uri().authority().map(Authority::as_str)) else {
+        return Err(Problem::invalid("Host", "there is none"));
+    };
+    let of_uri = request.uri().host().is_none_or(|it| is_ours(hosts, it));
+    if of_uri && is_ours(hosts, without_port(host)) {
+        Ok(())
+    } else {
+        Err(Problem::misdirected(host))
+    }
+}
+
+/// A page of another site may not talk to us through its reader's browser.
+fn check_origin(hosts: &[String], headers: &HeaderMap) -> Result<(), Problem> {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let foreign = origins.find(|origin| {
+        let origin = origin.to_str().unwrap_or("?");
+        let host = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        // Without names of our own there is none that a page could share.
+        hosts.is_empty() || !host.is_some_and(|it| is_ours(hosts, without_port(it)))
+    });
+    match foreign {
+        None => Ok(()),
+        Some(_) => Err(Problem::forbidden(
+            "Origin",
+            "pages of other sites are not let in",
+        )),
+    }
+}
+
+fn is_ours(hosts: &[String], host: &str) -> bool {
+    hosts.is_empty() || hosts.iter().any(|it| it.eq_ignore_ascii_case(host))
+}
+
+/// `[::1]:80` and `localhost:80` without the port; what is no port stays.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) && !name.is_empty() => {
+            let is_whole = !name.contains(':') || name.ends_with(']');
+            if is_whole { name } else { host }
+        }
+        _ => host,
+    }
+}
+
+fn identify(app: &App, headers: &HeaderMap) -> Result<Identity, Problem> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    let (given, another) = (given.next(), given.next());
+    if another.is_some() {
+        return Err(Problem::unauthorized(
+            "there is more than one Authorization",
+        ));
+    }
+    let token = given.and_then(|it| {
+        let (scheme, token) = it.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    let Some(token) = token else {
+        return Err(Problem::unauthorized("there is no `Authorization: Bearer`"));
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(i64::MAX, |it| {
+        i64::try_from(it.as_secs()).unwrap_or(i64::MAX)
+    });
+    let identity = app.credentials.identify(token, now);
+    identity
+        .cloned()
+        .map_err(|refusal| Problem::unauthorized(refusal.to_string()))
+}
+
+/// A handler that asks for it has it from the token, and from nothing else.
+impl FromRequestParts<Shared> for Identity {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Problem> {
+        let identity = parts.extensions.get::<Identity>().cloned();
+        identity.ok_or_else(|| Problem::unauthorized("there is no token"))
+    }
+}

@@ -1,0 +1,91 @@
+//! Work on behalf of a request: let in or turned away, in its turn, for as long as somebody waits.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use ctx_assemble::Cancel;
+use tokio::sync::oneshot;
+
+use crate::Owner;
+use crate::admission::{Admission, Full};
+use crate::backend::{BackendError, Job, Stage};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Who is told of the stages, if anybody is.
+pub(crate) type Told = Option<Arc<dyn Fn(Stage) + Send + Sync>>;
+
+/// Runs `work` when it is its turn. Dropping this, or the deadline, raises the flag of the job; the place is
+/// given back when the work has ended, not when nobody waits for it any more.
+///
+/// # Errors
+/// There is no place; the answer was late; what the work says.
+pub(crate) async fn run<T, F>(
+    app: &App,
+    admission: &Arc<Admission>,
+    owner: &Owner,
+    told: Told,
+    work: impl FnOnce(Job) -> F + Send + 'static,
+) -> Result<T, Problem>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, BackendError>> + Send + 'static,
+{
+    let place = admission.enter(owner).map_err(|full| {
+        app.meter.shed();
+        Problem::overloaded(match full {
+            Full::All => "every place is taken",
+            Full::Owner => "every place that one owner may have is taken",
+        })
+    })?;
+    let limit = app.limits.request_time;
+    let cancel = app.cancel.child();
+    // Selection returns the best it has a little before the caller would have nothing.
+    let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75));
+    if let Some(told) = told {
+        job = job.with_progress(told);
+    }
+    let (stop, stopped) = oneshot::channel::<()>();
+    let guard = Guard {
+        cancel,
+        _stop: stop,
+    };
+    let task = tokio::spawn(async move {
+        job.begin(Stage::Queued)?;
+        let _turn = tokio::select! {
+            turn = place.turn() => turn,
+            _ = stopped => return Err(BackendError::Cancelled),
+        };
+        if job.cancel.is_cancelled() {
+            return Err(BackendError::Cancelled);
+        }
+        let done = work(job).await;
+        drop(place);
+        done
+    });
+    let done = tokio::time::timeout(limit, task).await;
+    drop(guard);
+    match done {
+        Err(_) => {
+            app.meter.late();
+            Err(Problem::late(limit))
+        }
+        Ok(Err(_)) => {
+            tracing::error!("work ended without an answer");
+            Err(Problem::internal())
+        }
+        Ok(Ok(done)) => done.map_err(Problem::from),
+    }
+}
+
+/// Raises the flag when nobody waits any more.
+struct Guard {
+    cancel: Cancel,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}

@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+
+mod admission;
+mod auth;
+mod backend;
+mod embedded;
+mod error;
+mod guard;
+mod job;
+mod json;
+mod limits;
+mod meter;
+mod openapi;
+mod owner;
+mod page;
+mod problem;
+mod routes;
+mod schema;
+mod server;
+mod state;
+mod wire;
+
+pub use auth::{Credentials, Identity, Refusal};
+pub use backend::{
+    Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,
+    NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,
+};
+pub use embedded::{Embedded, Quota};
+pub use error::ServerError;
+pub use limits::Limits;
+pub use owner::Owner;
+pub use problem::Problem;
+pub use server::{Options, Server};

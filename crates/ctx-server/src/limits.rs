@@ -1,0 +1,72 @@
+//! How much is taken on.
+
+use std::time::Duration;
+
+/// How much is taken on, and for how long. Sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The largest body of a request.
+    pub body_bytes: usize,
+    /// The largest body of a batch of files.
+    pub files_body_bytes: usize,
+    /// The largest file.
+    pub file_bytes: usize,
+    /// Files in a batch.
+    pub batch_files: usize,
+    /// Chunks in one assembly.
+    pub chunks: usize,
+    /// Characters of the message that a context is built for.
+    pub message_chars: usize,
+    /// Characters of a message that is kept.
+    pub kept_message_chars: usize,
+    /// References of a thread, and of a request.
+    pub references: usize,
+    /// Builds that run at once; the rest waits.
+    pub workers: usize,
+    /// Builds that wait; what comes then is turned away.
+    pub queue: usize,
+    /// Reads and writes of the store that run at once.
+    pub store_workers: usize,
+    /// Of those, so many wait.
+    pub store_queue: usize,
+    /// The most of the places, in percent, that one owner may take.
+    pub owner_percent: usize,
+    /// Connections; more wait to be accepted.
+    pub connections: usize,
+    /// How long the head of a request may take, and how long a connection may be idle.
+    pub header_time: Duration,
+    /// How long the body of a request may take.
+    pub body_time: Duration,
+    /// How long a request may take once its body is there.
+    pub request_time: Duration,
+    /// How long requests may go on once the server is to stop.
+    pub drain_time: Duration,
+}
+
+impl Default for Limits {
+    /// One build per core and sixteen waiting for each, 4 MiB a body, ten seconds a request.
+    fn default() -> Self {
+        let workers = std::thread::available_parallelism().map_or(2, usize::from);
+        Limits {
+            body_bytes: 4 << 20,
+            files_body_bytes: 16 << 20,
+            file_bytes: 1 << 20,
+            batch_files: 1000,
+            chunks: 10_000,
+            message_chars: 32_768,
+            kept_message_chars: 262_144,
+            references: 32,
+            workers,
+            queue: workers * 16,
+            store_workers: workers * 4,
+            store_queue: workers * 64,
+            owner_percent: 75,
+            connections: 1024,
+            header_time: Duration::from_secs(10),
+            body_time: Duration::from_secs(10),
+            request_time: Duration::from_secs(10),
+            drain_time: Duration::from_secs(10),
+        }
+    }
+}

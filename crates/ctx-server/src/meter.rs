@@ -1,0 +1,248 @@
+//! What is counted and timed. Names and numbers alone: no text of any request, and no owner.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ctx_model::BuiltContext;
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _, Unit};
+use metrics_exporter_prometheus::{
+    Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
+
+use crate::backend::{Prime, Timing};
+
+const SECONDS: [f64; 14] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
+const ITEMS: [f64; 10] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 1000.0];
+const METADATA: Metadata<'static> = Metadata::new("ctx_server", Level::INFO, None);
+
+/// Each metric, its unit and what it tells.
+const DESCRIBED: [(&str, Unit, &str); 13] = [
+    (
+        "context_assembly_time",
+        Unit::Seconds,
+        "Time of a build, from its turn to its answer",
+    ),
+    (
+        "context_items_retrieved",
+        Unit::Count,
+        "Items that came into question for a context",
+    ),
+    (
+        "context_items_selected",
+        Unit::Count,
+        "Items that a context shows",
+    ),
+    (
+        "context_token_usage",
+        Unit::Count,
+        "Tokens of the last context",
+    ),
+    (
+        "context_cache_hit_rate",
+        Unit::Count,
+        "Share of contexts that were kept from before",
+    ),
+    (
+        "context_search_latency",
+        Unit::Seconds,
+        "Time to find parts of files",
+    ),
+    (
+        "context_scoring_latency",
+        Unit::Seconds,
+        "Time to take a message apart and weigh what was found",
+    ),
+    (
+        "context_optimization_latency",
+        Unit::Seconds,
+        "Time to choose and write what is shown",
+    ),
+    (
+        "context_stage_seconds",
+        Unit::Seconds,
+        "Time of each stage of a build",
+    ),
+    (
+        "http_requests_total",
+        Unit::Count,
+        "Requests by route, method and status",
+    ),
+    (
+        "http_request_seconds",
+        Unit::Seconds,
+        "Time of a request, by route",
+    ),
+    (
+        "http_shed_total",
+        Unit::Count,
+        "Requests turned away because every place was taken",
+    ),
+    (
+        "http_late_total",
+        Unit::Count,
+        "Requests whose answer was not ready in time",
+    ),
+];
+
+/// The metrics of one server.
+pub(crate) struct Meter {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+    hits: AtomicU64,
+    contexts: AtomicU64,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        let builder = PrometheusBuilder::new();
+        // Both lists have entries, which is all that is asked of them.
+        let builder = match builder.set_buckets(&SECONDS) {
+            Ok(builder) => builder,
+            Err(_) => PrometheusBuilder::new(),
+        };
+        let items = Matcher::Prefix("context_items".to_owned());
+        let builder = match builder.set_buckets_for_metric(items, &ITEMS) {
+            Ok(builder) => builder,
+            Err(_) => PrometheusBuilder::new(),
+        };
+        let recorder = builder.build_recorder();
+        for (name, unit, about) in DESCRIBED {
+            let (name, unit) = (name.into(), Some(unit));
+            match name {
+                name if is_gauge(&name) => recorder.describe_gauge(name, unit, about.into()),
+                name if is_counter(&name) => recorder.describe_counter(name, unit, about.into()),
+                name => recorder.describe_histogram(name, unit, about.into()),
+            }
+        }
+        let handle = recorder.handle();
+        let meter = Meter {
+            recorder,
+            handle,
+            hits: AtomicU64::new(0),
+            contexts: AtomicU64::new(0),
+        };
+        meter.begin();
+        meter
+    }
+
+    /// What there is nothing of yet is told as nothing, not left out.
+    fn begin(&self) {
+        self.counter("http_shed_total", Vec::new()).absolute(0);
+        self.counter("http_late_total", Vec::new()).absolute(0);
+        self.gauge("context_token_usage").set(0.0);
+        self.gauge("context_cache_hit_rate").set(0.0);
+        for (name, ..) in &DESCRIBED[..8] {
+            if !name.ends_with("usage") && !name.ends_with("rate") {
+                let _ = self.histogram(name, Vec::new());
+            }
+        }
+    }
+
+    /// All of it, as Prometheus reads it.
+    pub(crate) fn render(&self) -> String {
+        self.handle.render()
+    }
+
+    /// Puts away what was measured since; to be done every few seconds, asked for or not.
+    pub(crate) fn upkeep(&self) {
+        self.handle.run_upkeep();
+    }
+
+    /// A request was turned away.
+    pub(crate) fn shed(&self) {
+        self.counter("http_shed_total", Vec::new()).increment(1);
+    }
+
+    /// An answer was late.
+    pub(crate) fn late(&self) {
+        self.counter("http_late_total", Vec::new()).increment(1);
+    }
+
+    /// A request was answered.
+    pub(crate) fn request(&self, route: &str, method: &'static str, status: u16, took: Duration) {
+        let route = Label::new("route", route.to_owned());
+        let labels = vec![
+            route.clone(),
+            Label::from_static_parts("method", method),
+            Label::new("status", status.to_string()),
+        ];
+        self.counter("http_requests_total", labels).increment(1);
+        self.histogram("http_request_seconds", vec![route])
+            .record(took);
+    }
+
+    /// A context was built for a message.
+    pub(crate) fn prime(&self, prime: &Prime, took: Duration) {
+        let contexts = self.contexts.fetch_add(1, Ordering::Relaxed) + 1;
+        let hits = self
+            .hits
+            .fetch_add(u64::from(prime.is_cached), Ordering::Relaxed)
+            + u64::from(prime.is_cached);
+        #[expect(clippy::cast_precision_loss, reason = "a share need not be exact")]
+        self.gauge("context_cache_hit_rate")
+            .set(hits as f64 / contexts as f64);
+        self.built(&prime.built, took);
+        for timing in &prime.timings {
+            self.stage(timing);
+        }
+    }
+
+    /// A context was built.
+    pub(crate) fn built(&self, built: &BuiltContext, took: Duration) {
+        let selected = built.included.len();
+        let retrieved = selected + built.omitted.len();
+        self.histogram("context_assembly_time", Vec::new())
+            .record(took);
+        #[expect(clippy::cast_precision_loss, reason = "there are not that many items")]
+        for (name, count) in [
+            ("context_items_retrieved", retrieved),
+            ("context_items_selected", selected),
+        ] {
+            self.histogram(name, Vec::new()).record(count as f64);
+        }
+        self.gauge("context_token_usage")
+            .set(f64::from(built.tokens.total.get()));
+    }
+
+    fn stage(&self, timing: &Timing) {
+        let seconds = timing.milliseconds / 1_000.0;
+        let stage = Label::new("stage", timing.stage.clone().into_owned());
+        self.histogram("context_stage_seconds", vec![stage])
+            .record(seconds);
+        let seeds = match &*timing.stage {
+            "retrieve" => "context_search_latency",
+            "analyse" | "score" => "context_scoring_latency",
+            "assemble" => "context_optimization_latency",
+            _ => return,
+        };
+        self.histogram(seeds, Vec::new()).record(seconds);
+    }
+
+    fn counter(&self, name: &'static str, labels: Vec<Label>) -> Counter {
+        self.recorder
+            .register_counter(&Key::from_parts(name, labels), &METADATA)
+    }
+
+    fn gauge(&self, name: &'static str) -> Gauge {
+        self.recorder
+            .register_gauge(&Key::from_static_name(name), &METADATA)
+    }
+
+    fn histogram(&self, name: &'static str, labels: Vec<Label>) -> Histogram {
+        self.recorder
+            .register_histogram(&Key::from_parts(name, labels), &METADATA)
+    }
+}
+
+fn is_gauge(name: &metrics::KeyName) -> bool {
+    matches!(
+        name.as_str(),
+        "context_token_usage" | "context_cache_hit_rate"
+    )
+}
+
+fn is_counter(name: &metrics::KeyName) -> bool {
+    name.as_str().ends_with("_total")
+}

@@ -1,0 +1,304 @@
+//! What is answered when there is no answer: problem details, as RFC 9457 has them.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
+use ctx_assemble::AssembleError;
+use ctx_budget::BudgetError;
+use ctx_service::ServiceError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::backend::BackendError;
+
+/// Why there is no answer (RFC 9457).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Problem {
+    /// Which kind of problem it is: a reference to its description.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind, in words.
+    pub title: String,
+    /// The status of the response.
+    pub status: u16,
+    /// What is the matter this time.
+    pub detail: String,
+    /// The field at fault, where one is: `options.maxTokens`, `files[3].path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub field: Option<String>,
+    #[serde(skip)]
+    #[schema(ignore)]
+    retry_after: Option<Duration>,
+    #[serde(skip)]
+    #[schema(ignore)]
+    must_close: bool,
+}
+
+/// The kinds of problems: the word that ends `type`, the status, and the title.
+pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
+    (
+        "invalid",
+        StatusCode::BAD_REQUEST,
+        "The request is not what it should be",
+    ),
+    (
+        "unauthorized",
+        StatusCode::UNAUTHORIZED,
+        "A token is needed",
+    ),
+    ("forbidden", StatusCode::FORBIDDEN, "This is not allowed"),
+    ("not-found", StatusCode::NOT_FOUND, "There is no such thing"),
+    (
+        "method",
+        StatusCode::METHOD_NOT_ALLOWED,
+        "The path does not take this method",
+    ),
+    (
+        "not-acceptable",
+        StatusCode::NOT_ACCEPTABLE,
+        "There is no answer of this type",
+    ),
+    (
+        "late-body",
+        StatusCode::REQUEST_TIMEOUT,
+        "The body did not come in time",
+    ),
+    ("conflict", StatusCode::CONFLICT, "It exists already"),
+    (
+        "too-large",
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "That is more than is taken",
+    ),
+    (
+        "media-type",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "The body is of another type",
+    ),
+    (
+        "misdirected",
+        StatusCode::MISDIRECTED_REQUEST,
+        "The host is not this one",
+    ),
+    (
+        "unprocessable",
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "It cannot be done as it is asked for",
+    ),
+    (
+        "internal",
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "The server failed",
+    ),
+    (
+        "overloaded",
+        StatusCode::SERVICE_UNAVAILABLE,
+        "There is too much to do",
+    ),
+    (
+        "late",
+        StatusCode::GATEWAY_TIMEOUT,
+        "The answer was not ready in time",
+    ),
+];
+
+impl Problem {
+    fn new(kind: &str, detail: impl Into<String>) -> Self {
+        let row = KINDS.iter().find(|row| row.0 == kind);
+        let (kind, status, title) = row.unwrap_or(&KINDS[12]);
+        Problem {
+            kind: format!("/docs#problem-{kind}"),
+            title: (*title).to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            field: None,
+            retry_after: None,
+            must_close: false,
+        }
+    }
+
+    fn at(mut self, field: impl Into<String>) -> Self {
+        let field = field.into();
+        self.field = (!field.is_empty()).then_some(field);
+        self
+    }
+
+    /// The connection cannot be read any further: part of the request is still to come.
+    fn closing(mut self) -> Self {
+        self.must_close = true;
+        self
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    pub(crate) fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Problem::new("invalid", detail).at(field)
+    }
+
+    pub(crate) fn unauthorized(detail: impl Into<String>) -> Self {
+        Problem::new("unauthorized", detail).at("Authorization")
+    }
+
+    pub(crate) fn forbidden(field: &str, detail: impl Into<String>) -> Self {
+        Problem::new("forbidden", detail).at(field)
+    }
+
+    pub(crate) fn not_found(field: &str, detail: impl Into<String>) -> Self {
+        Problem::new("not-found", detail).at(field)
+    }
+
+    pub(crate) fn method() -> Self {
+        Problem::new("method", "the header Allow tells what it takes")
+    }
+
+    pub(crate) fn not_acceptable() -> Self {
+        let detail = "there is application/json, and of a build text/event-stream";
+        Problem::new("not-acceptable", detail).at("Accept")
+    }
+
+    pub(crate) fn late_body(limit: Duration) -> Self {
+        let detail = format!("it has {} seconds", limit.as_secs_f64());
+        Problem::new("late-body", detail).closing()
+    }
+
+    pub(crate) fn too_large(field: &str, detail: impl Into<String>) -> Self {
+        Problem::new("too-large", detail).at(field)
+    }
+
+    pub(crate) fn body_too_large(limit: usize) -> Self {
+        Problem::too_large("", format!("a body has at most {limit} bytes")).closing()
+    }
+
+    pub(crate) fn media_type(detail: impl Into<String>) -> Self {
+        Problem::new("media-type", detail).at("Content-Type")
+    }
+
+    pub(crate) fn misdirected(host: &str) -> Self {
+        Problem::new("misdirected", format!("{host:?} is no name of this server")).at("Host")
+    }
+
+    pub(crate) fn unprocessable(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Problem::new("unprocessable", detail).at(field)
+    }
+
+    pub(crate) fn internal() -> Self {
+        Problem::new("internal", "what went wrong is in its log")
+    }
+
+    pub(crate) fn overloaded(detail: &str) -> Self {
+        let mut problem = Problem::new("overloaded", detail);
+        problem.retry_after = Some(Duration::from_secs(1));
+        problem
+    }
+
+    pub(crate) fn late(limit: Duration) -> Self {
+        let detail = format!("a request has {} seconds", limit.as_secs_f64());
+        Problem::new("late", detail)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.status() == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(after) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        }
+        if self.must_close {
+            headers.insert("connection", HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+impl From<BackendError> for Problem {
+    fn from(error: BackendError) -> Self {
+        let detail = error.to_string();
+        match error {
+            BackendError::NotFound { field, .. } => Problem::not_found(field, detail),
+            BackendError::Exists { field, .. } => Problem::new("conflict", detail).at(field),
+            BackendError::Invalid { field, .. } => Problem::unprocessable(field, detail),
+            BackendError::Quota { field, .. } => Problem::too_large(field, detail),
+            BackendError::Service(error) => Problem::from(&error),
+            BackendError::Cancelled => Problem::overloaded("the work was cancelled"),
+            BackendError::Failed { what, source } => {
+                tracing::error!(what, cause = cause(&*source), "the store failed");
+                Problem::internal()
+            }
+        }
+    }
+}
+
+/// What went wrong in the store, and what was below that. Stores name what is theirs, and nothing of what
+/// they keep.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(error) = below {
+        text = format!("{text}: {error}");
+        below = error.source();
+    }
+    text
+}
+
+impl From<&ServiceError> for Problem {
+    fn from(error: &ServiceError) -> Self {
+        match error.own() {
+            ServiceError::Tokens(error) => {
+                Problem::unprocessable("options.tokenEstimation", error.to_string())
+            }
+            ServiceError::Assemble(error) => error.into(),
+            other => {
+                tracing::error!(cause = cause(other), "the service failed");
+                Problem::internal()
+            }
+        }
+    }
+}
+
+impl From<&AssembleError> for Problem {
+    fn from(error: &AssembleError) -> Self {
+        let detail = error.to_string();
+        let field = match error {
+            AssembleError::Model(_) | AssembleError::DuplicateId { .. } => "chunks",
+            AssembleError::Budget(BudgetError::TooManyPins { .. }) => "options.maxChunks",
+            AssembleError::Budget(BudgetError::InvalidDiversity) => "options.diversity",
+            AssembleError::Budget(BudgetError::Cancelled) => {
+                return Problem::overloaded("the work was cancelled");
+            }
+            AssembleError::Budget(_) => "options.maxTokens",
+            AssembleError::Format(error) => {
+                let text = error.to_string();
+                let is_of = |word: &str| text.contains(&format!(" of {word} "));
+                match () {
+                    () if is_of("header") => "options.contextHeader",
+                    () if is_of("footer") => "options.contextFooter",
+                    () => "options.chunkSeparator",
+                }
+            }
+            AssembleError::Tokens(_) => "options.tokenEstimation",
+            AssembleError::PreviousDigest { .. } => "options.previous.digest",
+            AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
+            _ => {
+                tracing::error!(cause = detail, "the assembler failed");
+                return Problem::internal();
+            }
+        };
+        Problem::unprocessable(field, detail)
+    }
+}

@@ -1,0 +1,266 @@
+//! Contexts.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
+use axum::http::header::ACCEPT;
+use axum::http::request::Parts;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use ctx_assemble::{Assembler as _, ContextAssembler};
+use ctx_service::ServiceError;
+use futures_core::Stream;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::query::Id;
+use super::{Json, answer};
+use crate::auth::Identity;
+use crate::backend::{BackendError, PrimeRequest, Receipt, Stage, Vote};
+use crate::job::{self, Told};
+use crate::problem::Problem;
+use crate::schema;
+use crate::state::{App, Shared};
+use crate::wire::{
+    AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
+    Progress, Reply,
+};
+
+/// A stream that says nothing for so long says that it is still there.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Events that wait for a slow reader; more stages than these there are not.
+const EVENTS: usize = 16;
+
+/// Build the context for a message of a thread: what it is about, what was said before, what is pinned.
+///
+/// With `Accept: text/event-stream` the answer is a stream of events: `progress` as each stage begins, and at
+/// last either `result`, with what would have been the answer, or `problem`. Closing the connection ends the
+/// build.
+#[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
+    (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
+    (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "There is none", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn build(
+    State(app): State<Shared>,
+    identity: Identity,
+    form: Form,
+    _: Room,
+    Json(request): Json<BuildRequest>,
+) -> Result<Response, Problem> {
+    let mut wanted = PrimeRequest::new(request.message.clone(), request.options()?);
+    wanted.thread = request.thread_id;
+    wanted.references = request.references;
+    match form {
+        Form::Json => {
+            let reply = primed(&app, &identity, wanted, None).await?;
+            Ok(answer(StatusCode::OK, &reply))
+        }
+        Form::Events => Ok(stream(app, identity, wanted)),
+    }
+}
+
+async fn primed(
+    app: &App,
+    identity: &Identity,
+    wanted: PrimeRequest,
+    told: Told,
+) -> Result<Reply<ContextData, ContextMeta>, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |job| async move {
+        let started = Instant::now();
+        let prime = backend.build(&owner, wanted, &job).await?;
+        Ok((prime, started.elapsed()))
+    };
+    let (prime, took) = job::run(app, &app.builds, &identity.owner, told, work).await?;
+    app.meter.prime(&prime, took);
+    let meta = ContextMeta::of(&prime.built);
+    let data = prime.into();
+    Ok(Reply { data, meta })
+}
+
+/// The build as a stream of events. It ends with the stream, whoever ends that.
+fn stream(app: Shared, identity: Identity, wanted: PrimeRequest) -> Response {
+    let (sender, receiver) = mpsc::channel(EVENTS);
+    let started = Instant::now();
+    let telling = sender.clone();
+    let told = move |stage: Stage| {
+        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // A reader that is too slow for this misses it.
+        let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
+    };
+    let task = tokio::spawn(async move {
+        let event = match primed(&app, &identity, wanted, Some(Arc::new(told))).await {
+            Ok(reply) => event("result", &reply),
+            Err(problem) => event("problem", &problem),
+        };
+        // Nobody waits for it, if this fails.
+        let _ = sender.send(event).await;
+    });
+    let events = Events {
+        receiver,
+        task: task.abort_handle(),
+    };
+    let mut response = Sse::new(events)
+        .keep_alive(KeepAlive::new().interval(SILENCE))
+        .into_response();
+    let no_store = axum::http::HeaderValue::from_static("no-store");
+    response.headers_mut().insert("cache-control", no_store);
+    response
+}
+
+fn event(name: &str, data: &impl serde::Serialize) -> Event {
+    let data = serde_json::to_string(data).unwrap_or_default();
+    Event::default().event(name).data(data)
+}
+
+struct Events {
+    receiver: mpsc::Receiver<Event>,
+    task: AbortHandle,
+}
+
+impl Stream for Events {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.receiver.poll_recv(cx).map(|it| it.map(Ok))
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Assemble a context of chunks that come with the request. Nothing is kept.
+#[utoipa::path(post, path = "/v1/context/assemble", tag = "context", request_body = AssembleRequest, responses(
+    (status = 200, description = "The context", body = Reply<schema::BuiltContext, ContextMeta>),
+    (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "There is none", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn assemble(
+    State(app): State<Shared>,
+    identity: Identity,
+    _: Room,
+    Json(request): Json<AssembleRequest>,
+) -> Result<Response, Problem> {
+    let AssembleRequest { chunks, options } = request;
+    let work = |job: crate::backend::Job| async move {
+        job.begin(Stage::Assemble)?;
+        let started = Instant::now();
+        let clock = Arc::new(move || started.elapsed());
+        let assembler = ContextAssembler::new().with_clock(clock);
+        let built = assembler.assemble(chunks, options, job.cancel);
+        let built = built.await.map_err(ServiceError::from)?;
+        Ok::<_, BackendError>((built, started.elapsed()))
+    };
+    let (data, took) = job::run(&app, &app.builds, &identity.owner, None, work).await?;
+    app.meter.built(&data, took);
+    let meta = ContextMeta::of(&data);
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// Say whether a context was of use. The first vote on a context counts.
+#[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
+    (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
+    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn feedback(
+    State(app): State<Shared>,
+    identity: Identity,
+    Json(request): Json<FeedbackRequest>,
+) -> Result<Response, Problem> {
+    let vote = Vote {
+        handle: request.handle,
+        useful: request.useful,
+        item: request.context_item_id,
+    };
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.feedback(&owner, vote).await };
+    let counted = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let data = FeedbackData {
+        success: true,
+        counted,
+    };
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// A context that was built before, and why it is what it is.
+#[utoipa::path(get, path = "/v1/context/{id}", tag = "context",
+    params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "The context", body = Reply<schema::Receipt, ContextMeta>),
+    (status = "4XX", description = "It is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn receipt(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move {
+        let found = backend.receipt(&owner, &id).await?;
+        let receipt: Receipt = found.ok_or(BackendError::NotFound {
+            what: "context",
+            field: "id",
+            id,
+        })?;
+        Ok(receipt)
+    };
+    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let meta = ContextMeta::of(&data.receipt);
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// In what form an answer is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    Events,
+}
+
+impl FromRequestParts<Shared> for Form {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Problem> {
+        let mut accepted = parts.headers.get_all(ACCEPT).iter().peekable();
+        if accepted.peek().is_none() {
+            return Ok(Form::Json);
+        }
+        let accepted: Vec<&str> = accepted
+            .filter_map(|it| it.to_str().ok())
+            .flat_map(|it| it.split(','))
+            .filter_map(|it| it.split(';').next())
+            .map(str::trim)
+            .collect();
+        let takes = |kinds: &[&str]| accepted.iter().any(|it| kinds.contains(it));
+        match () {
+            () if takes(&["text/event-stream"]) => Ok(Form::Events),
+            () if takes(&["application/json", "application/*", "*/*"]) => Ok(Form::Json),
+            () => Err(Problem::not_acceptable()),
+        }
+    }
+}
+
+/// Turns a build away before its body is read, when it would be turned away after.
+pub(crate) struct Room;
+
+impl FromRequestParts<Shared> for Room {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_: &mut Parts, app: &Shared) -> Result<Self, Problem> {
+        if app.builds.is_full() {
+            app.meter.shed();
+            return Err(Problem::overloaded("every place is taken"));
+        }
+        Ok(Room)
+    }
+}

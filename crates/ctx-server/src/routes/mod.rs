@@ -1,0 +1,70 @@
+//! The routes.
+
+mod context;
+mod files;
+mod query;
+mod status;
+mod threads;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::json;
+use crate::openapi;
+use crate::problem::Problem;
+use crate::state::Shared;
+
+/// Every route, and their description.
+pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
+    let (router, described) = OpenApiRouter::with_openapi(openapi::begin())
+        .routes(routes!(context::build))
+        .routes(routes!(context::assemble))
+        .routes(routes!(context::feedback))
+        .routes(routes!(context::receipt))
+        .routes(routes!(files::ingest))
+        .routes(routes!(threads::create, threads::list))
+        .routes(routes!(threads::append, threads::messages))
+        .routes(routes!(status::healthz))
+        .routes(routes!(status::readyz))
+        .routes(routes!(status::metrics))
+        .split_for_parts();
+    let router = router
+        .route("/openapi.json", axum::routing::get(status::openapi))
+        .route("/docs", axum::routing::get(status::docs))
+        .fallback(nothing)
+        .method_not_allowed_fallback(refused);
+    (router, described)
+}
+
+async fn nothing(_: Request) -> Problem {
+    Problem::not_found("", "no route has this path")
+}
+
+async fn refused() -> Problem {
+    Problem::method()
+}
+
+/// JSON that no cache keeps.
+fn answer(status: StatusCode, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(body) => {
+            let headers = [
+                ("content-type", "application/json"),
+                ("cache-control", "no-store"),
+            ];
+            (status, headers, body).into_response()
+        }
+        Err(error) => {
+            tracing::error!(cause = %error, "an answer cannot be written");
+            Problem::internal().into_response()
+        }
+    }
+}
+
+pub(crate) use json::Json;

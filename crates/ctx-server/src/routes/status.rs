@@ -1,0 +1,70 @@
+//! How the server is, and what it can do.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+
+use super::answer;
+use crate::auth::Identity;
+use crate::problem::Problem;
+use crate::state::Shared;
+use crate::wire::Health;
+
+/// Whether the server is there.
+#[utoipa::path(get, path = "/healthz", tag = "status", security(()), responses(
+    (status = 200, description = "It is", body = Health),
+))]
+pub(crate) async fn healthz() -> Response {
+    answer(StatusCode::OK, &Health { status: "ok" })
+}
+
+/// Whether requests are to be sent to it.
+#[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
+    (status = 200, description = "They are", body = Health),
+    (status = 503, description = "It is about to end, or its store has no answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
+    if app.is_draining() {
+        return Err(Problem::overloaded("the server is about to end"));
+    }
+    let ready = tokio::time::timeout(app.limits.request_time, app.backend.ready());
+    match ready.await {
+        Ok(Ok(())) => Ok(answer(StatusCode::OK, &Health { status: "ok" })),
+        _ => Err(Problem::overloaded("the store has no answer")),
+    }
+}
+
+/// What was counted and timed, as Prometheus reads it. For operators.
+#[utoipa::path(get, path = "/metrics", tag = "status", responses(
+    (status = 200, description = "The metrics", body = String, content_type = "text/plain"),
+    (status = 401, description = "There is no token", body = Problem, content_type = "application/problem+json"),
+    (status = 403, description = "The token is no operator's", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn metrics(
+    State(app): State<Shared>,
+    identity: Identity,
+) -> Result<Response, Problem> {
+    if !identity.is_operator {
+        let detail = "the metrics are for operators";
+        return Err(Problem::forbidden("Authorization", detail));
+    }
+    let headers = [("content-type", "text/plain; version=0.0.4; charset=utf-8")];
+    Ok((headers, app.meter.render()).into_response())
+}
+
+/// The description of all routes.
+pub(crate) async fn openapi(State(app): State<Shared>) -> Response {
+    ([("content-type", "application/json")], app.openapi.clone()).into_response()
+}
+
+/// The same for people. Nothing in it is loaded from elsewhere.
+pub(crate) async fn docs(State(app): State<Shared>) -> Response {
+    let headers = [
+        ("content-type", "text/html; charset=utf-8"),
+        (
+            "content-security-policy",
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+        ),
+    ];
+    (headers, app.page.clone()).into_response()
+}

@@ -1,0 +1,109 @@
+//! Threads and their messages.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Serialize;
+
+use super::query::Id;
+use super::{Json, answer};
+use crate::auth::Identity;
+use crate::backend::{Listing, Message, NewMessage, NewThread, Page, Thread};
+use crate::job;
+use crate::problem::Problem;
+use crate::state::Shared;
+use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, Reply, ThreadRequest};
+
+/// Begin a thread.
+#[utoipa::path(post, path = "/v1/threads", tag = "threads", request_body = ThreadRequest, responses(
+    (status = 201, description = "It has begun", body = Reply<Thread, NoMeta>),
+    (status = "4XX", description = "It has not", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn create(
+    State(app): State<Shared>,
+    identity: Identity,
+    Json(request): Json<ThreadRequest>,
+) -> Result<Response, Problem> {
+    let thread = NewThread {
+        id: request.id,
+        title: request.title,
+        pinned: request.pinned,
+    };
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.create_thread(&owner, thread).await };
+    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
+}
+
+/// List threads, the latest first.
+#[utoipa::path(get, path = "/v1/threads", tag = "threads", params(PageQuery), responses(
+    (status = 200, description = "Some of them", body = Reply<Vec<Thread>, ListMeta>),
+    (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn list(
+    State(app): State<Shared>,
+    identity: Identity,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.threads(&owner, page).await };
+    let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    Ok(listed(listing))
+}
+
+/// Add a message to a thread.
+#[utoipa::path(post, path = "/v1/threads/{id}/messages", tag = "threads", request_body = MessageRequest,
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 201, description = "It is kept", body = Reply<Message, NoMeta>),
+    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn append(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+    Json(request): Json<MessageRequest>,
+) -> Result<Response, Problem> {
+    let message = NewMessage {
+        role: request.role.as_str().to_owned(),
+        content: request.content,
+    };
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.append(&owner, &id, message).await };
+    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
+}
+
+/// List the messages of a thread, the oldest first.
+#[utoipa::path(get, path = "/v1/threads/{id}/messages", tag = "threads",
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$"), PageQuery), responses(
+    (status = 200, description = "Some of them", body = Reply<Vec<Message>, ListMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn messages(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.messages(&owner, &id, page).await };
+    let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    Ok(listed(listing))
+}
+
+fn listed<T: Serialize>(listing: Listing<T>) -> Response {
+    let meta = ListMeta {
+        count: listing.items.len(),
+        next: listing.next,
+    };
+    let data = listing.items;
+    answer(StatusCode::OK, &Reply { data, meta })
+}

@@ -1,0 +1,459 @@
+//! The vocabulary as `OpenAPI` describes it. These types are never made: `ctx-model` knows nothing of HTTP, and a
+//! test holds the fields of the two against each other.
+#![allow(
+    dead_code,
+    clippy::struct_excessive_bools,
+    clippy::struct_field_names,
+    unused_qualifications,
+    reason = "they are there to be described"
+)]
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Type};
+
+/// Something that may be put before a model.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Chunk {
+    /// Its name among the chunks of the request: unique.
+    #[schema(min_length = 1)]
+    id: String,
+    /// Its text.
+    content: String,
+    /// How much it matters.
+    #[schema(minimum = 0, maximum = 1)]
+    relevance: f64,
+    /// What it is: `function`, `class`, `file`, `message`, … or a word of the caller's.
+    kind: Option<String>,
+    /// Where it came from.
+    #[schema(nullable = false)]
+    origin: Option<Origin>,
+    /// A short name.
+    name: Option<String>,
+    /// The name with its enclosing scopes.
+    qualified_name: Option<String>,
+    /// The file it is in.
+    #[schema(min_length = 1)]
+    file_path: Option<String>,
+    /// The first of its lines, from 1; given together with the last.
+    #[schema(minimum = 1, maximum = 4_294_967_295u32)]
+    start_line: Option<u64>,
+    /// The last of its lines; not before the first.
+    #[schema(minimum = 1, maximum = 4_294_967_295u32)]
+    end_line: Option<u64>,
+    /// The language of its text.
+    language: Option<String>,
+    /// A wider text to show instead.
+    expanded_context: Option<String>,
+    /// A shorter text.
+    summary: Option<String>,
+    /// A hash of the source it was taken from.
+    content_hash: Option<String>,
+    /// What the file imports.
+    #[schema(nullable = false)]
+    imports: Option<Vec<String>>,
+    /// What it relates to.
+    #[schema(nullable = false)]
+    relations: Option<Vec<Relation>>,
+    /// Milliseconds since 1970.
+    created_at: Option<i64>,
+    /// The words of the question it matched.
+    #[schema(nullable = false)]
+    matched_keywords: Option<Vec<String>>,
+    /// Whether it must appear, in some rendition.
+    #[schema(nullable = false)]
+    pinned: Option<bool>,
+    /// Other ways to show it.
+    #[schema(nullable = false)]
+    renditions: Option<Vec<Rendition>>,
+}
+
+/// Where a chunk came from.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Origin {
+    Reference,
+    File,
+    Chunk,
+    Message,
+}
+
+/// How a chunk relates to something else.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Relation {
+    /// The verb.
+    kind: String,
+    /// The other end.
+    target: String,
+}
+
+/// One way to show a chunk.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Rendition {
+    /// How much of it is shown.
+    rendition: RenditionKind,
+    /// The text.
+    text: String,
+    /// The number of each line; null for a line that is not the source's.
+    #[schema(schema_with = lines)]
+    lines: Option<Vec<Option<u32>>>,
+    /// How much of what the chunk says is kept.
+    #[schema(minimum = 0, maximum = 1)]
+    information: f64,
+}
+
+/// Numbers of lines, and nulls between them.
+fn lines() -> Array {
+    let number = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(0))
+        .maximum(Some(u32::MAX));
+    let nothing = ObjectBuilder::new().schema_type(Type::Null);
+    ArrayBuilder::new()
+        .items(OneOfBuilder::new().item(number).item(nothing))
+        .build()
+}
+
+/// A path, `path:10-20`, or a name.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(min_length = 1, max_length = 1024)]
+pub(crate) struct Reference(String);
+
+/// How much of a chunk is shown.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RenditionKind {
+    Full,
+    Excerpt,
+    Skeleton,
+    Signature,
+    Mention,
+}
+
+/// What the caller may choose; everything has a default.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct BuildOptions {
+    /// The context and the reserve together never need more.
+    #[schema(nullable = false, default = 8000, maximum = 4_294_967_295u32)]
+    max_tokens: Option<u64>,
+    /// At most so many chunks.
+    #[schema(maximum = 9_007_199_254_740_991u64)]
+    max_chunks: Option<u64>,
+    /// Tokens kept for the answer.
+    #[schema(nullable = false, default = 0, maximum = 4_294_967_295u32)]
+    reserve: Option<u64>,
+    /// The form of the context.
+    #[schema(nullable = false)]
+    format: Option<Format>,
+    /// Which chunks stand together.
+    group_by: Option<GroupBy>,
+    /// True for `groupBy: "file"`, false for `"none"`.
+    group_by_file: Option<bool>,
+    /// The order of groups and chunks.
+    #[schema(nullable = false)]
+    order: Option<Order>,
+    /// How chunks are chosen when not all of them fit.
+    #[schema(nullable = false)]
+    selection: Option<Selection>,
+    /// Whether a chunk is headed by its path.
+    #[schema(nullable = false)]
+    include_file_headers: Option<bool>,
+    /// Whether a chunk's lines are told.
+    #[schema(nullable = false)]
+    include_line_numbers: Option<bool>,
+    /// Whether a chunk's relevance is told.
+    #[schema(nullable = false)]
+    include_scores: Option<bool>,
+    /// Whether the context ends with a list of its sources.
+    #[schema(nullable = false)]
+    include_sources: Option<bool>,
+    /// Whether a chunk's text is shown; without it, its summary is.
+    #[schema(nullable = false)]
+    include_content: Option<bool>,
+    /// Whether a chunk's imports are shown.
+    #[schema(nullable = false)]
+    include_imports: Option<bool>,
+    /// Whether a chunk's relations are shown.
+    #[schema(nullable = false)]
+    include_relations: Option<bool>,
+    /// Whether the context says that something was left out.
+    #[schema(nullable = false)]
+    include_notice: Option<bool>,
+    /// Whether a Markdown block carries its metadata as one JSON line.
+    #[schema(nullable = false)]
+    include_metadata: Option<bool>,
+    /// How text is kept apart from markup in XML.
+    #[schema(nullable = false)]
+    xml_content: Option<XmlContent>,
+    /// Text between two chunks. JSON takes none.
+    chunk_separator: Option<String>,
+    /// Text before the first chunk.
+    context_header: Option<String>,
+    /// Text after the last chunk.
+    context_footer: Option<String>,
+    /// Who counts: `characterBased`, `wordBased`, an encoding or a model.
+    #[schema(nullable = false, default = "o200k_base")]
+    token_estimation: Option<String>,
+    /// Chunks below it are left out.
+    #[schema(minimum = 0, maximum = 1)]
+    min_relevance: Option<f64>,
+    /// Whether chunks whose lines meet become one.
+    #[schema(nullable = false)]
+    merge: Option<bool>,
+    /// A chunk is worth its relevance to this power.
+    #[schema(nullable = false, minimum = 0, maximum = 255)]
+    relevance_power: Option<u32>,
+    /// How much new information counts against relevance.
+    #[schema(minimum = 0, maximum = 1)]
+    diversity: Option<f64>,
+    /// Whether the selection goes on until it is proved the best.
+    #[schema(nullable = false)]
+    exact: Option<bool>,
+    /// Whether kinds are kept to their shares.
+    #[schema(nullable = false)]
+    caps: Option<bool>,
+    /// The context that went before.
+    previous: Option<Previous>,
+    /// Whether the receipt looks for the budget at which each chunk would enter.
+    #[schema(nullable = false)]
+    explain: Option<bool>,
+}
+
+/// A context that was sent before.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Previous {
+    /// Its digest.
+    digest: String,
+    /// The chunks it showed.
+    ids: Vec<String>,
+    /// Its text.
+    context: Option<String>,
+}
+
+/// The form of a context.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    Markdown,
+    Xml,
+    Json,
+    Plain,
+}
+
+/// Which chunks stand together.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum GroupBy {
+    None,
+    File,
+    Kind,
+}
+
+/// The order of groups and chunks.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Order {
+    Relevance,
+    Stable,
+    Edges,
+}
+
+/// How chunks are chosen.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Selection {
+    InOrder,
+    Density,
+    Optimal,
+}
+
+/// How text is kept apart from markup.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum XmlContent {
+    Escaped,
+    Cdata,
+}
+
+/// One prompt-ready context, and its receipt.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BuiltContext {
+    /// The text to put before the model.
+    context: String,
+    /// Where the tokens went.
+    tokens: TokenSplit,
+    /// How the counts relate to the consumer's tokenizer.
+    exactness: Exactness,
+    /// Who counted.
+    counter: String,
+    /// What was let in, in the order shown.
+    included: Vec<Included>,
+    /// What was left out, and why.
+    omitted: Vec<Omitted>,
+    /// The files shown.
+    files: Vec<String>,
+    /// The mean relevance of what was let in.
+    average_relevance: f64,
+    /// Whether something was left out for want of room.
+    was_truncated: bool,
+    /// What an answer may cite.
+    citations: Vec<Citation>,
+    /// How good the selection is.
+    certificate: Certificate,
+    /// The form of the context.
+    format: Format,
+    /// Milliseconds.
+    build_time: f64,
+    /// BLAKE3 of the context: 64 hexadecimal digits.
+    digest: String,
+    /// What is shared with the previous context.
+    #[schema(nullable = false)]
+    shared_prefix: Option<SharedPrefix>,
+    /// What the caller should know besides.
+    #[schema(nullable = false)]
+    warnings: Option<Vec<Warning>>,
+}
+
+/// A context for a message.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ContextData {
+    /// Its id, for its receipt.
+    id: String,
+    /// What feedback on it is signed with.
+    handle: String,
+    /// The tokens of the context.
+    total_tokens: u32,
+    /// What is in it, in the order shown.
+    items: Vec<crate::wire::Item>,
+    /// How many of what were found.
+    stats: crate::backend::Stats,
+    /// How long each stage took.
+    timings: Vec<crate::backend::Timing>,
+    /// And all that is told of every context.
+    #[serde(flatten)]
+    built: BuiltContext,
+}
+
+/// A context that was built before.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Receipt {
+    /// Its id.
+    id: String,
+    /// Milliseconds since 1970.
+    created_at: i64,
+    /// The thread it was built for.
+    #[schema(nullable = false)]
+    thread_id: Option<String>,
+    /// How many of what were found.
+    stats: crate::backend::Stats,
+    /// The context, and why it is what it is.
+    receipt: BuiltContext,
+}
+
+/// Where the tokens went: the parts add up to the total.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TokenSplit {
+    total: u32,
+    header: u32,
+    chunks: u32,
+    notices: u32,
+    footer: u32,
+    left: u32,
+}
+
+/// How a count relates to what the consumer's tokenizer finds.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Exactness {
+    Exact,
+    UpperBound,
+    Estimate,
+}
+
+/// A chunk that was let in.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Included {
+    id: String,
+    rendition: RenditionKind,
+    tokens: u32,
+    value: f64,
+    why: String,
+    #[schema(nullable = false)]
+    file_path: Option<String>,
+    #[schema(nullable = false)]
+    start_line: Option<u32>,
+    #[schema(nullable = false)]
+    end_line: Option<u32>,
+    citation: String,
+}
+
+/// A chunk that was left out.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Omitted {
+    id: String,
+    /// `over_budget`, `max_chunks`, `below_min_relevance`, `duplicate_of`, `merged_into`, `unreadable`, `stale`.
+    reason: String,
+    /// A `maxTokens` at which it would be let in.
+    #[schema(nullable = false)]
+    enters_at: Option<u32>,
+    /// The chunk that stands for it.
+    #[schema(nullable = false)]
+    other: Option<String>,
+}
+
+/// What an answer may cite.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Citation {
+    id: String,
+    chunk_id: String,
+    source: String,
+    #[schema(nullable = false)]
+    file_path: Option<String>,
+    #[schema(nullable = false)]
+    start_line: Option<u32>,
+    #[schema(nullable = false)]
+    end_line: Option<u32>,
+    content_hash: String,
+}
+
+/// How good the selection is: no selection within the budget is worth more than the bound.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Certificate {
+    value: f64,
+    upper_bound: f64,
+    gap: f64,
+    lambda: f64,
+}
+
+/// How much of the previous context is repeated at the beginning.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SharedPrefix {
+    tokens: u32,
+    bytes: u64,
+    #[schema(nullable = false)]
+    first_difference: Option<String>,
+}
+
+/// Something the caller should know.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Warning {
+    #[schema(nullable = false)]
+    id: Option<String>,
+    code: String,
+    detail: String,
+}

@@ -1,0 +1,244 @@
+//! The server: connections in, an end that leaves nobody without an answer.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderValue, Response};
+use axum::response::IntoResponse as _;
+use ctx_assemble::Cancel;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::admission::Admission;
+use crate::auth::Credentials;
+use crate::backend::Backend;
+use crate::guard::guard;
+use crate::meter::Meter;
+use crate::problem::Problem;
+use crate::state::{App, Shared};
+use crate::{Limits, ServerError, page, routes};
+
+/// What a head may have: the most bytes, and the most lines.
+const HEAD_BYTES: usize = 32 << 10;
+const HEAD_LINES: usize = 64;
+/// How often what was measured is put away.
+const UPKEEP: Duration = Duration::from_secs(5);
+/// How long to wait when the system has no more connections for us.
+const NO_MORE: Duration = Duration::from_millis(20);
+
+/// How a server is set up.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Who is let in; nobody, by default.
+    pub credentials: Credentials,
+    /// How much is taken on.
+    pub limits: Limits,
+    /// The names of this server, without a port. Requests to other names, and from pages of other sites, are
+    /// refused. Without one, the names of the loopback are meant when it listens there, and else any.
+    pub hosts: Vec<String>,
+}
+
+impl Options {
+    /// Lets these in.
+    #[must_use]
+    pub fn with_credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = credentials;
+        self
+    }
+
+    /// Takes so much on.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Is called so.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
+        self.hosts = hosts;
+        self
+    }
+}
+
+/// A server that listens, and answers once it runs.
+pub struct Server {
+    listener: TcpListener,
+    addr: SocketAddr,
+    app: Shared,
+    router: Router,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("addr", &self.addr)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Listens on `addr`; port 0 is any that is free.
+    ///
+    /// # Errors
+    /// [`ServerError::Listen`].
+    pub async fn bind(
+        addr: SocketAddr,
+        backend: Arc<dyn Backend>,
+        options: Options,
+    ) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::Listen { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(failed)?;
+        let addr = listener.local_addr().map_err(failed)?;
+        let (router, openapi) = routes::routes();
+        let openapi = serde_json::to_value(&openapi).unwrap_or_default();
+        let limits = options.limits;
+        let percent = limits.owner_percent;
+        let app = Arc::new(App {
+            backend,
+            credentials: options.credentials,
+            hosts: hosts(options.hosts, addr),
+            builds: Arc::new(Admission::new(limits.workers, limits.queue, percent)),
+            store: Arc::new(Admission::new(
+                limits.store_workers,
+                limits.store_queue,
+                percent,
+            )),
+            meter: Meter::new(),
+            cancel: Cancel::new(),
+            is_draining: AtomicBool::new(false),
+            page: page::render(&openapi),
+            openapi: openapi.to_string(),
+            limits,
+        });
+        let router = layered(router, &app).with_state(Arc::clone(&app));
+        Ok(Server {
+            listener,
+            addr,
+            app,
+            router,
+        })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// The description of all routes: `OpenAPI` 3.1, as JSON.
+    pub fn openapi(&self) -> &str {
+        &self.app.openapi
+    }
+
+    /// Answers until `shutdown` is done; then takes no more connections, lets requests that were begun end, for
+    /// as long as the limits say, and cancels what is left.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let Server {
+            listener,
+            app,
+            router,
+            ..
+        } = self;
+        let graceful = GracefulShutdown::new();
+        let mut connections = JoinSet::new();
+        let places = Arc::new(Semaphore::new(app.limits.connections));
+        let mut upkeep = tokio::time::interval(UPKEEP);
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accepted = async {
+                let place = Arc::clone(&places).acquire_owned().await;
+                (place, listener.accept().await)
+            };
+            tokio::select! {
+                () = &mut shutdown => break,
+                _ = upkeep.tick() => app.meter.upkeep(),
+                Some(_) = connections.join_next() => {}
+                (place, accepted) = accepted => match accepted {
+                    Ok((stream, _)) => {
+                        let served = connection(stream, router.clone(), &app.limits, &graceful);
+                        connections.spawn(async move {
+                            served.await;
+                            drop(place);
+                        });
+                    }
+                    Err(_) => tokio::time::sleep(NO_MORE).await,
+                },
+            }
+        }
+        app.is_draining.store(true, Ordering::Relaxed);
+        drop(listener);
+        // What is late ends with the error that it was cancelled, if there is anybody to hear it.
+        let drained = tokio::time::timeout(app.limits.drain_time, graceful.shutdown()).await;
+        app.cancel.cancel();
+        if drained.is_err() {
+            let soon = Duration::from_millis(100);
+            let ended = async { while connections.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(soon, ended).await;
+        }
+        connections.shutdown().await;
+    }
+}
+
+/// One connection, until it ends.
+fn connection(
+    stream: TcpStream,
+    router: Router,
+    limits: &Limits,
+    graceful: &GracefulShutdown,
+) -> impl Future<Output = ()> + Send + use<> {
+    // Answers are written whole, and waited for.
+    let _ = stream.set_nodelay(true);
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEAD_LINES)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let served = graceful.watch(served);
+    async move {
+        // Whoever broke it off knows why.
+        let _ = served.await;
+    }
+}
+
+fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
+    let header = |name, value| {
+        let name = axum::http::HeaderName::from_static(name);
+        SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
+    };
+    router
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard))
+        .layer(header("x-content-type-options", "nosniff"))
+        .layer(header("referrer-policy", "no-referrer"))
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
+    tracing::error!("a handler panicked");
+    Problem::internal().into_response()
+}
+
+/// The names of a server that listens on `addr`.
+fn hosts(given: Vec<String>, addr: SocketAddr) -> Vec<String> {
+    if !given.is_empty() || !addr.ip().is_loopback() {
+        return given;
+    }
+    let mut hosts = vec!["localhost".to_owned(), "[::1]".to_owned()];
+    hosts.push("127.0.0.1".to_owned());
+    if !hosts.contains(&addr.ip().to_string()) && addr.is_ipv4() {
+        hosts.push(addr.ip().to_string());
+    }
+    hosts
+}

@@ -1,0 +1,41 @@
+//! What every request shares.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ctx_assemble::Cancel;
+
+use crate::admission::Admission;
+use crate::auth::Credentials;
+use crate::backend::Backend;
+use crate::limits::Limits;
+use crate::meter::Meter;
+
+/// The state, as handlers hold it.
+pub(crate) type Shared = Arc<App>;
+
+/// What every request shares.
+pub(crate) struct App {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) credentials: Credentials,
+    pub(crate) limits: Limits,
+    /// The names of this server; none, if any will do.
+    pub(crate) hosts: Vec<String>,
+    /// Builds and assemblies.
+    pub(crate) builds: Arc<Admission>,
+    /// Reads and writes of the store.
+    pub(crate) store: Arc<Admission>,
+    pub(crate) meter: Meter,
+    /// Raised when the server ends before its requests do.
+    pub(crate) cancel: Cancel,
+    pub(crate) is_draining: AtomicBool,
+    pub(crate) openapi: String,
+    pub(crate) page: String,
+}
+
+impl App {
+    /// Whether the server is about to end.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,450 @@
+//! What is said over the wire.
+
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Included, Origin};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::backend::{Prime, Stage, Stats, Timing};
+use crate::json::{Input, convert};
+use crate::limits::Limits;
+use crate::problem::Problem;
+use crate::schema;
+
+/// The largest whole number that every JSON reader takes for what it is.
+const MOST: u64 = (1 << 53) - 1;
+
+/// An answer.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Reply<D, M> {
+    /// What was asked for.
+    pub(crate) data: D,
+    /// What is to be known about it.
+    pub(crate) meta: M,
+}
+
+/// A message of a thread, for which a context is wanted.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct BuildRequest {
+    /// The thread that the message belongs to. Its last messages and what is pinned to it come in.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
+    pub(crate) thread_id: Option<String>,
+    /// What the user says. It is not added to the thread.
+    #[schema(min_length = 1, max_length = 32_768)]
+    pub(crate) message: String,
+    /// What must be in: paths, `path:10-20`, names.
+    #[serde(default)]
+    #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
+    pub(crate) references: Vec<String>,
+    /// How it is built. Where they are not given, `selection` is `optimal` and `relevancePower` 8.
+    #[serde(default)]
+    #[schema(value_type = schema::BuildOptions)]
+    pub(crate) options: Map<String, Value>,
+}
+
+impl BuildRequest {
+    /// The options, with what is best for what was found where nothing is said.
+    pub(crate) fn options(&self) -> Result<BuildOptions, Problem> {
+        let mut options = self.options.clone();
+        let mut default = |name: &str, value: Value| {
+            options.entry(name).or_insert(value);
+        };
+        default("selection", "optimal".into());
+        default("relevancePower", 8.into());
+        let options = convert("options", Value::Object(options))?;
+        check_options(&options)?;
+        Ok(options)
+    }
+}
+
+impl Input for BuildRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if let Some(id) = &self.thread_id {
+            check_id("threadId", id)?;
+        }
+        check_text("message", &self.message, limits.message_chars)?;
+        check_references("references", &self.references, limits)
+    }
+}
+
+/// Chunks that a context is wanted of.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AssembleRequest {
+    /// Search hits, files, messages.
+    #[schema(value_type = Vec<schema::Chunk>, max_items = 10_000)]
+    pub(crate) chunks: Vec<Chunk>,
+    /// How it is built.
+    #[serde(default)]
+    #[schema(value_type = schema::BuildOptions)]
+    pub(crate) options: BuildOptions,
+}
+
+impl Input for AssembleRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if self.chunks.len() > limits.chunks {
+            let detail = format!("there are at most {} chunks", limits.chunks);
+            return Err(Problem::invalid("chunks", detail));
+        }
+        check_options(&self.options)
+    }
+}
+
+/// Files to be kept.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FilesRequest {
+    /// Each in the place of what had its path.
+    #[schema(min_items = 1, max_items = 1000)]
+    pub(crate) files: Vec<FileInput>,
+}
+
+/// A file to be kept.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FileInput {
+    /// Its path within the owner's files, with `/` between its parts.
+    #[schema(min_length = 1, max_length = 1024)]
+    pub(crate) path: String,
+    /// Its text.
+    pub(crate) content: String,
+}
+
+impl Input for FilesRequest {
+    fn limit(limits: &Limits) -> usize {
+        limits.files_body_bytes
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if self.files.is_empty() || self.files.len() > limits.batch_files {
+            let detail = format!("there are 1 to {} files in a batch", limits.batch_files);
+            return Err(Problem::invalid("files", detail));
+        }
+        let mut paths = std::collections::BTreeSet::new();
+        for (number, file) in self.files.iter().enumerate() {
+            if file.content.len() > limits.file_bytes {
+                let detail = format!("a file has at most {} bytes", limits.file_bytes);
+                return Err(Problem::too_large(
+                    &format!("files[{number}].content"),
+                    detail,
+                ));
+            }
+            if !paths.insert(file.path.as_str()) {
+                let detail = "another file of this batch has this path";
+                return Err(Problem::unprocessable(
+                    format!("files[{number}].path"),
+                    detail,
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a context was of use.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FeedbackRequest {
+    /// What came with the context.
+    #[schema(min_length = 1, max_length = 256)]
+    pub(crate) handle: String,
+    /// Whether it was.
+    pub(crate) useful: bool,
+    /// The id of the included item that is meant; without it, all of them are.
+    #[serde(default)]
+    #[schema(max_length = 4096)]
+    pub(crate) context_item_id: Option<String>,
+}
+
+impl Input for FeedbackRequest {
+    fn check(&self, _: &Limits) -> Result<(), Problem> {
+        check_text("handle", &self.handle, 256)?;
+        match &self.context_item_id {
+            Some(id) if id.chars().count() > 4096 => Err(Problem::invalid(
+                "contextItemId",
+                "it has at most 4096 characters",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A thread to be begun.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ThreadRequest {
+    /// Its id; without it, one is made.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
+    pub(crate) id: Option<String>,
+    /// What it is called.
+    #[serde(default)]
+    #[schema(max_length = 256)]
+    pub(crate) title: Option<String>,
+    /// What every context of it must show: paths, `path:10-20`, names.
+    #[serde(default)]
+    #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
+    pub(crate) pinned: Vec<String>,
+}
+
+impl Input for ThreadRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if let Some(id) = &self.id {
+            check_id("id", id)?;
+        }
+        if self
+            .title
+            .as_ref()
+            .is_some_and(|it| it.chars().count() > 256)
+        {
+            return Err(Problem::invalid("title", "it has at most 256 characters"));
+        }
+        check_references("pinned", &self.pinned, limits)
+    }
+}
+
+/// A message to be kept.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct MessageRequest {
+    /// Who speaks.
+    pub(crate) role: Role,
+    /// What is said.
+    #[schema(min_length = 1, max_length = 262_144)]
+    pub(crate) content: String,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    /// Whom the answers are for.
+    User,
+    /// The model.
+    Assistant,
+    /// Whoever set the model its task.
+    System,
+    /// What the model called.
+    Tool,
+}
+
+impl Role {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::System => "system",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+impl Input for MessageRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        check_text("content", &self.content, limits.kept_message_chars)
+    }
+}
+
+/// Which part of a list is wanted.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// So many at most.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    pub(crate) limit: Option<u8>,
+    /// The `next` that came with the part before.
+    #[param(minimum = 0)]
+    pub(crate) after: Option<i64>,
+}
+
+/// A context, and what went into it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ContextData {
+    pub(crate) id: String,
+    pub(crate) handle: String,
+    pub(crate) total_tokens: u32,
+    pub(crate) items: Vec<Item>,
+    pub(crate) stats: Stats,
+    pub(crate) timings: Vec<Timing>,
+    #[serde(flatten)]
+    pub(crate) built: BuiltContext,
+}
+
+/// Something that is in the context.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Item {
+    /// Its id.
+    pub(crate) id: String,
+    /// `reference`, `chunk` or `message`.
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    /// What a reader knows it by: path, name or id.
+    pub(crate) source: String,
+    /// What it costs.
+    pub(crate) tokens: u32,
+    /// What it is cited by.
+    pub(crate) citation: String,
+}
+
+impl From<Prime> for ContextData {
+    fn from(prime: Prime) -> Self {
+        let items = prime.built.included.iter().map(|it| Item::of(it, &prime));
+        ContextData {
+            items: items.collect(),
+            id: prime.id,
+            handle: prime.handle,
+            total_tokens: prime.built.tokens.total.get(),
+            stats: prime.stats,
+            timings: prime.timings,
+            built: prime.built,
+        }
+    }
+}
+
+impl Item {
+    fn of(included: &Included, prime: &Prime) -> Item {
+        let citations = &prime.built.citations;
+        let citation = citations.iter().find(|it| it.id == included.citation);
+        let source = citation.map_or_else(|| included.id.clone(), |it| it.source.clone());
+        let kind = match &included.file_path {
+            Some(_) if included.id.starts_with("reference:") => Origin::Reference,
+            Some(_) => Origin::Chunk,
+            None => Origin::Message,
+        };
+        Item {
+            id: included.id.clone(),
+            kind: match kind {
+                Origin::Reference => "reference",
+                Origin::Message => "message",
+                _ => "chunk",
+            },
+            source,
+            tokens: included.tokens.get(),
+            citation: included.citation.clone(),
+        }
+    }
+}
+
+/// What is to be known about a context.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ContextMeta {
+    /// The tokens of the context.
+    pub(crate) token_usage: u32,
+    /// What is in it.
+    pub(crate) source_count: usize,
+    /// What may be cited.
+    pub(crate) citation_count: usize,
+}
+
+impl ContextMeta {
+    pub(crate) fn of(built: &BuiltContext) -> Self {
+        ContextMeta {
+            token_usage: built.tokens.total.get(),
+            source_count: built.included.len(),
+            citation_count: built.citations.len(),
+        }
+    }
+}
+
+/// Nothing is to be known about it.
+#[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
+pub(crate) struct NoMeta {}
+
+/// What is to be known about a batch of files.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FilesMeta {
+    /// Files that are new or have changed.
+    pub(crate) changed_count: usize,
+    /// Files in the batch.
+    pub(crate) file_count: usize,
+}
+
+/// What is to be known about a part of a list.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListMeta {
+    /// How many there are in this part.
+    pub(crate) count: usize,
+    /// The `after` of the next part, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next: Option<i64>,
+}
+
+/// What became of a vote.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FeedbackData {
+    /// Whether it was taken.
+    pub(crate) success: bool,
+    /// Whether it counted: the first vote on a context does.
+    pub(crate) counted: bool,
+}
+
+/// How far a build is.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Progress {
+    /// What begins.
+    pub(crate) stage: Stage,
+    /// Milliseconds since the request was there.
+    pub(crate) elapsed_ms: u64,
+}
+
+/// How the server is.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ok`.
+    pub(crate) status: &'static str,
+}
+
+fn check_options(options: &BuildOptions) -> Result<(), Problem> {
+    let counter = options.counter.as_str();
+    // A path: whoever asks names no file of the server's.
+    if counter.to_ascii_lowercase().ends_with(".json") {
+        let detail = "it is an encoding or a model, not a file";
+        return Err(Problem::invalid("options.tokenEstimation", detail));
+    }
+    if options.max_chunks.is_some_and(|it| it as u64 > MOST) {
+        let detail = format!("it is at most {MOST}");
+        return Err(Problem::invalid("options.maxChunks", detail));
+    }
+    Ok(())
+}
+
+fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
+    // Counting characters takes time; there are never more than bytes.
+    let is_long = text.len() > most && text.chars().count() > most;
+    if text.is_empty() || is_long {
+        let detail = format!("it has 1 to {most} characters");
+        return Err(Problem::invalid(field, detail));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_id(field: &str, id: &str) -> Result<(), Problem> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
+    if (1..=64).contains(&id.len()) && id.bytes().all(is_plain) {
+        return Ok(());
+    }
+    let detail = "it has 1 to 64 letters, digits and . _ ~ -";
+    Err(Problem::invalid(field, detail))
+}
+
+fn check_references(field: &str, references: &[String], limits: &Limits) -> Result<(), Problem> {
+    if references.len() > limits.references {
+        let detail = format!("there are at most {}", limits.references);
+        return Err(Problem::invalid(field, detail));
+    }
+    for (number, reference) in references.iter().enumerate() {
+        check_text(&format!("{field}[{number}]"), reference, 1024)?;
+    }
+    Ok(())
+}

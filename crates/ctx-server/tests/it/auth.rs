@@ -1,0 +1,163 @@
+//! Who is let in.
+
+use ctx_server::{Credentials, Owner, Refusal};
+use serde_json::json;
+
+use crate::client::{ADA, EXPIRED, OPERATOR, Running};
+
+const CLOSED: [&str; 11] = [
+    "POST /v1/context/build",
+    "POST /v1/context/assemble",
+    "POST /v1/context/feedback",
+    "GET /v1/context/ctx-1",
+    "POST /v1/files",
+    "POST /v1/threads",
+    "GET /v1/threads",
+    "POST /v1/threads/a/messages",
+    "GET /v1/threads/a/messages",
+    "GET /metrics",
+    "GET /no/such/route",
+];
+
+#[test]
+fn every_route_but_the_open_ones_wants_a_token_that_is_known_and_has_not_expired() {
+    let server = Running::embedded();
+    let expired = format!("Bearer {EXPIRED}");
+    let refused: [&[(&str, &str)]; 9] = [
+        &[],
+        &[("Authorization", "")],
+        &[("Authorization", "Bearer")],
+        &[("Authorization", "Bearer ")],
+        &[("Authorization", "Bearer 0123456789abcdef0123456789abcdef")],
+        &[("Authorization", "Basic YWRhOmFkYQ==")],
+        &[("Authorization", ADA)],
+        &[("Authorization", &expired)],
+        &[("X-Owner", "ada"), ("Cookie", "token=ada")],
+    ];
+    for line in CLOSED {
+        for headers in refused {
+            let answer = server.send(line, headers, b"");
+            answer.refused(401, "Authorization");
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        }
+    }
+    let two = format!("Bearer {ADA}");
+    let twice = [
+        ("Authorization", two.as_str()),
+        ("Authorization", two.as_str()),
+    ];
+    server
+        .send("GET /v1/threads", &twice, b"")
+        .refused(401, "Authorization");
+    for line in [
+        "GET /healthz",
+        "GET /readyz",
+        "GET /openapi.json",
+        "GET /docs",
+    ] {
+        assert_eq!(server.send(line, &[], b"").status, 200, "{line}");
+    }
+}
+
+#[test]
+fn metrics_are_for_operators() {
+    let server = Running::embedded();
+    server.get(ADA, "/metrics").refused(403, "Authorization");
+    assert_eq!(server.get(OPERATOR, "/metrics").status, 200);
+}
+
+#[test]
+fn other_hosts_and_pages_of_other_sites_are_refused() {
+    let server = Running::embedded();
+    let bearer = format!("Bearer {ADA}");
+    let port = server.addr.port();
+    let ask = |host: &str, origin: Option<&str>| {
+        let mut headers = vec![("Host", host), ("Authorization", bearer.as_str())];
+        headers.extend(origin.map(|it| ("Origin", it)));
+        server.send("GET /v1/threads", &headers, b"").status
+    };
+    let ours = [
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        "LOCALHOST".to_owned(),
+        "[::1]:80".to_owned(),
+    ];
+    let foreign = [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "127.0.0.2",
+        "",
+        "localhost:80:80",
+    ];
+    let origins = [
+        "http://evil.example",
+        "null",
+        "https://localhost.evil.example",
+        "file://",
+        "http://127.0.0.1@evil.example",
+    ];
+    for host in &ours {
+        assert_eq!(ask(host, None), 200, "{host}");
+        assert_eq!(
+            ask(host, Some(&format!("http://localhost:{port}"))),
+            200,
+            "{host}"
+        );
+        for origin in origins {
+            assert_eq!(ask(host, Some(origin)), 403, "{host} {origin}");
+        }
+    }
+    for host in foreign {
+        for origin in origins.into_iter().map(Some).chain([None]) {
+            assert!(
+                [421, 400, 403].contains(&ask(host, origin)),
+                "{host} {origin:?}"
+            );
+        }
+        assert_ne!(
+            server.send("GET /healthz", &[("Host", host)], b"").status,
+            200,
+            "{host}"
+        );
+    }
+    let absolute = server.send("GET http://evil.example/healthz", &[], b"");
+    assert_eq!(absolute.status, 421);
+    let answer = server.post(ADA, "/v1/threads", &json!({}));
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+}
+
+#[test]
+fn lines_of_tokens_that_are_none_are_named() {
+    let hash = "0".repeat(64);
+    for line in [
+        "ada".to_owned(),
+        format!("ada {}", &hash[1..]),
+        format!("ada {hash} admin"),
+        format!("ada {hash} expires=soon"),
+        format!("ä {hash}"),
+    ] {
+        let error = Credentials::parse(&format!("# first\n{line}\n")).unwrap_err();
+        assert!(
+            error.to_string().starts_with("read line 2 of the tokens"),
+            "{line}: {error}"
+        );
+    }
+}
+
+#[test]
+fn tokens_are_told_apart_and_expire() {
+    let ada = Owner::new("ada").unwrap();
+    let token = Credentials::generate().unwrap();
+    let line = format!("{} expires=100 operator", Credentials::line(&ada, &token));
+    assert!(!line.contains(&token));
+    let credentials = Credentials::parse(&line).unwrap();
+    let identity = credentials.identify(&token, 99).unwrap();
+    assert_eq!((&identity.owner, identity.is_operator), (&ada, true));
+    assert_eq!(credentials.identify(&token, 100), Err(Refusal::Expired));
+    assert_eq!(credentials.identify("", 0), Err(Refusal::Unknown));
+    assert_ne!(token, Credentials::generate().unwrap());
+    for name in ["", "a b", "a\n", "ä", &"a".repeat(129)] {
+        assert_eq!(Owner::new(name), None, "{name:?}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The server, asked over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod auth;
+mod client;
+mod hostile;
+mod logs;
+mod overload;
+mod routes;
+mod schema;
+mod tenants;

@@ -1,0 +1,317 @@
+//! More than can be done, callers that go, and the end.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use ctx_server::{
+    Backend, BackendError, Ingested, Job, Limits, Listing, Message, NewFile, NewMessage, NewThread,
+    Owner, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+};
+use serde_json::json;
+
+use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
+
+/// A store whose builds go on until they are let go or cancelled, and whose threads block.
+struct Slow {
+    running: AtomicUsize,
+    most: AtomicUsize,
+    cancelled: AtomicUsize,
+    open: AtomicBool,
+    began: Mutex<Sender<()>>,
+}
+
+impl Slow {
+    fn new() -> (Arc<Self>, Receiver<()>) {
+        let (began, starts) = channel();
+        let slow = Slow {
+            running: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            cancelled: AtomicUsize::new(0),
+            open: AtomicBool::new(false),
+            began: Mutex::new(began),
+        };
+        (Arc::new(slow), starts)
+    }
+
+    /// Blocks a thread, as a build does.
+    fn work(&self, job: &Job) -> Result<(), BackendError> {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        let _ = self.began.lock().unwrap().send(());
+        while !self.open.load(Ordering::SeqCst) && !job.cancel.is_cancelled() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        if job.cancel.is_cancelled() {
+            self.cancelled.fetch_add(1, Ordering::SeqCst);
+            return Err(BackendError::Cancelled);
+        }
+        Ok(())
+    }
+}
+
+/// The same, as a server has it.
+struct Shared(Arc<Slow>);
+
+fn no<T>() -> Result<T, BackendError> {
+    Err(BackendError::failed("do this", "it is not for that"))
+}
+
+#[async_trait]
+impl Backend for Shared {
+    async fn ready(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    async fn build(&self, _: &Owner, _: PrimeRequest, job: &Job) -> Result<Prime, BackendError> {
+        let (slow, job) = (Arc::clone(&self.0), job.clone());
+        let done = tokio::task::spawn_blocking(move || slow.work(&job)).await;
+        done.unwrap()?;
+        // What it says does not matter here, only that it came to an end.
+        no()
+    }
+
+    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
+        no()
+    }
+
+    async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
+        panic!("a store that panics")
+    }
+
+    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+        no()
+    }
+
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+        no()
+    }
+
+    async fn messages(
+        &self,
+        _: &Owner,
+        _: &str,
+        _: Page,
+    ) -> Result<Listing<Message>, BackendError> {
+        no()
+    }
+
+    async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
+        no()
+    }
+
+    async fn receipt(&self, _: &Owner, _: &str) -> Result<Option<Receipt>, BackendError> {
+        no()
+    }
+}
+
+fn limits(workers: usize, queue: usize) -> Limits {
+    let mut limits = Limits::default();
+    limits.workers = workers;
+    limits.queue = queue;
+    limits.owner_percent = 100;
+    limits.request_time = Duration::from_secs(20);
+    limits
+}
+
+fn begin(server: &Running, token: &str) -> std::net::TcpStream {
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let mut stream = server.connect();
+    stream
+        .write_all(&server.request("POST /v1/context/build", &headers, b"{\"message\":\"x\"}"))
+        .unwrap();
+    stream
+}
+
+/// Waits until `is` holds, for a few seconds.
+#[track_caller]
+fn wait_until(is: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is() {
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "it never came to that"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn metric(server: &Running, name: &str) -> String {
+    let body = server.get(OPERATOR, "/metrics").body;
+    let line = body
+        .lines()
+        .find(|it| it.starts_with(name))
+        .unwrap_or_default();
+    line.rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_finds_no_place_is_turned_away_at_once() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(2, 3));
+    let waiting: Vec<_> = (0..5).map(|_| begin(&server, ADA)).collect();
+    starts.recv().unwrap();
+    starts.recv().unwrap();
+    // Places are taken as requests are read, which is when one more is turned away.
+    let mut times = Vec::new();
+    let mut turned_away = 0;
+    wait_until(|| {
+        let answer = server.post(BOB, "/v1/context/build", &json!("{\"message\": \"\"}"));
+        answer.status == 503
+    });
+    for _ in 0..50 {
+        let started = Instant::now();
+        let answer = server.post(BOB, "/v1/context/build", &json!({"message": "x"}));
+        times.push(started.elapsed());
+        answer.refused(503, "");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        turned_away += 1;
+    }
+    times.sort_unstable();
+    // Half of the limit would do on a quiet machine; the median is not moved by a busy one.
+    assert!(times[25] < Duration::from_millis(20), "{times:?}");
+    assert!(metric(&server, "http_shed_total").parse::<u64>().unwrap() >= turned_away);
+    assert_eq!(slow.most.load(Ordering::SeqCst), 2);
+    slow.open.store(true, Ordering::SeqCst);
+    for stream in waiting {
+        assert_eq!(Answer::read(stream).status, 500);
+    }
+    assert_eq!(slow.most.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn one_owner_leaves_places_to_others() {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(2, 6);
+    limits.owner_percent = 50;
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let _held: Vec<_> = (0..4).map(|_| begin(&server, ADA)).collect();
+    starts.recv().unwrap();
+    wait_until(|| {
+        let mut probe = begin(&server, ADA);
+        probe
+            .set_read_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        let mut byte = [0];
+        std::io::Read::read(&mut probe, &mut byte).is_ok_and(|it| it == 1)
+    });
+    server
+        .post(ADA, "/v1/context/build", &json!({"message": "x"}))
+        .refused(503, "");
+    let other = begin(&server, BOB);
+    slow.open.store(true, Ordering::SeqCst);
+    assert_eq!(Answer::read(other).status, 500);
+}
+
+#[test]
+fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    for round in 1..=20 {
+        let stream = begin(&server, ADA);
+        starts.recv().unwrap();
+        drop(stream);
+        wait_until(|| slow.cancelled.load(Ordering::SeqCst) == round);
+    }
+    assert_eq!(slow.most.load(Ordering::SeqCst), 1);
+    // One that waits for its turn is forgotten without one.
+    let first = begin(&server, ADA);
+    starts.recv().unwrap();
+    drop(begin(&server, ADA));
+    drop(first);
+    wait_until(|| slow.running.load(Ordering::SeqCst) == 0);
+    slow.open.store(true, Ordering::SeqCst);
+    wait_until(|| {
+        server
+            .post(ADA, "/v1/context/build", &json!({"message": "x"}))
+            .status
+            == 500
+    });
+    assert_eq!(slow.most.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_reader_of_progress_that_goes_ends_the_build() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let bearer = format!("Bearer {ADA}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Accept", "text/event-stream"),
+    ];
+    let mut stream = server.connect();
+    stream
+        .write_all(&server.request("POST /v1/context/build", &headers, b"{\"message\":\"x\"}"))
+        .unwrap();
+    starts.recv().unwrap();
+    drop(stream);
+    wait_until(|| slow.cancelled.load(Ordering::SeqCst) == 1);
+}
+
+#[test]
+fn what_is_late_is_told_so_and_cancelled() {
+    let (slow, _starts) = Slow::new();
+    let mut limits = limits(1, 1);
+    limits.request_time = Duration::from_millis(100);
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    server
+        .post(ADA, "/v1/context/build", &json!({"message": "x"}))
+        .refused(504, "");
+    wait_until(|| slow.cancelled.load(Ordering::SeqCst) == 1);
+    assert_eq!(metric(&server, "http_late_total"), "1");
+}
+
+#[test]
+fn a_store_that_fails_or_panics_is_told_of_without_its_words() {
+    let (slow, _starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(slow)), limits(1, 1));
+    for answer in [
+        server.post(ADA, "/v1/threads", &json!({})),
+        server.get(ADA, "/v1/threads"),
+        server.post(
+            ADA,
+            "/v1/files",
+            &json!({"files": [{"path": "a", "content": ""}]}),
+        ),
+    ] {
+        answer.refused(500, "");
+        assert!(!answer.body.contains("it is not for that"));
+    }
+    assert_eq!(server.send("GET /healthz", &[], b"").status, 200);
+}
+
+#[test]
+fn the_end_lets_requests_finish_and_takes_no_more() {
+    let (slow, starts) = Slow::new();
+    let mut server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let stream = begin(&server, ADA);
+    starts.recv().unwrap();
+    server.stop();
+    wait_until(|| std::net::TcpStream::connect(server.addr).is_err());
+    slow.open.store(true, Ordering::SeqCst);
+    assert_eq!(Answer::read(stream).status, 500);
+    assert_eq!(slow.cancelled.load(Ordering::SeqCst), 0);
+    server.join();
+}
+
+#[test]
+fn the_end_does_not_wait_for_ever() {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(1, 1);
+    limits.drain_time = Duration::from_millis(100);
+    let mut server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let stream = begin(&server, ADA);
+    starts.recv().unwrap();
+    server.join();
+    assert_eq!(slow.cancelled.load(Ordering::SeqCst), 1);
+    assert_eq!(Answer::read(stream).status, 503);
+}

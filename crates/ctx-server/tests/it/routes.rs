@@ -1,0 +1,531 @@
+//! Every route, when all is well and when it is not.
+
+use serde_json::{Value, json};
+
+use crate::client::{ADA, Answer, OPERATOR, Running};
+
+const PARSER: &str = "/// Reads a budget of tokens from text.\npub fn parse_budget(text: &str) -> Option<u32> {\n    text.trim().parse().ok()\n}\n";
+const SERVER: &str =
+    "/// Listens for connections.\npub fn listen(port: u16) {\n    accept(port);\n}\n";
+
+fn with_files(server: &Running) {
+    let files = json!({"files": [
+        {"path": "src/parser.rs", "content": PARSER},
+        {"path": "src/server.rs", "content": SERVER},
+    ]});
+    let answer = server.post(ADA, "/v1/files", &files);
+    let data = answer.data(200);
+    assert_eq!(data["files"][0]["status"], "created");
+    assert_eq!(
+        answer.json()["meta"],
+        json!({"changedCount": 2, "fileCount": 2})
+    );
+}
+
+fn build(server: &Running, body: &Value) -> Answer {
+    server.post(ADA, "/v1/context/build", body)
+}
+
+#[test]
+fn files_are_found_as_soon_as_they_are_kept() {
+    let server = Running::embedded();
+    with_files(&server);
+    let answer = build(&server, &json!({"message": "where is parse_budget?"}));
+    let data = answer.data(200);
+    assert!(
+        data["context"]
+            .as_str()
+            .unwrap()
+            .contains("text.trim().parse()")
+    );
+    let meta = &answer.json()["meta"];
+    assert_eq!(meta["tokenUsage"], data["tokens"]["total"]);
+    assert_eq!(meta["tokenUsage"], data["totalTokens"]);
+    assert_eq!(meta["sourceCount"], data["items"].as_array().unwrap().len());
+    assert_eq!(
+        meta["citationCount"],
+        data["citations"].as_array().unwrap().len()
+    );
+    assert_eq!(data["items"][0]["type"], "chunk");
+    assert!(data["stats"]["searchCount"].as_u64().unwrap() > 0);
+    let stages: Vec<&str> = data["timings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["stage"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        stages,
+        ["history", "analyse", "retrieve", "resolve", "assemble"]
+    );
+}
+
+#[test]
+fn a_file_replaces_what_had_its_path() {
+    let server = Running::embedded();
+    with_files(&server);
+    let again = json!({"files": [
+        {"path": "src/parser.rs", "content": "pub fn parse_ceiling() {}\n"},
+        {"path": "src/server.rs", "content": SERVER},
+    ]});
+    let data = server.post(ADA, "/v1/files", &again).data(200);
+    assert_eq!(data["files"][0]["status"], "updated");
+    assert_eq!(data["files"][1]["status"], "unchanged");
+    let data = build(&server, &json!({"message": "parse_budget parse_ceiling"})).data(200);
+    let context = data["context"].as_str().unwrap();
+    assert!(context.contains("parse_ceiling") && !context.contains("parse_budget"));
+}
+
+#[test]
+fn files_that_ignore_files_name_are_found_all_the_same() {
+    let server = Running::embedded();
+    let files = json!({"files": [
+        {"path": ".gitignore", "content": "*.rs\n"},
+        {"path": ".github/hidden.rs", "content": "fn unearthed_function() {}\n"},
+    ]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let data = build(&server, &json!({"message": "unearthed_function"})).data(200);
+    assert!(
+        data["context"]
+            .as_str()
+            .unwrap()
+            .contains("fn unearthed_function"),
+        "{data}"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_kept_are_named_and_nothing_is() {
+    let server = Running::embedded();
+    let file = |path: &str| json!({"path": path, "content": "x"});
+    for path in [
+        "../x",
+        "/etc/passwd",
+        "a/../../b",
+        "a\u{0}b",
+        ".ctx/x",
+        "a//b",
+        "",
+        "a\\b",
+    ] {
+        let files = json!({"files": [file("good.rs"), file(path)]});
+        server
+            .post(ADA, "/v1/files", &files)
+            .refused(422, "files[1].path");
+    }
+    let twice = json!({"files": [file("a"), file("a")]});
+    server
+        .post(ADA, "/v1/files", &twice)
+        .refused(422, "files[1].path");
+    server
+        .post(ADA, "/v1/files", &json!({"files": []}))
+        .refused(400, "files");
+    let through = json!({"files": [file("a"), file("a/b")]});
+    server
+        .post(ADA, "/v1/files", &through)
+        .refused(422, "files[1].path");
+    let large = json!({"files": [{"path": "a", "content": "x".repeat((1 << 20) + 1)}]});
+    server
+        .post(ADA, "/v1/files", &large)
+        .refused(413, "files[0].content");
+    let data = server
+        .post(ADA, "/v1/files", &json!({"files": [file("good.rs")]}))
+        .data(200);
+    assert_eq!(data["files"][0]["status"], "created");
+}
+
+#[test]
+fn a_context_has_the_thread_and_what_is_pinned() {
+    let server = Running::embedded();
+    with_files(&server);
+    let thread = json!({"id": "t-1", "title": "Budgets", "pinned": ["@src/server.rs:1-2"]});
+    let data = server.post(ADA, "/v1/threads", &thread).data(201);
+    assert_eq!(data["id"], "t-1");
+    for (role, content) in [("user", "the zebra crossing"), ("assistant", "noted")] {
+        let message = json!({"role": role, "content": content});
+        let data = server
+            .post(ADA, "/v1/threads/t-1/messages", &message)
+            .data(201);
+        assert_eq!(data["role"], role);
+    }
+    let wanted =
+        json!({"threadId": "t-1", "message": "parse_budget", "references": ["listen", "nowhere"]});
+    let data = build(&server, &wanted).data(200);
+    let context = data["context"].as_str().unwrap();
+    for text in [
+        "the zebra crossing",
+        "noted",
+        "text.trim().parse()",
+        "pub fn listen",
+    ] {
+        assert!(context.contains(text), "{text:?} in {context}");
+    }
+    assert_eq!(data["stats"]["historyCount"], 2);
+    assert_eq!(data["stats"]["explicitCount"], 2);
+    assert_eq!(data["warnings"][0]["code"], "unknown_reference");
+}
+
+#[test]
+fn threads_and_messages_are_listed_in_parts() {
+    let server = Running::embedded();
+    for id in ["a", "b", "c"] {
+        server
+            .post(ADA, "/v1/threads", &json!({"id": id}))
+            .data(201);
+    }
+    let first = server.get(ADA, "/v1/threads?limit=2").json();
+    assert_eq!(
+        [&first["data"][0]["id"], &first["data"][1]["id"]],
+        ["c", "b"]
+    );
+    let next = format!("/v1/threads?limit=2&after={}", first["meta"]["next"]);
+    let second = server.get(ADA, &next).json();
+    assert_eq!(second["data"][0]["id"], "a");
+    assert_eq!(second["meta"], json!({"count": 1}));
+    for n in 0..3 {
+        let message = json!({"role": "user", "content": format!("m{n}")});
+        server
+            .post(ADA, "/v1/threads/a/messages", &message)
+            .data(201);
+    }
+    let first = server.get(ADA, "/v1/threads/a/messages?limit=2").json();
+    assert_eq!(first["data"][0]["content"], "m0");
+    let next = format!("/v1/threads/a/messages?after={}", first["meta"]["next"]);
+    assert_eq!(server.get(ADA, &next).json()["data"][0]["content"], "m2");
+    assert_eq!(
+        server.get(ADA, "/v1/threads/b/messages").data(200),
+        json!([])
+    );
+}
+
+#[test]
+fn threads_that_are_not_or_are_already_are_named() {
+    let server = Running::embedded();
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "a"}))
+        .data(201);
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "a"}))
+        .refused(409, "id");
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "a b"}))
+        .refused(400, "id");
+    let message = json!({"role": "user", "content": "x"});
+    server
+        .post(ADA, "/v1/threads/none/messages", &message)
+        .refused(404, "threadId");
+    server
+        .get(ADA, "/v1/threads/none/messages")
+        .refused(404, "threadId");
+    server
+        .get(ADA, "/v1/threads/a%20b/messages")
+        .refused(400, "id");
+    server.get(ADA, "/v1/threads?limit=0").refused(400, "limit");
+    server.get(ADA, "/v1/threads?limit=x").refused(400, "limit");
+    server
+        .get(ADA, "/v1/threads?after=-1")
+        .refused(400, "after");
+    let silent = json!({"role": "user", "content": ""});
+    server
+        .post(ADA, "/v1/threads/a/messages", &silent)
+        .refused(400, "content");
+    let nobody = json!({"role": "nobody", "content": "x"});
+    server
+        .post(ADA, "/v1/threads/a/messages", &nobody)
+        .refused(400, "role");
+    build(&server, &json!({"threadId": "none", "message": "x"})).refused(404, "threadId");
+}
+
+#[test]
+fn a_context_keeps_its_budget() {
+    let server = Running::embedded();
+    with_files(&server);
+    for budget in [60, 100, 1000] {
+        let wanted = json!({"message": "parse_budget listen", "options": {"maxTokens": budget}});
+        let data = build(&server, &wanted).data(200);
+        assert!(
+            data["tokens"]["total"].as_u64().unwrap() <= budget,
+            "{data}"
+        );
+    }
+    let pinned =
+        json!({"message": "x", "references": ["src/server.rs"], "options": {"maxTokens": 3}});
+    build(&server, &pinned).refused(422, "options.maxTokens");
+}
+
+#[test]
+fn fields_that_are_wrong_are_named() {
+    let server = Running::embedded();
+    for (body, field) in [
+        (json!({}), "message"),
+        (json!({"message": ""}), "message"),
+        (json!({"message": "x".repeat(32_769)}), "message"),
+        (json!({"message": 1}), "message"),
+        (json!({"message": "x", "tread": "y"}), "tread"),
+        (json!({"message": "x", "threadId": "a/b"}), "threadId"),
+        (
+            json!({"message": "x", "references": vec!["x"; 33]}),
+            "references",
+        ),
+        (json!({"message": "x", "references": [""]}), "references[0]"),
+        (
+            json!({"message": "x", "options": {"maxTokens": -1}}),
+            "options.maxTokens",
+        ),
+        (
+            json!({"message": "x", "options": {"maxTokns": 1}}),
+            "options.maxTokns",
+        ),
+        (
+            json!({"message": "x", "options": {"format": "pdf"}}),
+            "options.format",
+        ),
+        (
+            json!({"message": "x", "options": {"diversity": 2}}),
+            "options.diversity",
+        ),
+        (
+            json!({"message": "x", "options": {"tokenEstimation": "/etc/x.json"}}),
+            "options.tokenEstimation",
+        ),
+        (json!([]), ""),
+        (json!("{"), ""),
+        (json!("{\"message\": \"x\"} {}"), ""),
+    ] {
+        build(&server, &body).refused(400, field);
+    }
+    let unknown = json!({"message": "x", "options": {"tokenEstimation": "gtp"}});
+    build(&server, &unknown).refused(422, "options.tokenEstimation");
+}
+
+#[test]
+fn a_whole_number_may_have_a_fraction_of_nothing() {
+    let server = Running::embedded();
+    let body = json!("{\"message\": \"x\", \"options\": {\"maxTokens\": 100.0}}");
+    assert_eq!(build(&server, &body).data(200)["tokens"]["left"], 100);
+    let body = json!("{\"chunks\": [], \"options\": {\"maxTokens\": 100.5}}");
+    let answer = server.post(ADA, "/v1/context/assemble", &body);
+    answer.refused(400, "options.maxTokens");
+    let body = json!("{\"chunks\": [], \"options\": {\"maxTokens\": 1e2}}");
+    server.post(ADA, "/v1/context/assemble", &body).data(200);
+}
+
+#[test]
+fn chunks_that_come_along_are_assembled_and_not_kept() {
+    let server = Running::embedded();
+    let body = json!({
+        "chunks": [{"id": "a", "content": "fn a() {}", "relevance": 0.9, "filePath": "a.rs"}],
+        "options": {"format": "xml", "maxTokens": 500},
+    });
+    let answer = server.post(ADA, "/v1/context/assemble", &body);
+    let data = answer.data(200);
+    assert!(data["context"].as_str().unwrap().starts_with('<'));
+    assert_eq!(data["included"][0]["id"], "a");
+    assert_eq!(answer.json()["meta"]["sourceCount"], 1);
+    let chunk = |it: Value| json!({"chunks": [it]});
+    for (body, status, field) in [
+        (
+            chunk(json!({"id": "a", "content": "x", "relevance": 2})),
+            400,
+            "chunks[0].relevance",
+        ),
+        (
+            chunk(json!({"id": "a", "content": "x"})),
+            400,
+            "chunks[0].relevance",
+        ),
+        (
+            chunk(json!({"id": "", "content": "x", "relevance": 1})),
+            400,
+            "chunks[0].id",
+        ),
+        (
+            chunk(json!({"id": "a", "content": "x", "relevance": 1, "startLine": 3})),
+            422,
+            "chunks[0].startLine",
+        ),
+        (
+            chunk(json!({"id": "a", "content": "x", "relevance": 1, "x": 3})),
+            400,
+            "chunks[0].x",
+        ),
+        (
+            json!({"chunks": vec![json!({"id": "a", "content": "x", "relevance": 1}); 2]}),
+            422,
+            "chunks",
+        ),
+        (
+            json!({"chunks": [], "options": {"contextHeader": "word ".repeat(99), "maxTokens": 9}}),
+            422,
+            "options.maxTokens",
+        ),
+    ] {
+        server
+            .post(ADA, "/v1/context/assemble", &body)
+            .refused(status, field);
+    }
+}
+
+#[test]
+fn a_context_can_be_looked_up_and_voted_on_once() {
+    let server = Running::embedded();
+    with_files(&server);
+    let built = build(&server, &json!({"message": "parse_budget"})).data(200);
+    let id = built["id"].as_str().unwrap();
+    let receipt = server.get(ADA, &format!("/v1/context/{id}")).data(200);
+    assert_eq!(receipt["receipt"]["context"], built["context"]);
+    assert_eq!(receipt["receipt"]["digest"], built["digest"]);
+    let vote = json!({"handle": built["handle"], "useful": true});
+    let counted = |answer: Answer| answer.data(200)["counted"].as_bool().unwrap();
+    assert!(counted(server.post(ADA, "/v1/context/feedback", &vote)));
+    for _ in 0..20 {
+        assert!(!counted(server.post(ADA, "/v1/context/feedback", &vote)));
+    }
+    let forged = json!({"handle": format!("{id}.{}", "0".repeat(64)), "useful": true});
+    server
+        .post(ADA, "/v1/context/feedback", &forged)
+        .refused(422, "handle");
+    server.get(ADA, "/v1/context/ctx-none").refused(404, "id");
+    server.get(ADA, "/v1/context/a%2Fb").refused(400, "id");
+    server
+        .post(ADA, "/v1/context/feedback", &json!({"useful": true}))
+        .refused(400, "handle");
+}
+
+#[test]
+fn a_build_tells_how_far_it_is_when_asked_to() {
+    let server = Running::embedded();
+    with_files(&server);
+    let accept = [("Accept", "text/event-stream")];
+    let body = json!({"message": "parse_budget"});
+    let answer = server.post_with(ADA, "/v1/context/build", &body, &accept);
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    let names: Vec<&str> = answer
+        .body
+        .lines()
+        .filter_map(|it| it.strip_prefix("event: "))
+        .collect();
+    assert_eq!(
+        names,
+        ["progress", "progress", "progress", "progress", "result"]
+    );
+    let datas: Vec<Value> = answer
+        .body
+        .lines()
+        .filter_map(|it| it.strip_prefix("data: "))
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    let stages: Vec<&str> = datas[..4]
+        .iter()
+        .map(|it| it["stage"].as_str().unwrap())
+        .collect();
+    assert_eq!(stages, ["queued", "history", "search", "assemble"]);
+    assert!(
+        datas[4]["data"]["context"]
+            .as_str()
+            .unwrap()
+            .contains("parse_budget")
+    );
+    let nowhere = json!({"message": "x", "threadId": "none"});
+    let answer = server.post_with(ADA, "/v1/context/build", &nowhere, &accept);
+    assert!(
+        answer.body.contains("event: problem") && answer.body.contains("\"status\":404"),
+        "{answer:?}"
+    );
+    let image = [("Accept", "image/png")];
+    server
+        .post_with(ADA, "/v1/context/build", &body, &image)
+        .refused(406, "Accept");
+}
+
+#[test]
+fn the_server_tells_how_it_is() {
+    let server = Running::embedded();
+    with_files(&server);
+    build(&server, &json!({"message": "parse_budget"})).data(200);
+    for path in ["/healthz", "/readyz"] {
+        let answer = server.send(&format!("GET {path}"), &[], b"");
+        assert_eq!(
+            (answer.status, answer.json()),
+            (200, json!({"status": "ok"}))
+        );
+    }
+    let answer = server.get(OPERATOR, "/metrics");
+    assert_eq!(answer.status, 200);
+    for name in [
+        "context_assembly_time_bucket",
+        "context_items_retrieved_sum",
+        "context_items_selected_count",
+        "context_token_usage ",
+        "context_cache_hit_rate ",
+        "context_search_latency_count",
+        "context_scoring_latency_count",
+        "context_optimization_latency_count",
+        "context_stage_seconds_bucket{stage=\"retrieve\"",
+        "http_shed_total 0",
+        "http_requests_total{route=\"/v1/context/build\",method=\"POST\",status=\"200\"} 1",
+    ] {
+        assert!(answer.body.contains(name), "{name} in {}", answer.body);
+    }
+    let docs = server.send("GET /docs", &[], b"");
+    assert_eq!(docs.status, 200);
+    assert!(docs.body.contains("/v1/context/build") && docs.body.contains("problem-overloaded"));
+    assert!(
+        !docs.body.contains("http://")
+            && !docs.body.contains("https://")
+            && !docs.body.contains("<script")
+    );
+    assert!(
+        docs.header("content-security-policy")
+            .unwrap()
+            .contains("default-src 'none'")
+    );
+}
+
+#[test]
+fn what_is_no_route_is_refused() {
+    let server = Running::embedded();
+    server.get(ADA, "/v1/nothing").refused(404, "");
+    let answer = server.get(ADA, "/v1/context/build");
+    assert!(answer.status == 405 || answer.status == 404, "{answer:?}");
+    let answer = server.get(ADA, "/v1/files");
+    answer.refused(405, "");
+    assert_eq!(answer.header("allow"), Some("POST"));
+}
+
+#[test]
+fn what_was_kept_outlives_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        let backend =
+            ctx_server::Embedded::open(folder.path(), ctx_server::Quota::default()).unwrap();
+        Running::start(std::sync::Arc::new(backend), ctx_server::Limits::default())
+    };
+    let mut server = start();
+    with_files(&server);
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "a"}))
+        .data(201);
+    let built = build(&server, &json!({"message": "parse_budget"})).data(200);
+    server.join();
+    // The index is derived: without it, all is found all the same.
+    let owners = std::fs::read_dir(folder.path().join("owners")).unwrap();
+    for owner in owners {
+        std::fs::remove_dir_all(owner.unwrap().path().join("index")).unwrap();
+    }
+    let server = start();
+    let again = build(
+        &server,
+        &json!({"message": "parse_budget", "threadId": "a"}),
+    )
+    .data(200);
+    assert_eq!(again["digest"], built["digest"]);
+    let id = built["id"].as_str().unwrap();
+    assert_eq!(server.get(ADA, &format!("/v1/context/{id}")).status, 200);
+    let vote = json!({"handle": built["handle"], "useful": false});
+    assert_eq!(
+        server.post(ADA, "/v1/context/feedback", &vote).data(200)["counted"],
+        true
+    );
+}

@@ -1,0 +1,150 @@
+//! The description says what is.
+
+use ctx_model::{BuildOptions, Chunk};
+use serde_json::{Value, json};
+
+use crate::client::{ADA, OPERATOR, Running};
+
+fn described(server: &Running) -> Value {
+    let answer = server.send("GET /openapi.json", &[], b"");
+    assert_eq!(answer.status, 200);
+    answer.json()
+}
+
+#[test]
+fn it_is_openapi_of_every_route() {
+    let server = Running::embedded();
+    let openapi = described(&server);
+    assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths: Vec<&str> = openapi["paths"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    for path in [
+        "/v1/context/build",
+        "/v1/context/assemble",
+        "/v1/context/feedback",
+        "/v1/context/{id}",
+        "/v1/files",
+        "/v1/threads",
+        "/v1/threads/{id}/messages",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+    ] {
+        assert!(paths.contains(&path), "{path} in {paths:?}");
+    }
+}
+
+#[test]
+fn what_a_request_may_say_is_what_it_is_described_to_say() {
+    let server = Running::embedded();
+    let schemas = &described(&server)["components"]["schemas"];
+    let fields = |name: &str| -> Vec<String> {
+        let properties = schemas[name]["properties"].as_object().unwrap();
+        properties.keys().cloned().collect()
+    };
+    // Each field is known: a value of the wrong type is refused for its type, not for its name.
+    for field in fields("BuildOptions") {
+        let error =
+            serde_json::from_value::<BuildOptions>(json!({field.as_str(): {"x": 1}})).unwrap_err();
+        assert!(
+            !error
+                .to_string()
+                .starts_with(&format!("unknown field `{field}`")),
+            "{field}: {error}"
+        );
+    }
+    for field in fields("Chunk") {
+        let error = serde_json::from_value::<Chunk>(json!({field.as_str(): {"x": 1}})).unwrap_err();
+        assert!(
+            !error
+                .to_string()
+                .starts_with(&format!("unknown field `{field}`")),
+            "{field}: {error}"
+        );
+    }
+    // And none is left out.
+    for (name, error) in [
+        (
+            "BuildOptions",
+            serde_json::from_value::<BuildOptions>(json!({"?": 1})).unwrap_err(),
+        ),
+        (
+            "Chunk",
+            serde_json::from_value::<Chunk>(json!({"?": 1})).unwrap_err(),
+        ),
+    ] {
+        let told = error.to_string();
+        let known = told.split('`').skip(3).step_by(2);
+        for field in known {
+            assert!(
+                fields(name).iter().any(|it| it == field),
+                "{field} of {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_an_answer_says_is_what_it_is_described_to_say() {
+    let server = Running::embedded();
+    let files = json!({"files": [{"path": "a.rs", "content": "fn alpha() {}\n"}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let data = server
+        .post(ADA, "/v1/context/build", &json!({"message": "alpha"}))
+        .data(200);
+    let receipt = server
+        .get(
+            ADA,
+            &format!("/v1/context/{}", data["id"].as_str().unwrap()),
+        )
+        .data(200);
+    let schemas = &described(&server)["components"]["schemas"];
+    let built = &receipt["receipt"];
+    for (name, value) in [
+        ("BuiltContext", built),
+        ("TokenSplit", &built["tokens"]),
+        ("Included", &built["included"][0]),
+        ("Citation", &built["citations"][0]),
+        ("Certificate", &built["certificate"]),
+        ("Receipt", &receipt),
+        ("Item", &data["items"][0]),
+    ] {
+        let schema = &schemas[name];
+        let properties = schema["properties"]
+            .as_object()
+            .unwrap_or_else(|| panic!("{name}: {schema}"));
+        let value = value.as_object().unwrap();
+        for field in value.keys() {
+            assert!(properties.contains_key(field), "{field} of {name}");
+        }
+        for field in schema["required"].as_array().unwrap() {
+            assert!(
+                value.contains_key(field.as_str().unwrap()),
+                "{field} of {name}"
+            );
+        }
+    }
+}
+
+/// Thousands of requests that the description allows, and as many that it does not. `CTX_SCHEMATHESIS` is the
+/// program: `python3 -m venv target/schemathesis && target/schemathesis/bin/pip install schemathesis`.
+#[test]
+fn schemathesis_finds_no_failure() {
+    let Some(program) = std::env::var_os("CTX_SCHEMATHESIS") else {
+        return;
+    };
+    let server = Running::embedded();
+    let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis.toml");
+    let status = std::process::Command::new(program)
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .args(["--config-file", settings, "run"])
+        .arg(format!("http://{}/openapi.json", server.addr))
+        .args(["--header", &format!("Authorization: Bearer {OPERATOR}")])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
