@@ -171,12 +171,11 @@ impl Settings {
             |it| it.query.max_tokens.as_ref(),
             options.max_tokens,
         );
-        // Scores are no probabilities: the best is worth far more than the tenth.
         options.relevance_power = self.pick(
             "relevance-power",
             flags.relevance_power.as_ref(),
             |it| it.query.relevance_power.as_ref(),
-            8,
+            options.relevance_power,
         );
         options.selection = self.pick(
             "selection",

@@ -21,6 +21,8 @@ use crate::{Index, IndexError};
 
 /// Documents beyond a limit that are looked at, so that of equals the same are taken every time.
 const SLACK: usize = 64;
+/// No answer has more.
+const MOST: usize = 10_000;
 
 impl Index {
     fn field(&self, field: Field) -> Option<tantivy::schema::Field> {
@@ -68,6 +70,7 @@ impl Index {
 
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
     fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<Hit>, IndexError> {
+        let limit = limit.min(MOST);
         let searcher = self.reader.searcher();
         let found = searcher.search(query, &TopDocs::with_limit(limit + SLACK).order_by_score())?;
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
@@ -205,7 +208,7 @@ impl FileSearch for Index {
             if grams.is_empty() {
                 continue;
             }
-            for mut hit in answer(self.any_of(self.fields.trigrams, &grams, limit * 4))? {
+            for mut hit in answer(self.any_of(self.fields.trigrams, &grams, limit.min(MOST) * 4))? {
                 let its = hit.name.as_deref().or_else(|| hit.path.rsplit('/').next());
                 let its: BTreeSet<String> = trigrams(its.unwrap_or_default()).into_iter().collect();
                 let both = grams.intersection(&its).count();

@@ -29,8 +29,6 @@ const LONGEST_SESSION: usize = 200;
 const MOST_CHUNKS: usize = 5_000;
 /// More parts are not looked for.
 const MOST_FOUND: usize = 500;
-/// A chunk is worth its relevance to this power: scores fall off slower than usefulness does.
-const RELEVANCE_POWER: u8 = 8;
 /// Ids and warnings that a reply tells one by one.
 const TOLD: usize = 12;
 
@@ -372,7 +370,6 @@ impl Builder {
             .with_max_tokens(budget)
             .with_format(format)
             .with_selection(Selection::Optimal)
-            .with_relevance_power(RELEVANCE_POWER)
             // Said beside the context, with the cursor.
             .with_notice(false);
         match assemble(chunks, &options, &self.counter, &self.control) {
