@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::emit;
 use crate::failure::Failure;
+use crate::place;
 use crate::report;
 
 /// How often it is looked whether the user wants to end.
@@ -67,12 +68,11 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
         return install(args, client);
     }
     let mut options = Options::new(&args.root).with_bounds(args.http.is_some());
-    if let Some(folder) = args.index.clone() {
-        options = options.with_place(std::sync::Arc::new(move |root| {
-            let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-            folder.join(&name[..32])
-        }));
-    }
+    let named = args.index.clone();
+    options = options.with_place(std::sync::Arc::new(move |root| match &named {
+        Some(folder) => folder.join(place::name_of(root)),
+        None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
+    }));
     let server = Server::new(options).map_err(|fault| failed(&fault))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

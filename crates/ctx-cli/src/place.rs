@@ -34,8 +34,7 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
         ))
     })?;
     let cache = std::path::absolute(&cache).unwrap_or(cache);
-    let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    let folder = cache.join(&name[..2 * NAME_BYTES]);
+    let folder = cache.join(name_of(root));
     if is_walked(root, &folder) {
         let message = format!(
             "the index of {} would be in what it indexes, at {}",
@@ -49,6 +48,12 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
         return Err(Failure::input(message).with_hint(hint));
     }
     Ok(folder)
+}
+
+/// What the index of `root` is called among others.
+pub(crate) fn name_of(root: &Path) -> String {
+    let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    name[..2 * NAME_BYTES].to_owned()
 }
 
 /// Whether a walk through `root` comes by `folder`; hidden folders it passes over.

@@ -106,37 +106,9 @@ impl fmt::Debug for Roots {
     }
 }
 
-/// `.ctx` in the folder where that is a folder itself, else one named by a hash of the path below `CTX_CACHE_DIR`
-/// or the user's cache folder; where there is neither, `.ctx` all the same.
+/// `.ctx` in the folder.
 pub(crate) fn default_place(root: &Path) -> PathBuf {
-    let own = root.join(".ctx");
-    // A link may lead anywhere.
-    if std::fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir()) {
-        return own;
-    }
-    let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    let folder = cache_folder().map(|it| it.join(&name[..32]));
-    folder.filter(|it| !it.starts_with(root)).unwrap_or(own)
-}
-
-fn cache_folder() -> Option<PathBuf> {
-    let variable = |name| {
-        std::env::var_os(name)
-            .filter(|it| !it.is_empty())
-            .map(PathBuf::from)
-    };
-    if let Some(folder) = variable("CTX_CACHE_DIR") {
-        return std::path::absolute(folder).ok();
-    }
-    let given = if cfg!(windows) {
-        variable("LOCALAPPDATA")
-    } else if cfg!(target_os = "macos") {
-        variable("HOME").map(|it| it.join("Library/Caches"))
-    } else {
-        let named = variable("XDG_CACHE_HOME").filter(|it| it.is_absolute());
-        named.or_else(|| Some(variable("HOME")?.join(".cache")))
-    };
-    Some(given?.join("ctx"))
+    root.join(".ctx")
 }
 
 /// The path that a `file:` address of this machine names.

@@ -47,8 +47,8 @@ nothing is sent twice.";
 pub struct Options {
     /// The folder that a client reads which declares no roots of its own.
     pub root: PathBuf,
-    /// Where the index of a folder is kept. By default in `.ctx` in it, where there is such a folder, else below
-    /// `CTX_CACHE_DIR` or the user's cache folder, where `ctx query` keeps it too.
+    /// Where the index of a folder is kept; by default in `.ctx` in it. The command line gives the place where
+    /// `ctx query` keeps it.
     pub place: Place,
     /// Whether the roots that a client declares must lie in [`root`](Options::root). A client that starts the
     /// server itself may point it anywhere; one that comes by a socket may not.
