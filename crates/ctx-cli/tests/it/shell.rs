@@ -152,6 +152,8 @@ fn the_front_page_and_the_help_agree() {
         "show",
         "relations",
         "verify",
+        "serve",
+        "mcp",
     ];
     let help = verbs.map(|verb| ctx([verb, "--help"], "").stdout).concat();
     let words = page.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
