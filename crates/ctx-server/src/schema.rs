@@ -326,15 +326,16 @@ pub(crate) struct BuiltContext {
 pub(crate) struct ContextData {
     /// Its id, for its receipt.
     id: String,
-    /// What feedback on it is signed with.
-    handle: String,
+    /// What feedback on all its files is given with, where it shows any.
+    #[schema(nullable = false)]
+    handle: Option<String>,
     /// The tokens of the context.
     total_tokens: u32,
     /// What is in it, in the order shown.
     items: Vec<crate::wire::Item>,
     /// How many of what were found.
     stats: crate::backend::Stats,
-    /// How long each stage took.
+    /// How long each stage took; nothing where the context was kept.
     timings: Vec<crate::backend::Timing>,
     /// And all that is told of every context.
     #[serde(flatten)]

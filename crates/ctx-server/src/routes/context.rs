@@ -79,8 +79,8 @@ async fn primed(
     };
     let (prime, took) = job::run(app, &app.builds, &identity.owner, told, work).await?;
     app.meter.prime(&prime, took);
-    let meta = ContextMeta::of(&prime.built);
-    let data = prime.into();
+    let meta = ContextMeta::of_prime(&prime);
+    let data = ContextData::from(&prime);
     Ok(Reply { data, meta })
 }
 
@@ -166,7 +166,7 @@ pub(crate) async fn assemble(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// Say whether a context was of use. The first vote on a context counts.
+/// Say whether a context, or a file in it, was of use. Of each context, the first vote on a file counts.
 #[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
     (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
     (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
@@ -180,7 +180,6 @@ pub(crate) async fn feedback(
     let vote = Vote {
         handle: request.handle,
         useful: request.useful,
-        item: request.context_item_id,
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.feedback(&owner, vote).await };
