@@ -7,6 +7,7 @@ mod client;
 mod hostile;
 mod logs;
 mod overload;
+mod priming;
 mod routes;
 mod schema;
 mod tenants;
