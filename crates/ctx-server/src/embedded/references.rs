@@ -52,7 +52,7 @@ async fn find(reference: &str, sources: &Sources, index: &Index) -> Vec<Chunk> {
         return vec![chunk(path, span)];
     }
     let hits = index.definitions(&[place.to_owned()], DEFINITIONS).await;
-    let hits = hits.unwrap_or_default();
+    let hits = hits.unwrap_or_default().concat();
     hits.iter().map(|hit| chunk(&hit.path, hit.span)).collect()
 }
 
