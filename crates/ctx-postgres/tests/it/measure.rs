@@ -188,7 +188,10 @@ async fn measure(store: &OwnedStore, questions: &[String]) {
             store.similar(&names, 50).await.unwrap();
             note("similar", start);
             let start = Instant::now();
-            store.ending_with("src/lib.rs", 5).await.unwrap();
+            store
+                .ending_with(&["src/lib.rs".to_owned()], 5)
+                .await
+                .unwrap();
             note("ending with", start);
             let start = Instant::now();
             store.recent(5).await.unwrap();
