@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ctx_assemble::Cancel;
 use ctx_model::{BuildOptions, BuiltContext};
-use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError};
+use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -403,7 +403,7 @@ pub struct Vote {
     pub useful: bool,
 }
 
-/// A context that was built before.
+/// A context that was built before, in the form in which it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -418,4 +418,7 @@ pub struct Receipt {
     pub stats: Stats,
     /// The context, and why it is what it is.
     pub receipt: BuiltContext,
+    /// What an answer may cite, with its text. Kept, and not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<StoredSource>,
 }

@@ -11,8 +11,8 @@ use ctx_model::{BuiltContext, Warning};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::{
-    Cache, CacheMetrics, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage, Secret,
-    Served, Service,
+    Cache, CacheMetrics, Cited, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage,
+    Resolved, Secret, Served, Service, format_citations, resolve,
 };
 
 use crate::Owner;
@@ -203,7 +203,19 @@ impl Prime {
             thread_id: self.thread.clone(),
             stats: self.stats(),
             receipt: self.built(),
+            sources: self.context.citations.iter().map(Into::into).collect(),
         }
+    }
+}
+
+impl Receipt {
+    /// Finds what `answer` cites of the context, and writes the list of the sources that it uses.
+    /// O(bytes of the answer and of the sources it quotes).
+    pub(crate) fn resolve(&self, answer: &str) -> (Resolved, String) {
+        let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
+        let resolved = resolve(answer, &citations);
+        let sources = format_citations(&citations, &resolved.used);
+        (resolved, sources)
     }
 }
 
