@@ -294,6 +294,16 @@ pub trait Feedback: Send + Sync {
     /// did: a vote whose key was seen before changes nothing. The vote and its key are kept together or not
     /// at all.
     async fn vote(&self, vote: &Vote) -> Answer<bool>;
+
+    /// Counts each of `votes` as [`Feedback::vote`] does, and tells how many counted. One by one, unless a store
+    /// does better.
+    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+        let mut counted = 0;
+        for vote in votes {
+            counted += usize::from(self.vote(vote).await?);
+        }
+        Ok(counted)
+    }
 }
 
 /// Tells whether a store still says what it said.

@@ -3,6 +3,7 @@
 mod admission;
 mod auth;
 mod backend;
+mod build;
 mod embedded;
 mod error;
 mod guard;
@@ -25,6 +26,7 @@ pub use backend::{
     Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,
     NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,
 };
+pub use build::{Priming, build, count};
 pub use embedded::{Embedded, Quota};
 pub use error::ServerError;
 pub use limits::Limits;

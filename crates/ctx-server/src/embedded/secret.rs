@@ -1,0 +1,67 @@
+//! What labels and handles are made with: a file of the data folder, so that they outlive the process.
+
+use std::io::{self, Read as _, Write as _};
+
+use cap_std::fs::{Dir, OpenOptions};
+use ctx_service::Secret;
+
+use crate::ServerError;
+use crate::backend::BackendError;
+
+const FILE: &str = "secret";
+
+/// Reads the secret of the data folder, and makes it where there is none.
+pub(super) fn secret(
+    dir: &Dir,
+    failed: &dyn Fn(io::Error) -> ServerError,
+) -> Result<Secret, ServerError> {
+    match read(dir) {
+        Ok(key) => Ok(Secret::new(key)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut key = [0; 32];
+            getrandom::fill(&mut key).map_err(ServerError::Random)?;
+            write(dir, &key).map_err(failed)?;
+            Ok(Secret::new(key))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// 128 random bits, in hexadecimal.
+pub(super) fn random_id() -> Result<String, BackendError> {
+    Ok(format!("{:032x}", u128::from_be_bytes(random()?)))
+}
+
+/// 64 random bits.
+pub(super) fn random_number() -> Result<u64, BackendError> {
+    Ok(u64::from_be_bytes(random()?))
+}
+
+fn random<const N: usize>() -> Result<[u8; N], BackendError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| BackendError::failed("make an id", error.to_string()))?;
+    Ok(bytes)
+}
+
+fn read(dir: &Dir) -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    dir.open(FILE)?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+/// Whole or not at all: a key that is cut short would lock the folder.
+fn write(dir: &Dir, key: &[u8; 32]) -> io::Result<()> {
+    let unfinished = format!("{FILE}.new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let mut file = dir.open_with(&unfinished, &options)?;
+    file.write_all(key)?;
+    file.sync_all()?;
+    dir.rename(&unfinished, dir, FILE)
+}
