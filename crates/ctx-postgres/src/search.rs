@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
-use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::lexemes::Label;
 use crate::lookup::{COLUMNS, hit, lower_all};
 use crate::plan::{Plan, usable};
-use crate::store::{Mode, OwnedStore};
+use crate::store::OwnedStore;
 
 /// So many terms are looked up; the heaviest of them are looked for.
 const MOST_LOOKED_UP: usize = 256;
@@ -105,13 +105,7 @@ impl OwnedStore {
         if terms.is_empty() || wanted.limit == 0 {
             return Ok(Vec::new());
         }
-        let failed = |error| StoreError::of("search files", self.limits().reading, error);
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Reads).await?;
-        let known = self
-            .counts(&transaction, of, &terms)
-            .await
-            .map_err(failed)?;
+        let known = self.counts(of, &terms).await?;
         let within: Vec<&str> = wanted
             .paths
             .iter()
@@ -131,33 +125,21 @@ impl OwnedStore {
             choosing,
         );
         let Some(plan) = plan else {
-            transaction.commit().await.map_err(failed)?;
             return Ok(Vec::new());
         };
         let most = i32::try_from(candidates).unwrap_or(i32::MAX);
-        let statement = transaction
-            .prepare_cached(&of.search())
-            .await
-            .map_err(failed)?;
-        let rows = transaction
-            .query(
-                &statement,
-                &[
-                    &self.owner(),
-                    &plan.essential,
-                    &plan.groups,
-                    &plan.factors,
-                    &weights,
-                    &is_within.then_some(within),
-                    &known.average,
-                    &most.saturating_mul(MOST_RANKED),
-                    &self.limits().rows(wanted.limit),
-                ],
-            )
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
-        Ok(rows)
+        let values: [&(dyn ToSql + Sync); 9] = [
+            &self.owner(),
+            &plan.essential,
+            &plan.groups,
+            &plan.factors,
+            &weights,
+            &is_within.then_some(within),
+            &known.average,
+            &most.saturating_mul(MOST_RANKED),
+            &self.limits().rows(wanted.limit),
+        ];
+        self.read("search files", &of.search(), &values).await
     }
 
     fn candidates(&self, of: Of) -> u64 {
@@ -168,17 +150,10 @@ impl OwnedStore {
         }
     }
 
-    async fn counts(
-        &self,
-        transaction: &Transaction<'_>,
-        of: Of,
-        terms: &[(&str, f32)],
-    ) -> Result<Known, tokio_postgres::Error> {
-        let statement = transaction.prepare_cached(of.counts()).await?;
+    async fn counts(&self, of: Of, terms: &[(&str, f32)]) -> Result<Known, StoreError> {
         let terms: Vec<&str> = terms.iter().map(|(term, _)| *term).collect();
-        let rows = transaction
-            .query(&statement, &[&self.owner(), &terms])
-            .await?;
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &terms];
+        let rows = self.read("count terms", of.counts(), &values).await?;
         let mut known = Known {
             average: 1.0,
             ..Known::default()

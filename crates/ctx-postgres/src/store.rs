@@ -20,6 +20,12 @@ const LONGEST_OWNER: usize = 255;
 /// The first wait before a transaction is tried again; each next is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(4);
 
+/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that.
+const SETTINGS: &str = "
+    SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
+        set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+        set_config('role', 'ctx_app', true)";
+
 /// A database that many processes share, with the data of many owners. Clones share their connections.
 #[derive(Clone)]
 pub struct Store {
@@ -183,38 +189,43 @@ impl OwnedStore {
             .start()
             .await
             .map_err(failed)?;
-        let settings = transaction
-            .prepare_cached(
-                "SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
-                     set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-                     set_config('role', 'ctx_app', true)",
-            )
-            .await
-            .map_err(failed)?;
+        let settings = transaction.prepare_cached(SETTINGS).await.map_err(failed)?;
         let timeout = limit.as_millis().max(1).to_string();
         transaction
             .query_one(&settings, &[&&*self.owner, &timeout])
             .await
-            .map_err(|error| not_migrated(error, limit))?;
+            .map_err(|error| not_migrated("begin a transaction", error, limit))?;
         Ok(transaction)
     }
 
-    /// The rows of one statement, in a transaction that reads.
+    /// The rows of one statement, in a transaction that reads. All of it is sent together, so it takes one
+    /// round trip, and a caller that goes away leaves no transaction behind.
     pub(crate) async fn read(
         &self,
         doing: &'static str,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        let failed = |error| StoreError::of(doing, self.limits().reading, error);
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Reads).await?;
-        let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
-        let rows = transaction
-            .query(&statement, values)
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
+        let limit = self.limits().reading;
+        let failed = |error| StoreError::of(doing, limit, error);
+        let unknown = |error| not_migrated(doing, error, limit);
+        let client = self.client().await?;
+        let settings = client.prepare_cached(SETTINGS).await.map_err(failed)?;
+        let statement = client.prepare_cached(sql).await.map_err(unknown)?;
+        let (owner, timeout) = (self.owner(), limit.as_millis().max(1).to_string());
+        let set: [&(dyn ToSql + Sync); 2] = [&owner, &timeout];
+        // The server answers in this order, and after a failure refuses the rest.
+        let (begun, set, rows, ended) = tokio::join!(
+            biased;
+            client.batch_execute("BEGIN READ ONLY"),
+            client.query_one(&settings, &set),
+            client.query(&statement, values),
+            client.batch_execute("COMMIT"),
+        );
+        begun.map_err(failed)?;
+        set.map_err(unknown)?;
+        let rows = rows.map_err(failed)?;
+        ended.map_err(failed)?;
         Ok(rows)
     }
 
@@ -269,16 +280,19 @@ impl OwnedStore {
     }
 }
 
-/// Without the role there are no tables either.
-fn not_migrated(error: tokio_postgres::Error, limit: Duration) -> StoreError {
-    let code = error.code();
-    let is_unknown = code == Some(&SqlState::INVALID_PARAMETER_VALUE)
-        || code == Some(&SqlState::UNDEFINED_OBJECT);
-    if is_unknown {
+/// Without the role there are no tables either, nor the other way round.
+fn not_migrated(doing: &'static str, error: tokio_postgres::Error, limit: Duration) -> StoreError {
+    let unknown = [
+        SqlState::INVALID_PARAMETER_VALUE,
+        SqlState::UNDEFINED_OBJECT,
+        SqlState::INVALID_SCHEMA_NAME,
+        SqlState::UNDEFINED_TABLE,
+    ];
+    if error.code().is_some_and(|it| unknown.contains(it)) {
         return StoreError::NotMigrated {
             found: 0,
             needed: migrate::VERSION,
         };
     }
-    StoreError::of("begin a transaction", limit, error)
+    StoreError::of(doing, limit, error)
 }
