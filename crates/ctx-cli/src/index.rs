@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
-use ctx::index::{Index, IndexError, Status, Updated};
+use ctx::index::{Index, IndexError, Pending, Status, Updated};
 use serde::Serialize;
 
 use crate::args::IndexArgs;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::indexing;
 use crate::place;
 use crate::report::{Report, clean};
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::walk::shown;
 
 /// How soon an interrupt is noticed.
@@ -30,7 +30,8 @@ const STEP: Duration = Duration::from_millis(50);
 /// The folder or its index cannot be opened, another process writes the index, the disk is full.
 pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let root = indexing::root(&args.path)?;
-    let options = Settings::load(&root)?.index(args.indexed);
+    let mut settings = Settings::load(&root)?;
+    let options = settings.index(args.indexed);
     let folder = place::index_folder(&root)?;
     if args.status && !folder.join("manifest.db").exists() {
         return tell_none(&root, &folder, args.json);
@@ -39,21 +40,31 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
         Index::remove(&folder).map_err(|it| indexing::failure(&it))?;
     }
     let index = indexing::open(&root, options)?;
+    if !args.status {
+        indexing::keep(&index, args.indexed.kept());
+    }
+    let kept = index.kept().map_err(|it| indexing::failure(&it))?;
+    settings.note_index(&status(&index)?, kept);
     if args.status {
-        return tell_status(&status(&index)?, args.json);
+        return tell_status(&index, &settings, args.json);
     }
     let start = Instant::now();
-    let updated = indexing::update(&index, cancel).map_err(|it| indexing::failure(&it))?;
-    indexing::report_faults(&updated, report);
+    let updated = indexing::update(&index, report, cancel).map_err(|it| indexing::failure(&it))?;
+    indexing::report_losses(&updated, &settings, report);
     tell_updated(&updated, &status(&index)?, start.elapsed(), args.json)?;
     if args.watch {
-        watch(&index, report, cancel)?;
+        watch(&index, &settings, report, cancel)?;
     }
     Ok(())
 }
 
 /// Goes on until cancelled, which is how it is meant to end.
-fn watch(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+fn watch(
+    index: &Index,
+    settings: &Settings,
+    report: Report,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
     let stop = AtomicBool::new(false);
     let mut failed = None;
     let watched = thread::scope(|scope| {
@@ -73,7 +84,7 @@ fn watch(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> 
                     }
                     error => Err(indexing::failure(&error)),
                 },
-                |updated| tell_change(index, &updated, report),
+                |updated| tell_change(index, &updated, settings, report),
             );
             match told {
                 Ok(()) => ControlFlow::Continue(()),
@@ -93,8 +104,13 @@ fn watch(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> 
     }
 }
 
-fn tell_change(index: &Index, updated: &Updated, report: Report) -> Result<(), Failure> {
-    indexing::report_faults(updated, report);
+fn tell_change(
+    index: &Index,
+    updated: &Updated,
+    settings: &Settings,
+    report: Report,
+) -> Result<(), Failure> {
+    indexing::report_losses(updated, settings, report);
     if updated.changed == 0 && updated.removed == 0 {
         return Ok(());
     }
@@ -115,16 +131,31 @@ struct Told<'t> {
     #[serde(flatten)]
     totals: Totals,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<ToldPending>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     updated: Option<ToldUpdate<'t>>,
 }
 
+/// What the next update would look at.
+#[derive(Serialize)]
+struct ToldPending {
+    changed: usize,
+    removed: usize,
+}
+
 #[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Totals {
     files: u64,
     parts: u64,
     lines: u64,
     bytes: u64,
     generation: u64,
+    include_generated: bool,
+    max_file_bytes: u64,
+    /// In seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_at: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +163,7 @@ struct Totals {
 struct ToldUpdate<'t> {
     changed: usize,
     removed: usize,
+    left_out: usize,
     skipped: usize,
     faults: &'t [String],
     took_ms: f64,
@@ -149,15 +181,28 @@ impl<'t> Told<'t> {
                 lines: status.lines,
                 bytes: status.bytes,
                 generation: status.generation,
+                include_generated: status.include_generated,
+                max_file_bytes: status.max_file_bytes,
+                written_at: status.written_at,
             },
+            pending: None,
             updated: None,
         }
+    }
+
+    fn with_pending(mut self, pending: Pending) -> Self {
+        self.pending = Some(ToldPending {
+            changed: pending.changed,
+            removed: pending.removed,
+        });
+        self
     }
 
     fn with_update(mut self, updated: &'t Updated, took: Duration) -> Self {
         self.updated = Some(ToldUpdate {
             changed: updated.changed,
             removed: updated.removed,
+            left_out: updated.left_out,
             skipped: updated.skipped,
             faults: &updated.faults,
             took_ms: took.as_secs_f64() * 1e3,
@@ -174,6 +219,7 @@ fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
             folder,
             indexed: false,
             totals: Totals::default(),
+            pending: None,
             updated: None,
         });
     }
@@ -181,10 +227,18 @@ fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
     emit::write(|out| writeln!(out, "{root} is not indexed; its index would be {folder}"))
 }
 
-fn tell_status(status: &Status, json: bool) -> Result<(), Failure> {
+fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Failure> {
+    let status = &status(index)?;
+    let pending = index.pending().map_err(|it| indexing::failure(&it))?;
     if json {
-        return emit::json(&Told::of(status));
+        return emit::json(&Told::of(status).with_pending(pending));
     }
+    let by = |key| clean(settings.origin(key)).into_owned();
+    let generated = if status.include_generated {
+        "included"
+    } else {
+        "passed over"
+    };
     let rows = [
         ("root", clean(&shown(&status.root)).into_owned()),
         ("index", clean(&shown(&status.folder)).into_owned()),
@@ -193,6 +247,23 @@ fn tell_status(status: &Status, json: bool) -> Result<(), Failure> {
         ("lines", grouped(status.lines)),
         ("bytes", grouped(status.bytes)),
         ("generation", grouped(status.generation)),
+        (
+            "written",
+            status.written_at.map_or("never".to_owned(), indexing::ago),
+        ),
+        ("since then", indexing::changes(pending)),
+        (
+            "generated",
+            format!("{generated} ({})", by(settings::INCLUDE_GENERATED)),
+        ),
+        (
+            "largest file",
+            format!(
+                "{} bytes ({})",
+                grouped(status.max_file_bytes),
+                by(settings::MAX_FILE_SIZE)
+            ),
+        ),
     ]
     .map(|(what, value)| [what.to_owned(), value]);
     let mut table = String::new();

@@ -5,18 +5,24 @@ use std::fmt::Write as _;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
-use ctx::index::{Index, IndexError, Options, Updated};
+use ctx::index::{Index, IndexError, Kept, Options, Pending, Updated};
 
+use crate::emit::grouped;
 use crate::failure::Failure;
 use crate::place;
 use crate::progress::Progress;
 use crate::report::{self, Report};
+use crate::settings::{self, Settings};
 use crate::walk::shown;
 
 /// So many files that could not be read are named, unless all are wanted.
 const NAMED: usize = 5;
+
+/// Waiting that is shorter is not worth a line.
+const NOTICED: Duration = Duration::from_millis(500);
 
 /// The folder at `path` by the one path that it has.
 ///
@@ -37,7 +43,7 @@ pub(crate) fn root(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Opens the index of `root`, and makes an empty one where there is none. Says so if one that was there had to
-/// be begun anew.
+/// be begun anew, or if what is remembered could not be read.
 ///
 /// # Errors
 /// See [`place::index_folder`] and [`Index::open`].
@@ -45,6 +51,9 @@ pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
     let folder = place::index_folder(root)?;
     make_private(&folder)?;
     let (index, rebuilt) = Index::open(root, &folder, options).map_err(|it| failure(&it))?;
+    if let Some(loss) = index.loss() {
+        report::warning(loss);
+    }
     if let Some(why) = rebuilt {
         report::warning(&format!(
             "the index of {} is begun anew: failed to {why}",
@@ -52,6 +61,16 @@ pub(crate) fn open(root: &Path, options: Options) -> Result<Index, Failure> {
         ));
     }
     Ok(index)
+}
+
+/// Has the index remember what flags say of it.
+pub(crate) fn keep(index: &Index, kept: Kept) {
+    if kept != Kept::default()
+        && let Err(error) = index.keep(kept)
+    {
+        let why = why(&error);
+        report::warning(&format!("what is indexed is not remembered: {why}"));
+    }
 }
 
 /// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say.
@@ -68,13 +87,21 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Indexes what changed, and shows on a terminal how far it is.
+/// Indexes what changed, and shows on a terminal how far it is. Says whom it waits for, where that takes long.
 ///
 /// # Errors
 /// Those of [`Index::update`].
-pub(crate) fn update(index: &Index, cancel: &Cancel) -> Result<Updated, IndexError> {
+pub(crate) fn update(
+    index: &Index,
+    report: Report,
+    cancel: &Cancel,
+) -> Result<Updated, IndexError> {
     let progress = Progress::start("indexing", 0);
+    let mut waiting = Waiting::default();
     index.update(&mut |it| {
+        if it.is_waiting {
+            waiting.note(it.holder, report);
+        }
         progress.set(it.done, it.of);
         if cancel.is_cancelled() {
             ControlFlow::Break(())
@@ -84,8 +111,96 @@ pub(crate) fn update(index: &Index, cancel: &Cancel) -> Result<Updated, IndexErr
     })
 }
 
+/// Since when it is waited for another process.
+#[derive(Default)]
+struct Waiting {
+    since: Option<Instant>,
+    is_told: bool,
+}
+
+impl Waiting {
+    /// Says so once, when it has taken long enough to be noticed.
+    fn note(&mut self, holder: Option<u32>, report: Report) {
+        let since = self.since.get_or_insert_with(Instant::now);
+        if self.is_told || since.elapsed() < NOTICED {
+            return;
+        }
+        self.is_told = true;
+        report.note(&format!(
+            "waiting for {}, which is writing the index (--wait 0 does not)",
+            process(holder)
+        ));
+    }
+}
+
+fn process(holder: Option<u32>) -> String {
+    holder.map_or("another process".to_owned(), |id| format!("process {id}"))
+}
+
+/// Of when the index is that could not be brought up to date, and how much that leaves out; `None` if nothing.
+pub(crate) fn behind(index: &Index) -> Result<Option<String>, Failure> {
+    let pending = index.pending().map_err(|it| failure(&it))?;
+    if pending.is_nothing() {
+        return Ok(None);
+    }
+    let status = index.status().map_err(|it| failure(&it))?;
+    let age = status.written_at.map_or("before".to_owned(), ago);
+    Ok(Some(format!(
+        "the index answers as it was written {age}: since then {}",
+        changes(pending)
+    )))
+}
+
+/// How many files an index does not have as they are.
+pub(crate) fn changes(pending: Pending) -> String {
+    let files = |n: usize, one: &str, more: &str| match n {
+        1 => format!("1 file {one}"),
+        n => format!("{} files {more}", grouped(n as u64)),
+    };
+    let changed = files(
+        pending.changed,
+        "is new or has changed",
+        "are new or have changed",
+    );
+    let removed = files(pending.removed, "is gone", "are gone");
+    match (pending.changed, pending.removed) {
+        (0, 0) => "no file has changed".to_owned(),
+        (_, 0) => changed,
+        (0, _) => removed,
+        _ => format!("{changed}, {removed}"),
+    }
+}
+
+/// How long ago a time is that is given in seconds since 1970.
+pub(crate) fn ago(time: i64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX));
+    let seconds = now.saturating_sub(time).max(0);
+    match seconds {
+        0..=119 => format!("{seconds} s ago"),
+        120..=7_199 => format!("{} min ago", seconds / 60),
+        7_200..=172_799 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+/// Says which files could not be read, and how many are left out that were indexed before.
+pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Report) {
+    report_faults(updated, report);
+    if updated.left_out > 0 {
+        report.note(&format!(
+            "{} files that are there are no longer indexed: ignore files or settings leave them out ({} is set by {}, {} by {})",
+            grouped(updated.left_out as u64),
+            settings::INCLUDE_GENERATED,
+            settings.origin(settings::INCLUDE_GENERATED),
+            settings::MAX_FILE_SIZE,
+            settings.origin(settings::MAX_FILE_SIZE),
+        ));
+    }
+}
+
 /// Says which files could not be read.
-pub(crate) fn report_faults(updated: &Updated, report: Report) {
+fn report_faults(updated: &Updated, report: Report) {
     let all = updated.faults.len();
     let named = if report.is_verbose() { all } else { NAMED };
     for fault in updated.faults.iter().take(named) {
@@ -105,7 +220,7 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         IndexError::Cancelled => Failure::cancelled(),
         IndexError::Root(error) => Failure::input(error).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
-            .with_hint("try again when it is done, or ask with `ctx query --no-index-update`"),
+            .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { .. } => Failure::program(why(error))
             .with_hint("set CTX_CACHE_DIR to a folder that can be written, or give the disk room"),
         other => Failure::program(why(other))

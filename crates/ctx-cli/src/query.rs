@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::index::{Index, IndexError, Updated};
+use ctx::index::{Index, IndexError, Kept, Status, Updated};
 use ctx::model::BuildOptions;
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
@@ -46,10 +46,12 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     ctx::tokens::counter(&build.counter)?;
     retrieve.now = now();
     let index = indexing::open(&root, options)?;
+    indexing::keep(&index, args.indexed.kept());
+    settings.note_index(&status(&index)?, kept(&index)?);
     if args.search.no_index_update {
         refuse_empty(&index)?;
     } else {
-        catch_up(&index, report, cancel)?;
+        catch_up(&index, &settings, report, cancel)?;
     }
     let runtime = runtime()?;
     let index = Arc::new(index);
@@ -112,13 +114,16 @@ fn now() -> i64 {
     since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
 }
 
-fn has_files(index: &Index) -> Result<bool, Failure> {
-    let status = index.status().map_err(|it| indexing::failure(&it))?;
-    Ok(status.files > 0)
+fn status(index: &Index) -> Result<Status, Failure> {
+    index.status().map_err(|it| indexing::failure(&it))
+}
+
+fn kept(index: &Index) -> Result<Kept, Failure> {
+    index.kept().map_err(|it| indexing::failure(&it))
 }
 
 fn refuse_empty(index: &Index) -> Result<(), Failure> {
-    if has_files(index)? {
+    if status(index)?.files > 0 {
         return Ok(());
     }
     let root = shown(index.root());
@@ -126,31 +131,38 @@ fn refuse_empty(index: &Index) -> Result<(), Failure> {
 }
 
 /// Indexes what changed. Where that cannot be done, what was indexed before has to do.
-fn catch_up(index: &Index, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+fn catch_up(
+    index: &Index,
+    settings: &Settings,
+    report: Report,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
     let start = Instant::now();
-    let error = match indexing::update(index, cancel) {
+    let error = match indexing::update(index, report, cancel) {
         Ok(updated) => {
+            indexing::report_losses(&updated, settings, report);
             tell_updated(&updated, index, start, report);
             return Ok(());
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
         Err(error) => error,
     };
-    if !has_files(index)? {
+    if status(index)?.files == 0 {
         return Err(indexing::failure(&error));
     }
     let why = match &error {
         IndexError::Busy { holder, .. } => format!("process {holder} is writing the index"),
         other => indexing::why(other),
     };
-    report::warning(&format!(
-        "{why}; what changed since it was last indexed is not looked at"
-    ));
+    match indexing::behind(index)? {
+        Some(behind) => report::warning(&format!("{why}; {behind}")),
+        // Times that changed alone, which could not be noted.
+        None => report.detail(&why),
+    }
     Ok(())
 }
 
 fn tell_updated(updated: &Updated, index: &Index, start: Instant, report: Report) {
-    indexing::report_faults(updated, report);
     if updated.files == 0 {
         report::warning(&format!(
             "there are no files with text in {}",

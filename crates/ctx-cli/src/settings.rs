@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use ctx::index;
 use ctx::model::{BuildOptions, CounterName, Format, Selection, Tokens};
@@ -25,6 +26,11 @@ use crate::walk::shown;
 
 /// The name of the file, in any folder.
 const NAME: &str = "ctx.toml";
+/// Keys of what the index remembers.
+pub(crate) const INCLUDE_GENERATED: &str = "include-generated";
+pub(crate) const MAX_FILE_SIZE: &str = "max-file-size";
+/// How long it is waited for another process that writes the index.
+const WAIT: Duration = Duration::from_mins(1);
 /// No settings are larger.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -72,6 +78,8 @@ struct IndexKeys {
     include_generated: Option<bool>,
     #[serde(deserialize_with = "value")]
     max_file_size: Option<u64>,
+    #[serde(deserialize_with = "value")]
+    wait: Option<Duration>,
 }
 
 /// Reads a value as a flag is read: a list is what its items are with commas between.
@@ -141,22 +149,38 @@ impl Settings {
         of: impl Fn(&Layer) -> Option<&T>,
         default: T,
     ) -> T {
+        self.find(key, flag, of).unwrap_or_else(|| {
+            self.tell(key, &default, "the default");
+            default
+        })
+    }
+
+    /// What was asked for, where something was.
+    fn find<T: Value>(
+        &mut self,
+        key: &'static str,
+        flag: Option<&T>,
+        of: impl Fn(&Layer) -> Option<&T>,
+    ) -> Option<T> {
         let flag = flag.map(|it| (it, "the command line"));
         let given = flag.or_else(|| {
             let mut layers = self.layers.iter();
             layers.find_map(|(origin, layer)| Some((of(layer)?, origin.as_str())))
         });
-        let (value, origin) = match given {
-            Some((value, "")) => (value.clone(), variable_of(key)),
-            Some((value, origin)) => (value.clone(), origin.to_owned()),
-            None => (default, "the default".to_owned()),
+        let (value, origin) = match given? {
+            (value, "") => (value.clone(), variable_of(key)),
+            (value, origin) => (value.clone(), origin.to_owned()),
         };
+        self.tell(key, &value, &origin);
+        Some(value)
+    }
+
+    fn tell<T: Value>(&mut self, key: &'static str, value: &T, origin: &str) {
         self.told.push(Told {
             key,
             value: value.tell(),
-            origin,
+            origin: origin.to_owned(),
         });
-        value
     }
 
     /// How a context is built.
@@ -233,22 +257,50 @@ impl Settings {
         options
     }
 
-    /// What is indexed.
+    /// What is indexed. What nothing says is left to the index, which remembers what flags said before.
     pub(crate) fn index(&mut self, flags: Indexed) -> index::Options {
+        let kept = flags.kept();
         let mut options = index::Options::default();
-        options.include_generated = self.pick(
-            "include-generated",
-            flags.include_generated.then_some(&true),
-            |it| it.index.include_generated.as_ref(),
-            options.include_generated,
-        );
-        options.max_file_bytes = self.pick(
-            "max-file-size",
-            flags.max_file_size.as_ref(),
-            |it| it.index.max_file_size.as_ref(),
-            options.max_file_bytes,
+        options.include_generated =
+            self.find(INCLUDE_GENERATED, kept.include_generated.as_ref(), |it| {
+                it.index.include_generated.as_ref()
+            });
+        options.max_file_bytes = self.find(MAX_FILE_SIZE, kept.max_file_bytes.as_ref(), |it| {
+            it.index.max_file_size.as_ref()
+        });
+        options.patience = self.pick(
+            "wait",
+            flags.wait.as_ref(),
+            |it| it.index.wait.as_ref(),
+            WAIT,
         );
         options
+    }
+
+    /// Notes what was left to the index, of which `status` tells.
+    pub(crate) fn note_index(&mut self, status: &index::Status, kept: index::Kept) {
+        let origin = |is_kept: bool| {
+            if is_kept {
+                "the index, as a flag said before"
+            } else {
+                "the default"
+            }
+        };
+        let is_told = |told: &[Told], key| told.iter().any(|it| it.key == key);
+        if !is_told(&self.told, INCLUDE_GENERATED) {
+            let origin = origin(kept.include_generated.is_some());
+            self.tell(INCLUDE_GENERATED, &status.include_generated, origin);
+        }
+        if !is_told(&self.told, MAX_FILE_SIZE) {
+            let origin = origin(kept.max_file_bytes.is_some());
+            self.tell(MAX_FILE_SIZE, &status.max_file_bytes, origin);
+        }
+    }
+
+    /// Who says what `key` is, as far as it is known by now.
+    pub(crate) fn origin(&self, key: &str) -> &str {
+        let told = self.told.iter().find(|it| it.key == key);
+        told.map_or("the default", |it| &it.origin)
     }
 
     /// What was picked so far, and from where.
@@ -295,6 +347,7 @@ fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Layer, Fai
         index: IndexKeys {
             include_generated: read(of, "CTX_INCLUDE_GENERATED")?,
             max_file_size: read(of, "CTX_MAX_FILE_SIZE")?,
+            wait: read(of, "CTX_WAIT")?,
         },
     })
 }

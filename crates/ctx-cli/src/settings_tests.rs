@@ -20,6 +20,7 @@ fn every_key_is_read() {
         [index]
         include-generated = true
         max-file-size = "2M"
+        wait = 5
         "#,
     )
     .unwrap();
@@ -35,6 +36,7 @@ fn every_key_is_read() {
         ("CTX_COUNTER", "cl100k_base"),
         ("CTX_INCLUDE_GENERATED", "true"),
         ("CTX_MAX_FILE_SIZE", "2097152"),
+        ("CTX_WAIT", "5"),
     ];
     let variable = |name: &str| {
         let found = variables.iter().find(|(it, _)| *it == name);

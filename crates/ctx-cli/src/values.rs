@@ -1,6 +1,8 @@
 //! Values that a flag, a variable of the environment and a key of `ctx.toml` may have: each is read by the
 //! same rules wherever it stands.
 
+use std::time::Duration;
+
 use ctx::model::{CounterName, Format, Selection, Tokens};
 use ctx::retrieve::Strategy;
 
@@ -148,6 +150,22 @@ impl Value for f64 {
     }
 }
 
+/// Seconds.
+impl Value for Duration {
+    fn read(word: &str) -> Result<Self, String> {
+        let refuse = || "not a number of seconds from 0 to 86400".to_owned();
+        let seconds = word.parse().map_err(|_| refuse())?;
+        if !(0.0..=86_400.0).contains(&seconds) {
+            return Err(refuse());
+        }
+        Duration::try_from_secs_f64(seconds).map_err(|_| refuse())
+    }
+
+    fn tell(&self) -> String {
+        self.as_secs_f64().to_string()
+    }
+}
+
 impl Value for bool {
     fn read(word: &str) -> Result<Self, String> {
         match word {
@@ -214,6 +232,8 @@ mod tests {
         comes_back::<usize>("7");
         comes_back::<f64>("0.25");
         comes_back::<bool>("true");
+        comes_back::<Duration>("60");
+        comes_back::<Duration>("0.5");
         for word in options::FORMATS {
             comes_back::<Format>(word);
         }
@@ -230,6 +250,9 @@ mod tests {
         assert!(Kinds::read("klass").unwrap_err().contains("class"));
         assert!(Tokens::read("0").is_err());
         assert!(usize::read("0").is_err());
+        for seconds in ["NaN", "-1", "inf", "1e9", "1m", ""] {
+            assert!(Duration::read(seconds).is_err(), "{seconds}");
+        }
         for share in ["NaN", "-0.1", "1.1", "inf", ""] {
             assert!(f64::read(share).is_err(), "{share}");
         }

@@ -1,5 +1,6 @@
 //! What can be wrong with an index.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,8 +34,8 @@ pub enum IndexError {
     /// The text index failed.
     #[error("use the text index")]
     Text(#[from] TantivyError),
-    /// The manifest failed.
-    #[error("use the manifest of the index")]
+    /// A database of the index failed: the manifest, or what is remembered.
+    #[error("use a database of the index")]
     Manifest(#[from] rusqlite::Error),
     /// A part of the index is not as it was written.
     #[error("read the index: {what}")]
@@ -61,6 +62,39 @@ impl IndexError {
         IndexError::Folder {
             folder: folder.to_owned(),
             source,
+        }
+    }
+
+    /// What it says, and what its causes say, on one line.
+    pub(crate) fn with_source(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            let _ = write!(text, ": {cause}");
+            source = cause.source();
+        }
+        text
+    }
+
+    /// Whether the system lets nobody write here, or not this user, or has no room.
+    pub(crate) fn is_refusal(&self) -> bool {
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+        use rusqlite::ErrorCode;
+        match self {
+            IndexError::Folder { source, .. } => matches!(
+                source.kind(),
+                PermissionDenied | ReadOnlyFilesystem | StorageFull
+            ),
+            IndexError::Manifest(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::CannotOpen
+                        | ErrorCode::PermissionDenied
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::DiskFull
+                )
+            ),
+            _ => false,
         }
     }
 

@@ -6,14 +6,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ctx_source::{Root, Text};
-use ctx_syntax::{Language, Limits, Outline};
+use ctx_syntax::{Language, Outline};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::IndexReader;
 
 use crate::IndexError;
 use crate::documents::documents;
-use crate::lock::lock_patiently;
+use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::{FileRow, Manifest};
+use crate::options::{Kept, Options, Pending, Progress, Status, Updated, Wanted};
+use crate::remembered::Remembered;
 use crate::scan::{Scan, Seen, scan};
 use crate::schema::Fields;
 use crate::store::{Store, open_text, remove_alone, sweep};
@@ -24,83 +26,13 @@ const BATCH: usize = 64;
 /// What was indexed is kept at least every so many files.
 const COMMIT_EVERY: usize = 8192;
 
-/// How an index is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Options {
-    /// Whether files that machines wrote, and copies of what others wrote, are indexed too.
-    pub include_generated: bool,
-    /// Larger files are passed over.
-    pub max_file_bytes: u64,
-    /// How much a grammar is trusted with.
-    pub syntax: Limits,
-}
-
-impl Default for Options {
-    /// What people wrote, files of at most 1 MiB.
-    fn default() -> Self {
-        let mut syntax = Limits::default();
-        // What a busy machine takes long for is to be indexed all the same.
-        syntax.time *= 8;
-        Options {
-            include_generated: false,
-            max_file_bytes: 1 << 20,
-            syntax,
-        }
-    }
-}
-
-/// How far an update is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Files that were read.
-    pub done: usize,
-    /// Files that are to be read.
-    pub of: usize,
-}
-
-/// What an update did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Updated {
-    /// Files that are indexed now.
-    pub files: usize,
-    /// Files that were new or had changed.
-    pub changed: usize,
-    /// Files that are no longer there.
-    pub removed: usize,
-    /// Files that hold no text, could not be read, or were passed over.
-    pub skipped: usize,
-    /// What could not be read, each in a sentence.
-    pub faults: Vec<String>,
-}
-
-/// What there is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Status {
-    /// What is indexed.
-    pub root: PathBuf,
-    /// Where the index is.
-    pub folder: PathBuf,
-    /// Files.
-    pub files: u64,
-    /// Parts of files.
-    pub parts: u64,
-    /// Lines.
-    pub lines: u64,
-    /// Bytes on the disk.
-    pub bytes: u64,
-    /// How often what is indexed changed.
-    pub generation: u64,
-}
-
 /// The index of one folder. Any number may read it while one writes.
 pub struct Index {
     pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
     pub(crate) manifest: Manifest,
+    pub(crate) remembered: Remembered,
+    loss: Option<String>,
     root: Root,
     pub(crate) folder: PathBuf,
     options: Options,
@@ -130,11 +62,18 @@ impl Index {
     ) -> Result<(Index, Option<String>), IndexError> {
         let root = Root::open(root)?;
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
+        // What earlier versions kept in the manifest is taken along before the manifest is looked at.
+        let (remembered, loss) = Remembered::open(folder)?;
+        if let Some(loss) = &loss {
+            tracing::warn!(folder = %folder.display(), "{loss}");
+        }
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
         let index = Index {
             fields: store.fields,
             reader: store.reader,
             manifest: store.manifest,
+            remembered,
+            loss,
             root,
             folder: folder.to_owned(),
             options,
@@ -148,6 +87,9 @@ impl Index {
     /// # Errors
     /// [`IndexError::Busy`] while another process writes it; the folder cannot be written.
     pub fn remove(folder: &Path) -> Result<(), IndexError> {
+        if folder.exists() {
+            Remembered::open(folder)?;
+        }
         remove_alone(folder)
     }
 
@@ -161,9 +103,20 @@ impl Index {
         &self.folder
     }
 
+    /// What could not be read of what is remembered when the index was opened, in a sentence that names where
+    /// all of it is kept.
+    pub fn loss(&self) -> Option<&str> {
+        self.loss.as_deref()
+    }
+
     /// What there is. O(files).
+    ///
+    /// # Errors
+    /// The index cannot be read.
     pub fn status(&self) -> Result<Status, IndexError> {
         let totals = self.manifest.totals()?;
+        let known = self.manifest.snapshot()?;
+        let wanted = self.wanted()?;
         Ok(Status {
             root: self.root.path().to_owned(),
             folder: self.folder.clone(),
@@ -171,8 +124,67 @@ impl Index {
             parts: totals.parts,
             lines: totals.lines,
             bytes: bytes_below(&self.folder),
-            generation: self.manifest.snapshot()?.generation.unwrap_or(0),
+            generation: known.generation.unwrap_or(0),
+            written_at: known.written_at,
+            include_generated: wanted.include_generated,
+            max_file_bytes: wanted.max_file_bytes,
         })
+    }
+
+    /// How far the index is behind the files. Changes nothing. O(files); those whose metadata changed are read.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn pending(&self) -> Result<Pending, IndexError> {
+        let known = self.manifest.snapshot()?;
+        let wanted = self.wanted()?;
+        let scan = self.scan(wanted);
+        let work = Work::of(&known.files, &scan.files);
+        let is_changed = |seen: &&&Seen| {
+            let known = known.files.get(&seen.path);
+            known.is_none_or(|it| !self.is_as_known(wanted, seen, it))
+        };
+        Ok(Pending {
+            changed: work.wanted.par_iter().filter(is_changed).count(),
+            removed: work.removed.len(),
+        })
+    }
+
+    fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: &FileRow) -> bool {
+        let Ok(bytes) = self.root.read(&seen.path, wanted.max_file_bytes) else {
+            return false;
+        };
+        match decoded(bytes) {
+            Some(text) => *text.hash() == known.hash,
+            None => known.parts == 0,
+        }
+    }
+
+    /// Remembers how the index is to be made by whoever does not say it in [`Options`], this one included; what is
+    /// `None` stays as it was. The next update heeds it. It outlives the removal of the index.
+    ///
+    /// # Errors
+    /// The folder of the index cannot be written.
+    pub fn keep(&self, kept: Kept) -> Result<(), IndexError> {
+        self.remembered.keep(kept)
+    }
+
+    /// What [`Index::keep`] was told.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn kept(&self) -> Result<Kept, IndexError> {
+        self.remembered.kept()
+    }
+
+    pub(crate) fn wanted(&self) -> Result<Wanted, IndexError> {
+        Ok(Wanted::of(&self.options, self.kept()?))
+    }
+
+    /// The generation and the number of votes in one number: neither ever falls, so that it changes with each.
+    pub(crate) fn state(&self) -> Result<u64, IndexError> {
+        let generation = self.manifest.generation()?;
+        Ok(generation.saturating_add(self.remembered.votes()?))
     }
 
     /// Indexes what is new or has changed since, and forgets what is gone. Metadata tell which files are read,
@@ -180,33 +192,32 @@ impl Index {
     /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
     ///
     /// # Errors
-    /// [`IndexError::Busy`] if another process writes for more than half a second; [`IndexError::Folder`] if the folder cannot be
-    /// written or the disk is full. What was indexed before is still there then.
+    /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`];
+    /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still there then.
     pub fn update(
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
-        self.update_to(self.scan(), progress)
+        let wanted = self.wanted()?;
+        self.update_to(wanted, self.scan(wanted), progress)
     }
 
-    pub(crate) fn scan(&self) -> Scan {
-        scan(self.root.path(), &self.folder, &self.options)
+    pub(crate) fn scan(&self, wanted: Wanted) -> Scan {
+        scan(self.root.path(), &self.folder, wanted)
     }
 
     pub(crate) fn update_to(
         &self,
+        wanted: Wanted,
         scan: Scan,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
-        let mut updated = Updated {
-            skipped: scan.skipped,
-            faults: scan.faults,
-            ..Updated::default()
-        };
         let known = self.manifest.snapshot()?;
-        if !Work::of(&known.files, &scan.files).is_empty() {
-            self.write(&scan.files, progress, &mut updated)?;
-        }
+        let mut updated = if Work::of(&known.files, &scan.files).is_empty() {
+            Updated::of(scan)
+        } else {
+            self.write(wanted, scan, progress)?
+        };
         self.reader.reload()?;
         let totals = self.manifest.totals()?;
         let count = |it: u64| usize::try_from(it).unwrap_or(usize::MAX);
@@ -217,12 +228,22 @@ impl Index {
 
     fn write(
         &self,
-        seen: &[Seen],
+        wanted: Wanted,
+        mut scan: Scan,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-        updated: &mut Updated,
-    ) -> Result<(), IndexError> {
-        let _lock = lock_patiently(&self.folder)?;
-        let result = self.write_alone(seen, progress, updated);
+    ) -> Result<Updated, IndexError> {
+        let mut has_waited = false;
+        let _lock = lock_patiently(&self.folder, WRITER, self.options.patience, &mut |holder| {
+            has_waited = true;
+            progress(Progress::waiting(holder))
+        })?;
+        if has_waited {
+            // What was seen before is older than what the other one wrote.
+            scan = self.scan(wanted);
+        }
+        let seen = std::mem::take(&mut scan.files);
+        let mut updated = Updated::of(scan);
+        let result = self.write_alone(wanted, &seen, progress, &mut updated);
         // Why it failed is to be found out before there is room again.
         let result = result.map_err(|it| it.while_writing(&self.folder));
         if result.is_err()
@@ -230,33 +251,36 @@ impl Index {
         {
             let _ = sweep(&text, &self.folder);
         }
-        result
+        result.map(|()| updated)
     }
 
     fn write_alone(
         &self,
+        wanted: Wanted,
         seen: &[Seen],
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
         updated: &mut Updated,
     ) -> Result<(), IndexError> {
         // Another process may have written since this one looked.
         let known = self.manifest.snapshot()?;
-        let Work { wanted, removed } = Work::of(&known.files, seen);
+        let work = Work::of(&known.files, seen);
         let mut writer = Writer::new(self, known.generation);
-        updated.removed += removed.len();
-        for path in removed {
+        updated.removed += work.removed.len();
+        for path in work.removed {
+            let is_there = fs::symlink_metadata(self.root.path().join(&path));
+            updated.left_out += usize::from(is_there.is_ok_and(|it| it.is_file()));
             writer.remove(path)?;
         }
-        let of = wanted.len();
-        for (number, batch) in wanted.chunks(BATCH).enumerate() {
+        let of = work.wanted.len();
+        for (number, batch) in work.wanted.chunks(BATCH).enumerate() {
             let done = number * BATCH;
-            if progress(Progress { done, of }).is_break() {
+            if progress(Progress::of(done, of)).is_break() {
                 writer.finish()?;
                 return Err(IndexError::Cancelled);
             }
             let read: Vec<Read> = batch
                 .par_iter()
-                .map(|seen| self.read(seen, known.files.get(&seen.path)))
+                .map(|seen| self.read(wanted, seen, known.files.get(&seen.path)))
                 .collect();
             for (seen, read) in batch.iter().zip(read) {
                 writer.take(seen, read, known.files.get(&seen.path), updated)?;
@@ -265,12 +289,12 @@ impl Index {
                 writer.commit()?;
             }
         }
-        let _ = progress(Progress { done: of, of });
+        let _ = progress(Progress::of(of, of));
         writer.finish()
     }
 
-    fn read(&self, seen: &Seen, known: Option<&FileRow>) -> Read {
-        let bytes = match self.root.read(&seen.path, self.options.max_file_bytes) {
+    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> Read {
+        let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
             Ok(bytes) => bytes,
             Err(error) => return Read::Fault(error.to_string()),
         };
@@ -281,7 +305,7 @@ impl Index {
             parts: 0,
             lines: 0,
         };
-        let Some(text) = Text::decode(bytes).filter(|it| !it.as_str().trim().is_empty()) else {
+        let Some(text) = decoded(bytes) else {
             return Read::NoText(row);
         };
         let row = FileRow {
@@ -300,6 +324,11 @@ impl Index {
         let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
         Read::Changed(FileRow { parts, ..row }, documents)
     }
+}
+
+/// `None` if there is nothing to be found in it.
+fn decoded(bytes: Vec<u8>) -> Option<Text> {
+    Text::decode(bytes).filter(|it| !it.as_str().trim().is_empty())
 }
 
 /// What is to be done.

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod database;
 mod documents;
 mod error;
 mod index;
 mod lock;
 mod manifest;
+mod options;
 mod remembered;
 mod scan;
 mod schema;
@@ -15,4 +17,5 @@ mod watch;
 mod writer;
 
 pub use error::IndexError;
-pub use index::{Index, Options, Progress, Status, Updated};
+pub use index::Index;
+pub use options::{Kept, Options, Pending, Progress, Status, Updated};

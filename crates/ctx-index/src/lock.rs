@@ -1,38 +1,59 @@
-//! One writer at a time.
+//! One at a time: who writes the index, and who begins what is remembered.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::IndexError;
 
-/// The right to write. It ends with the process at the latest.
+/// Whoever holds this one may write the index,
+pub(crate) const WRITER: &str = "writer.lock";
+/// and this one, begin what is remembered.
+pub(crate) const REMEMBERED: &str = "remembered.lock";
+/// How often it is tried to get one that another process has.
+const STEP: Duration = Duration::from_millis(50);
+
+/// A right. It ends with the process at the latest.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing it gives the right back")] File);
 
-/// The same for a writer, which waits half a second for one that only looks whether all is right.
-pub(crate) fn lock_patiently(folder: &Path) -> Result<Lock, IndexError> {
-    for _ in 0..10 {
-        match lock(folder) {
-            Err(IndexError::Busy { .. }) => thread::sleep(Duration::from_millis(50)),
+/// Waits at most so long for the right to be given back; `tell` is told every 50 ms who has it, by its process id
+/// or `unknown`. [`IndexError::Busy`] if that takes too long, and [`IndexError::Cancelled`] if `tell` breaks.
+pub(crate) fn lock_patiently(
+    folder: &Path,
+    name: &str,
+    most: Duration,
+    tell: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) -> Result<Lock, IndexError> {
+    let start = Instant::now();
+    loop {
+        let holder = match lock(folder, name) {
+            Err(IndexError::Busy { holder, .. }) => holder,
             result => return result,
+        };
+        let left = most.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return Err(busy(folder, holder));
         }
+        if tell(&holder).is_break() {
+            return Err(IndexError::Cancelled);
+        }
+        thread::sleep(STEP.min(left));
     }
-    lock(folder)
 }
 
-/// Takes the right to write the index in `folder`; [`IndexError::Busy`] if another has it.
-pub(crate) fn lock(folder: &Path) -> Result<Lock, IndexError> {
+/// Takes the right `name` in `folder`; [`IndexError::Busy`] if another has it.
+pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
     let io = |source| IndexError::folder(folder, source);
-    let path = folder.join("writer.lock");
     let mut file = File::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
-        .open(path)
+        .open(folder.join(name))
         .map_err(io)?;
     match file.try_lock() {
         Ok(()) => {
@@ -46,13 +67,19 @@ pub(crate) fn lock(folder: &Path) -> Result<Lock, IndexError> {
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            Err(IndexError::Busy {
-                folder: folder.to_owned(),
-                holder: holder
-                    .parse()
-                    .map_or("unknown".to_owned(), |id: u32| id.to_string()),
-            })
+            let holder = holder.parse();
+            Err(busy(
+                folder,
+                holder.map_or("unknown".to_owned(), |id: u32| id.to_string()),
+            ))
         }
         Err(TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
+fn busy(folder: &Path, holder: String) -> IndexError {
+    IndexError::Busy {
+        folder: folder.to_owned(),
+        holder,
     }
 }

@@ -1,47 +1,33 @@
-//! What is known of each file: a `SQLite` database, in which is kept too what is remembered of their use.
+//! What is known of each file: a `SQLite` database. All of it can be made again from the files.
 //!
 //! Before the text index is committed, the files that it is about to change are marked here; after it, what
 //! became of them is noted. A crash between the two leaves marks, and what is marked is indexed again: so it
 //! loses nothing and shows nothing twice, whichever of the two the text index has.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
-use crate::remembered::check_usage;
+use crate::database::{self, Seal, Sum, check_pages, short};
 use crate::schema::FORMAT;
 
-/// The form of the tables. Others are made anew, and nothing in them is kept.
-const LAYOUT: u32 = 3;
+/// The form of the tables. Others are made anew. Before 4 they held what is remembered besides.
+pub(crate) const LAYOUT: u32 = 4;
 
-/// How long one process waits for another that is writing.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How often the text index was committed.
+const GENERATION: &str = "generation";
+/// When the manifest was written last, in seconds since 1970.
+const WRITTEN_AT: &str = "written_at";
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS files (
         path TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, hash BLOB NOT NULL,
         parts INTEGER NOT NULL, lines INTEGER NOT NULL, seal BLOB NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS usage (
-        path TEXT PRIMARY KEY, uses INTEGER NOT NULL, shown_at INTEGER NOT NULL, seal BLOB NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS usage_shown ON usage (shown_at);
-    CREATE TABLE IF NOT EXISTS messages (
-        thread TEXT NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL, role TEXT NOT NULL,
-        content TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (thread, seq)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS pinned (
-        thread TEXT NOT NULL, seq INTEGER NOT NULL, what TEXT NOT NULL, PRIMARY KEY (thread, seq)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS votes (
-        key TEXT PRIMARY KEY, voted_at INTEGER NOT NULL
     ) WITHOUT ROWID;";
 
 /// One file, as it was indexed.
@@ -57,7 +43,7 @@ pub(crate) struct FileRow {
 
 impl FileRow {
     /// Tells a row that was changed on the disk from one that was written.
-    fn seal(&self, path: &str) -> [u8; 8] {
+    fn seal(&self, path: &str) -> Seal {
         let mut hasher = blake3::Hasher::new();
         hasher.update(path.as_bytes());
         hasher.update(&self.size.to_le_bytes());
@@ -79,39 +65,10 @@ const UNSURE: FileRow = FileRow {
     lines: 0,
 };
 
-/// What all rows come to, in any order.
-#[derive(Debug, Default)]
-struct Sum {
-    count: u64,
-    seals: u64,
-}
-
-impl Sum {
-    fn add(&mut self, seal: [u8; 8]) {
-        self.count += 1;
-        self.seals ^= u64::from_le_bytes(seal);
-    }
-
-    fn seal(&self, connection: &Connection, generation: u64) -> rusqlite::Result<String> {
-        let tables: String = connection.query_row(
-            "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master ORDER BY name)",
-            [],
-            |row| row.get(0),
-        )?;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&generation.to_le_bytes());
-        hasher.update(&self.count.to_le_bytes());
-        hasher.update(&self.seals.to_le_bytes());
-        hasher.update(tables.as_bytes());
-        Ok(hasher.finalize().to_hex().to_string())
-    }
-}
-
 /// The database.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     connection: Mutex<Connection>,
-    pub(crate) is_writable: bool,
 }
 
 /// What an update changes.
@@ -132,6 +89,8 @@ impl Changes {
 pub(crate) struct Snapshot {
     /// The generation of the text index that the rows belong to; `None` in a new database.
     pub(crate) generation: Option<u64>,
+    /// When it was written last, in seconds since 1970.
+    pub(crate) written_at: Option<i64>,
     pub(crate) files: BTreeMap<String, FileRow>,
 }
 
@@ -155,35 +114,8 @@ pub(crate) struct Totals {
 impl Manifest {
     /// Opens the database, and makes it where there is none; read-only where it cannot be written.
     pub(crate) fn open(path: &Path) -> Result<Self, IndexError> {
-        let manifest = match Manifest::open_writable(path) {
-            Err(error) if is_read_only(&error) && path.exists() => {
-                let connection =
-                    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-                connection.busy_timeout(PATIENCE)?;
-                Manifest {
-                    connection: Mutex::new(connection),
-                    is_writable: false,
-                }
-            }
-            manifest => manifest?,
-        };
-        if !manifest.is_writable && File::options().append(true).open(path).is_ok() {
-            let what = "its manifest says that it must not be written".to_owned();
-            return Err(IndexError::Damaged { what });
-        }
-        Ok(manifest)
-    }
-
-    fn open_writable(path: &Path) -> rusqlite::Result<Self> {
-        let mut connection = Connection::open(path)?;
-        connection.busy_timeout(PATIENCE)?;
-        let is_writable = !connection.is_readonly("main")?;
-        let is_new: bool = connection.query_row(
-            "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)",
-            [],
-            |row| row.get(0),
-        )?;
-        if is_new && is_writable {
+        let (mut connection, is_writable) = database::open(path)?;
+        if is_writable && !database::has_tables(&connection)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             transaction.execute_batch(TABLES)?;
@@ -192,43 +124,10 @@ impl Manifest {
         }
         Ok(Manifest {
             connection: Mutex::new(connection),
-            is_writable,
         })
     }
 
-    /// Forgets all files of the database at `path`. What is remembered of their use stays if it is whole.
-    pub(crate) fn renew(path: &Path) -> Result<(), IndexError> {
-        if Manifest::open(path).and_then(|it| it.forget()).is_ok() {
-            return Ok(());
-        }
-        let folder = path.parent().unwrap_or(path);
-        for name in [
-            "manifest.db",
-            "manifest.db-journal",
-            "manifest.db-wal",
-            "manifest.db-shm",
-        ] {
-            match fs::remove_file(folder.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(IndexError::folder(folder, error));
-                }
-                _ => {}
-            }
-        }
-        Manifest::open(path).map(drop)
-    }
-
-    fn forget(&self) -> Result<(), IndexError> {
-        let mut connection = self.lock();
-        check_pages(&connection)?;
-        let transaction = connection.transaction()?;
-        check_usage(&transaction)?;
-        transaction.execute_batch("DELETE FROM files; DELETE FROM meta")?;
-        transaction.commit()?;
-        Ok(())
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
+    fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -242,8 +141,7 @@ impl Manifest {
             let transaction = connection.transaction()?;
             // Another format is told as such, before it is found to be damaged.
             format_of(&transaction)?;
-            check_pages(&transaction)?;
-            check_usage(&transaction)?;
+            check_pages(&transaction, "its manifest")?;
         }
         self.snapshot()
     }
@@ -255,11 +153,13 @@ impl Manifest {
         if format_of(&transaction)?.is_none() {
             return Ok(Snapshot::default());
         }
-        let generation = get(&transaction, "generation")?.and_then(|it| it.parse().ok());
-        let Some(generation) = generation else {
-            let what = "its manifest has no generation".to_owned();
-            return Err(IndexError::Damaged { what });
+        let number = |key| -> Result<u64, IndexError> {
+            let number = get(&transaction, key)?.and_then(|it| it.parse().ok());
+            number.ok_or_else(|| IndexError::Damaged {
+                what: format!("its manifest has no {key}"),
+            })
         };
+        let (generation, written_at) = (number(GENERATION)?, number(WRITTEN_AT)?);
         let mut files = BTreeMap::new();
         let mut sum = Sum::default();
         {
@@ -272,12 +172,13 @@ impl Manifest {
                 files.insert(path, file);
             }
         }
-        if get(&transaction, "seal")? != Some(sum.seal(&transaction, generation)?) {
+        if get(&transaction, "seal")? != Some(sum.seal(&transaction, &[generation, written_at])?) {
             let what = "its manifest is not as it was written".to_owned();
             return Err(IndexError::Damaged { what });
         }
         Ok(Snapshot {
             generation: Some(generation),
+            written_at: i64::try_from(written_at).ok(),
             files,
         })
     }
@@ -336,11 +237,20 @@ impl Manifest {
             let mut set = transaction
                 .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?;
             set.execute(["format", &format()])?;
-            set.execute(["generation", &generation.to_string()])?;
-            set.execute(["seal", &sum.seal(&transaction, generation)?])?;
+            let written_at = seconds(SystemTime::now());
+            set.execute([GENERATION, &generation.to_string()])?;
+            set.execute([WRITTEN_AT, &written_at.to_string()])?;
+            let seal = sum.seal(&transaction, &[generation, written_at])?;
+            set.execute(["seal", &seal])?;
         }
         transaction.commit()?;
         Ok(())
+    }
+
+    /// How often the text index was committed, as far as it is known here.
+    pub(crate) fn generation(&self) -> Result<u64, IndexError> {
+        let generation = get(&self.lock(), GENERATION)?;
+        Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
     }
 
     /// What is indexed, in sums.
@@ -364,26 +274,16 @@ impl Manifest {
     }
 }
 
-fn is_read_only(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-    matches!(
-        error.sqlite_error_code(),
-        Some(ReadOnly | PermissionDenied | CannotOpen)
-    )
-}
-
-/// The first bytes of a hash.
-pub(crate) fn short(hasher: &blake3::Hasher) -> [u8; 8] {
-    let mut seal = [0; 8];
-    hasher.finalize_xof().fill(&mut seal);
-    seal
+fn seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(0, |it| it.as_secs())
 }
 
 fn format() -> String {
     format!("{FORMAT}.{LAYOUT}")
 }
 
-pub(crate) fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     statement.query_row([key], |row| row.get(0)).optional()
 }
@@ -403,7 +303,7 @@ fn format_of(connection: &Connection) -> Result<Option<String>, IndexError> {
     Ok(format_found)
 }
 
-fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, [u8; 8]), IndexError> {
+fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), IndexError> {
     let path: String = row.get(0)?;
     let file = FileRow {
         size: row.get::<_, i64>(1)?.cast_unsigned(),
@@ -418,13 +318,4 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, [u8; 8]), Index
         return Err(IndexError::Damaged { what });
     }
     Ok((path, file, seal))
-}
-
-fn check_pages(connection: &Connection) -> Result<(), IndexError> {
-    let said: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
-    if said != "ok" {
-        let what = format!("its manifest is damaged: {said}");
-        return Err(IndexError::Damaged { what });
-    }
-    Ok(())
 }

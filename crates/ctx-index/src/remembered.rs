@@ -1,55 +1,76 @@
-//! What is remembered of the use of files, and of what was said: it cannot be made again from the files.
+//! What is remembered of the use of files, and of what was said: it cannot be made again from the files. So it
+//! has a database of its own beside what can be, and is never removed.
+
+mod keep;
+mod rows;
+mod salvage;
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctx_retrieve::{MOST_USES, Message, Vote};
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::IndexError;
-use crate::manifest::{Manifest, get, short};
+use self::rows::{Changes, KEPT, MESSAGES, PINNED, USAGE, VOTES};
+use crate::{IndexError, Kept};
 
-impl Manifest {
+/// The key of how many votes were counted,
+const VOTES_COUNTED: &str = "votes";
+/// and those of what was asked for.
+const INCLUDE_GENERATED: &str = "include-generated";
+const MAX_FILE_BYTES: &str = "max-file-bytes";
+
+/// The database.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    connection: Mutex<Connection>,
+    is_writable: bool,
+}
+
+impl Remembered {
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes rows, all or nothing.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Changes<'_>) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let mut connection = self.lock();
+        let mut changes = Changes::begin(&mut connection)?;
+        let result = change(&mut changes)?;
+        changes.commit()?;
+        Ok(result)
+    }
+
     pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, IndexError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached("SELECT uses FROM usage WHERE path = ?1")?;
         let mut uses = BTreeMap::new();
         for path in paths {
-            let count = statement
-                .query_row([path], |row| row.get::<_, i64>(0))
-                .optional()?;
-            uses.extend(count.map(|it| (path.clone(), it.cast_unsigned())));
+            let found = usage(&connection, path)?;
+            uses.extend(found.map(|(count, _)| (path.clone(), count.cast_unsigned())));
         }
         Ok(uses)
     }
 
+    /// Notes that files were shown; nothing where nothing can be written.
     pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), IndexError> {
         if !self.is_writable {
             return Ok(());
         }
-        let mut connection = self.lock();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            let mut get =
-                transaction.prepare_cached("SELECT uses, shown_at FROM usage WHERE path = ?1")?;
-            let mut put = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO usage (path, uses, shown_at, seal) VALUES (?1, ?2, ?3, ?4)",
-            )?;
+        self.change(|changes| {
             for path in paths {
-                let before = get
-                    .query_row([path], |row| Ok((row.get(0)?, row.get(1)?)))
-                    .optional()?;
-                let (uses, shown_at): (i64, i64) = before.unwrap_or_default();
-                let shown_at = shown_at.max(now);
-                put.execute(params![
-                    path,
-                    uses,
-                    shown_at,
-                    usage_seal(path, uses, shown_at)
-                ])?;
+                let (uses, shown_at) = usage(changes, path)?.unwrap_or_default();
+                let row = [text(path), uses.into(), shown_at.max(now).into()];
+                changes.put(&USAGE, &row)?;
             }
-        }
-        transaction.commit()?;
-        Ok(())
+            Ok(())
+        })
     }
 
     pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, IndexError> {
@@ -86,111 +107,133 @@ impl Manifest {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Adds a message to the end of its thread, once.
     pub(crate) fn append(&self, thread: &str, message: &Message) -> Result<(), IndexError> {
-        self.lock().execute(
-            "INSERT INTO messages (thread, seq, id, role, content, created_at)
-             SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM messages WHERE thread = ?1), ?2, ?3, ?4, ?5
-             WHERE NOT EXISTS (SELECT 1 FROM messages WHERE thread = ?1 AND id = ?2)",
-            params![
-                thread,
-                message.id,
-                message.role,
-                message.content,
-                message.created_at
-            ],
-        )?;
-        Ok(())
+        self.change(|changes| {
+            let is_known = "SELECT seq FROM messages WHERE thread = ?1 AND id = ?2";
+            if seq(changes, is_known, params![thread, message.id])?.is_none() {
+                let last = "SELECT max(seq) FROM messages WHERE thread = ?1";
+                let next = seq(changes, last, params![thread])?.unwrap_or(0) + 1;
+                let row = [
+                    text(thread),
+                    next.into(),
+                    text(&message.id),
+                    text(&message.role),
+                    text(&message.content),
+                    message.created_at.into(),
+                ];
+                changes.put(&MESSAGES, &row)?;
+            }
+            Ok(())
+        })
     }
 
+    /// Pins it, once.
     pub(crate) fn pin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
-        self.lock().execute(
-            "INSERT INTO pinned (thread, seq, what)
-             SELECT ?1, (SELECT coalesce(max(seq), 0) + 1 FROM pinned WHERE thread = ?1), ?2
-             WHERE NOT EXISTS (SELECT 1 FROM pinned WHERE thread = ?1 AND what = ?2)",
-            params![thread, what],
-        )?;
-        Ok(())
+        self.change(|changes| {
+            if seq(changes, PIN, params![thread, what])?.is_none() {
+                let last = "SELECT max(seq) FROM pinned WHERE thread = ?1";
+                let next = seq(changes, last, params![thread])?.unwrap_or(0) + 1;
+                changes.put(&PINNED, &[text(thread), next.into(), text(what)])?;
+            }
+            Ok(())
+        })
     }
 
     pub(crate) fn unpin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
-        self.lock().execute(
-            "DELETE FROM pinned WHERE thread = ?1 AND what = ?2",
-            params![thread, what],
-        )?;
-        Ok(())
+        self.change(|changes| {
+            if let Some(number) = seq(changes, PIN, params![thread, what])? {
+                changes.remove(&PINNED, &[text(thread), number.into()])?;
+            }
+            Ok(())
+        })
     }
 
     /// Counts a vote, once, all or nothing.
     pub(crate) fn vote(&self, vote: &Vote) -> Result<bool, IndexError> {
-        let mut connection = self.lock();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let is_new = transaction.execute(
-            "INSERT INTO votes (key, voted_at) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING",
-            params![vote.key, vote.at],
-        )? > 0;
-        if is_new {
-            let most = MOST_USES.cast_signed();
+        self.change(|changes| {
+            let is_known = "SELECT voted_at FROM votes WHERE key = ?1";
+            if seq(changes, is_known, params![vote.key])?.is_some() {
+                return Ok(false);
+            }
+            changes.put(&VOTES, &[text(&vote.key), vote.at.into()])?;
             let by = if vote.is_useful { 1 } else { -1 };
-            let before = transaction
-                .query_row(
-                    "SELECT uses, shown_at FROM usage WHERE path = ?1",
-                    [&vote.path],
-                    |row| Ok((row.get(0)?, row.get(1)?)),
-                )
-                .optional()?;
-            let (uses, shown_at): (i64, i64) = before.unwrap_or_default();
-            let uses = (uses + by).clamp(0, most);
-            transaction.execute(
-                "INSERT OR REPLACE INTO usage (path, uses, shown_at, seal) VALUES (?1, ?2, ?3, ?4)",
-                params![
-                    vote.path,
-                    uses,
-                    shown_at,
-                    usage_seal(&vote.path, uses, shown_at)
-                ],
-            )?;
-            transaction.execute(
-                "INSERT INTO meta (key, value) VALUES ('votes', '1')
-                 ON CONFLICT (key) DO UPDATE SET value = value + 1",
-                [],
-            )?;
-        }
-        transaction.commit()?;
-        Ok(is_new)
+            let (uses, shown_at) = usage(changes, &vote.path)?.unwrap_or_default();
+            let uses = (uses + by).clamp(0, MOST_USES.cast_signed());
+            changes.put(&USAGE, &[text(&vote.path), uses.into(), shown_at.into()])?;
+            let counted = votes(changes)? + 1;
+            changes.put(&KEPT, &[text(VOTES_COUNTED), text(&counted.to_string())])?;
+            Ok(true)
+        })
     }
 
-    /// The generation and the number of votes in one number: neither ever falls, so that it changes with
-    /// each.
-    pub(crate) fn state(&self) -> Result<u64, IndexError> {
+    /// How the index is to be made where nothing says otherwise.
+    pub(crate) fn kept(&self) -> Result<Kept, IndexError> {
         let connection = self.lock();
-        let number = |key: &str| -> rusqlite::Result<u64> {
-            let value = get(&connection, key)?;
-            Ok(value.and_then(|it| it.parse().ok()).unwrap_or(0))
-        };
-        Ok(number("generation")?.saturating_add(number("votes")?))
+        Ok(Kept {
+            include_generated: value(&connection, INCLUDE_GENERATED)?,
+            max_file_bytes: value(&connection, MAX_FILE_BYTES)?,
+        })
+    }
+
+    /// Changes that; what is `None` stays as it is.
+    pub(crate) fn keep(&self, kept: Kept) -> Result<(), IndexError> {
+        let include_generated = kept.include_generated.map(|it| it.to_string());
+        let max_file_bytes = kept.max_file_bytes.map(|it| it.to_string());
+        self.change(|changes| {
+            for (key, new) in [
+                (INCLUDE_GENERATED, include_generated),
+                (MAX_FILE_BYTES, max_file_bytes),
+            ] {
+                if let Some(new) = new
+                    && value::<String>(changes, key)?.as_ref() != Some(&new)
+                {
+                    changes.put(&KEPT, &[text(key), Value::Text(new)])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// How many votes were counted. It never falls.
+    pub(crate) fn votes(&self) -> Result<u64, IndexError> {
+        votes(&self.lock())
     }
 }
 
-fn usage_seal(path: &str, uses: i64, shown_at: i64) -> [u8; 8] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(path.as_bytes());
-    hasher.update(&uses.to_le_bytes());
-    hasher.update(&shown_at.to_le_bytes());
-    short(&hasher)
+const PIN: &str = "SELECT seq FROM pinned WHERE thread = ?1 AND what = ?2";
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
 }
 
-/// Whether each row is as it was written.
-pub(crate) fn check_usage(connection: &Connection) -> Result<(), IndexError> {
-    let mut statement = connection.prepare("SELECT path, uses, shown_at, seal FROM usage")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let path: String = row.get(0)?;
-        if row.get::<_, [u8; 8]>(3)? != usage_seal(&path, row.get(1)?, row.get(2)?) {
-            let what = format!("what is remembered of {path:?} is not as it was written");
-            return Err(IndexError::Damaged { what });
-        }
-    }
-    Ok(())
+/// How often a file was of use, and when it was shown last.
+fn usage(connection: &Connection, path: &str) -> Result<Option<(i64, i64)>, IndexError> {
+    let mut statement =
+        connection.prepare_cached("SELECT uses, shown_at FROM usage WHERE path = ?1")?;
+    let row = statement.query_row([path], |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(row.optional()?)
+}
+
+fn seq(
+    connection: &Connection,
+    sql: &str,
+    params: &[&dyn rusqlite::ToSql],
+) -> Result<Option<i64>, IndexError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let number = statement.query_row(params, |row| row.get::<_, Option<i64>>(0));
+    Ok(number.optional()?.flatten())
+}
+
+/// The single value of this key.
+fn value<T: FromStr>(connection: &Connection, key: &str) -> Result<Option<T>, IndexError> {
+    let mut statement = connection.prepare_cached("SELECT value FROM kept WHERE key = ?1")?;
+    let value = statement.query_row([key], |row| row.get::<_, String>(0));
+    Ok(value.optional()?.and_then(|it| it.parse().ok()))
+}
+
+fn votes(connection: &Connection) -> Result<u64, IndexError> {
+    Ok(value(connection, VOTES_COUNTED)?.unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -3,40 +3,47 @@
 use tempfile::TempDir;
 
 use super::*;
-use crate::manifest::Changes;
 
-fn manifest() -> (TempDir, Manifest) {
-    let folder = tempfile::tempdir().unwrap();
-    let manifest = Manifest::open(&folder.path().join("manifest.db")).unwrap();
-    (folder, manifest)
+fn remembered() -> (TempDir, Remembered) {
+    // In memory where the system has such: each change waits for the disk otherwise.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let folder = folder.unwrap();
+    let remembered = reopened(&folder);
+    (folder, remembered)
 }
 
-fn uses(manifest: &Manifest, path: &str) -> u64 {
-    let counts = manifest.uses(&[path.to_owned()]).unwrap();
+fn reopened(folder: &TempDir) -> Remembered {
+    let (remembered, loss) = Remembered::open(folder.path()).unwrap();
+    assert_eq!(loss, None);
+    remembered
+}
+
+fn uses(remembered: &Remembered, path: &str) -> u64 {
+    let counts = remembered.uses(&[path.to_owned()]).unwrap();
     counts.get(path).copied().unwrap_or(0)
 }
 
 #[test]
 fn a_vote_counts_once() {
-    let (folder, manifest) = manifest();
+    let (folder, remembered) = remembered();
     let vote = Vote::new("key", "a.rs", true, 1);
-    assert!(manifest.vote(&vote).unwrap());
+    assert!(remembered.vote(&vote).unwrap());
     for _ in 0..1_000 {
-        assert!(!manifest.vote(&vote).unwrap());
+        assert!(!remembered.vote(&vote).unwrap());
     }
-    assert_eq!(uses(&manifest, "a.rs"), 1);
-    drop(manifest);
-    let again = Manifest::open(&folder.path().join("manifest.db")).unwrap();
+    assert_eq!(uses(&remembered, "a.rs"), 1);
+    drop(remembered);
+    let again = reopened(&folder);
     assert!(!again.vote(&vote).unwrap(), "it is remembered");
 }
 
 #[test]
 fn votes_move_uses_within_bounds() {
-    let (_folder, manifest) = manifest();
+    let (_folder, remembered) = remembered();
     let vote = |n: u32, is_useful| {
         let vote = Vote::new(format!("{is_useful} {n}"), "a.rs", is_useful, 1);
-        assert!(manifest.vote(&vote).unwrap());
-        uses(&manifest, "a.rs")
+        assert!(remembered.vote(&vote).unwrap());
+        uses(&remembered, "a.rs")
     };
     assert_eq!(vote(0, false), 0);
     let up: Vec<u64> = (0..13).map(|n| vote(n, true)).collect();
@@ -46,42 +53,42 @@ fn votes_move_uses_within_bounds() {
 
 #[test]
 fn a_vote_leaves_the_time_a_file_was_shown() {
-    let (_folder, manifest) = manifest();
-    manifest.shown(&["a.rs".to_owned()], 7).unwrap();
-    manifest.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
-    manifest.vote(&Vote::new("other", "b.rs", true, 9)).unwrap();
-    assert_eq!(manifest.recent(5).unwrap(), [("a.rs".to_owned(), 7)]);
+    let (_folder, remembered) = remembered();
+    remembered.shown(&["a.rs".to_owned()], 7).unwrap();
+    remembered.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
+    remembered
+        .vote(&Vote::new("other", "b.rs", true, 9))
+        .unwrap();
+    assert_eq!(remembered.recent(5).unwrap(), [("a.rs".to_owned(), 7)]);
 }
 
 #[test]
-fn a_state_changes_with_votes_and_generations_alone() {
-    let (_folder, manifest) = manifest();
-    assert_eq!(manifest.state().unwrap(), 0);
-    manifest.shown(&["a.rs".to_owned()], 7).unwrap();
-    manifest
+fn votes_are_counted_and_nothing_else_is() {
+    let (_folder, remembered) = remembered();
+    assert_eq!(remembered.votes().unwrap(), 0);
+    remembered.shown(&["a.rs".to_owned()], 7).unwrap();
+    remembered
         .append("t", &Message::new("1", "user", "hello", 1))
         .unwrap();
-    assert_eq!(manifest.state().unwrap(), 0);
-    manifest.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
-    manifest.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
-    assert_eq!(manifest.state().unwrap(), 1);
-    manifest.commit(&Changes::default(), 5).unwrap();
-    assert_eq!(manifest.state().unwrap(), 6);
+    assert_eq!(remembered.votes().unwrap(), 0);
+    remembered.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
+    remembered.vote(&Vote::new("key", "a.rs", true, 9)).unwrap();
+    assert_eq!(remembered.votes().unwrap(), 1);
 }
 
 #[test]
 fn messages_keep_their_order_and_come_once() {
-    let (_folder, manifest) = manifest();
+    let (_folder, remembered) = remembered();
     for id in ["1", "2", "2", "3"] {
         // The same second: their order is that in which they came.
         let message = Message::new(id, "user", "text", 5);
-        manifest.append("t", &message).unwrap();
+        remembered.append("t", &message).unwrap();
     }
-    manifest
+    remembered
         .append("other", &Message::new("1", "user", "text", 5))
         .unwrap();
     let ids = |limit| -> Vec<String> {
-        let messages = manifest.messages("t", limit).unwrap();
+        let messages = remembered.messages("t", limit).unwrap();
         messages.into_iter().map(|it| it.id).collect()
     };
     assert_eq!(ids(20), ["1", "2", "3"]);
@@ -90,13 +97,13 @@ fn messages_keep_their_order_and_come_once() {
 
 #[test]
 fn what_is_pinned_is_pinned_once_until_it_is_not() {
-    let (_folder, manifest) = manifest();
+    let (_folder, remembered) = remembered();
     for what in ["a.rs", "b.rs:1-2", "a.rs"] {
-        manifest.pin("t", what).unwrap();
+        remembered.pin("t", what).unwrap();
     }
-    assert_eq!(manifest.pinned("t").unwrap(), ["a.rs", "b.rs:1-2"]);
-    manifest.unpin("t", "a.rs").unwrap();
-    manifest.unpin("t", "never").unwrap();
-    assert_eq!(manifest.pinned("t").unwrap(), ["b.rs:1-2"]);
-    assert!(manifest.pinned("other").unwrap().is_empty());
+    assert_eq!(remembered.pinned("t").unwrap(), ["a.rs", "b.rs:1-2"]);
+    remembered.unpin("t", "a.rs").unwrap();
+    remembered.unpin("t", "never").unwrap();
+    assert_eq!(remembered.pinned("t").unwrap(), ["b.rs:1-2"]);
+    assert!(remembered.pinned("other").unwrap().is_empty());
 }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ctx_rank::Role;
 use ignore::{WalkBuilder, WalkState};
 
-use crate::Options;
+use crate::options::Wanted;
 
 /// A file that changed so shortly before it was looked at may change again within its time: the clocks of file
 /// systems are that coarse.
@@ -51,7 +51,7 @@ pub(crate) struct Scan {
 }
 
 /// Walks the folder at `root`: as ignore files say, links not followed, and the index itself left out.
-pub(crate) fn scan(root: &Path, index: &Path, options: &Options) -> Scan {
+pub(crate) fn scan(root: &Path, index: &Path, wanted: Wanted) -> Scan {
     let settled = nanoseconds(SystemTime::now()).unwrap_or(i64::MAX) - RACY;
     let index = index.canonicalize().unwrap_or_else(|_| index.to_owned());
     let is_index = move |path: &Path| {
@@ -90,7 +90,7 @@ pub(crate) fn scan(root: &Path, index: &Path, options: &Options) -> Scan {
                 if !kind.is_some_and(|it| it.is_file()) {
                     return WalkState::Continue;
                 }
-                match seen(root, &entry, settled, options) {
+                match seen(root, &entry, settled, wanted) {
                     Some(seen) => with(&|scan| scan.files.push(seen.clone())),
                     None => with(&|scan| scan.skipped += 1),
                 }
@@ -103,19 +103,19 @@ pub(crate) fn scan(root: &Path, index: &Path, options: &Options) -> Scan {
     scan
 }
 
-fn seen(root: &Path, entry: &ignore::DirEntry, settled: i64, options: &Options) -> Option<Seen> {
+fn seen(root: &Path, entry: &ignore::DirEntry, settled: i64, wanted: Wanted) -> Option<Seen> {
     let path = entry.path().strip_prefix(root).ok()?.to_str()?;
     let path = if cfg!(windows) {
         path.replace('\\', "/")
     } else {
         path.to_owned()
     };
-    if !options.include_generated && matches!(Role::of(&path), Role::Generated | Role::Vendored) {
+    if !wanted.include_generated && matches!(Role::of(&path), Role::Generated | Role::Vendored) {
         return None;
     }
     let metadata = entry.metadata().ok()?;
     let modified = nanoseconds(metadata.modified().ok()?)?;
-    (metadata.len() <= options.max_file_bytes).then_some(Seen {
+    (metadata.len() <= wanted.max_file_bytes).then_some(Seen {
         path,
         size: metadata.len(),
         modified,

@@ -278,57 +278,57 @@ impl Relations for Index {
 #[async_trait]
 impl History for Index {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
-        answer(self.manifest.messages(thread, limit))
+        answer(self.remembered.messages(thread, limit))
     }
 }
 
 #[async_trait]
 impl References for Index {
     async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
-        answer(self.manifest.pinned(thread))
+        answer(self.remembered.pinned(thread))
     }
 }
 
 #[async_trait]
 impl Usage for Index {
     async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
-        answer(self.manifest.uses(paths))
+        answer(self.remembered.uses(paths))
     }
 
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
-        answer(self.manifest.shown(paths, now))
+        answer(self.remembered.shown(paths, now))
     }
 
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
-        answer(self.manifest.recent(limit))
+        answer(self.remembered.recent(limit))
     }
 }
 
 #[async_trait]
 impl Threads for Index {
     async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
-        answer(self.manifest.append(thread, message))
+        answer(self.remembered.append(thread, message))
     }
 
     async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
-        answer(self.manifest.pin(thread, what))
+        answer(self.remembered.pin(thread, what))
     }
 
     async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
-        answer(self.manifest.unpin(thread, what))
+        answer(self.remembered.unpin(thread, what))
     }
 }
 
 #[async_trait]
 impl Feedback for Index {
     async fn vote(&self, vote: &Vote) -> Answer<bool> {
-        answer(self.manifest.vote(vote))
+        answer(self.remembered.vote(vote))
     }
 }
 
 #[async_trait]
 impl Generation for Index {
     async fn generation(&self) -> Answer<u64> {
-        answer(self.manifest.state())
+        answer(self.state())
     }
 }

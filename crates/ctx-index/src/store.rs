@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::{Directory as _, IndexReader, ReloadPolicy};
 
 use crate::IndexError;
-use crate::lock::{Lock, lock};
+use crate::lock::{Lock, WRITER, lock};
 use crate::manifest::{Manifest, Snapshot};
 use crate::schema::{Fields, tokenizers};
 use crate::sealed::Sealed;
@@ -36,21 +36,22 @@ impl Store {
     pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
         let mut tries = 0;
         loop {
-            match Store::open_as_it_is(folder) {
+            let damage = match Store::open_as_it_is(folder) {
                 Ok(Some(store)) => return Ok((store, None)),
-                Err(error) if !error.is_damage() => return Err(error),
-                _ => {}
-            }
+                Ok(None) => None,
+                Err(error) if error.is_damage() => Some(error),
+                Err(error) => return Err(error),
+            };
             tries += 1;
             // Most of what seems wrong beside a writer is right a moment later, and the lock is the writer's.
             if tries <= 3 && folder.join("text").exists() {
                 thread::sleep(PAUSE / 5);
                 continue;
             }
-            match lock(folder) {
+            match lock(folder, WRITER) {
                 Ok(lock) => return Store::open_alone(folder, &lock),
                 Err(IndexError::Busy { .. }) if tries < TRIES => thread::sleep(PAUSE),
-                Err(error) => return Err(error),
+                Err(error) => return Err(with_damage(error, damage)),
             }
         }
     }
@@ -60,7 +61,7 @@ impl Store {
         let why = match Store::open_as_it_is(folder) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
-            Err(error) if error.is_damage() => Some(with_source(&error)),
+            Err(error) if error.is_damage() => Some(error.with_source()),
             Err(error) => return Err(error),
         };
         remove(folder)?;
@@ -97,27 +98,49 @@ impl Store {
     }
 }
 
-/// Forgets all that is indexed, and nothing that is remembered of use.
-fn remove(folder: &Path) -> Result<(), IndexError> {
-    let text = folder.join("text");
-    if text.exists() {
-        fs::remove_dir_all(&text).map_err(|source| IndexError::folder(folder, source))?;
+/// What cannot be begun anew is told with what is wrong with it.
+fn with_damage(error: IndexError, damage: Option<IndexError>) -> IndexError {
+    let Some(damage) = damage.filter(|_| error.is_refusal()) else {
+        return error;
+    };
+    let damage = match damage {
+        IndexError::Damaged { what } => what,
+        damage => format!("failed to {}", damage.with_source()),
+    };
+    let why = error.with_source();
+    IndexError::Damaged {
+        what: format!("{damage}, and it cannot be begun anew: failed to {why}"),
     }
-    Manifest::renew(&folder.join("manifest.db"))
 }
 
-/// The same, where nobody writes.
+/// Removes all that is indexed, and nothing that is remembered.
+fn remove(folder: &Path) -> Result<(), IndexError> {
+    let io = |source| IndexError::folder(folder, source);
+    let text = folder.join("text");
+    if text.exists() {
+        fs::remove_dir_all(&text).map_err(io)?;
+    }
+    for name in [
+        "manifest.db-journal",
+        "manifest.db-wal",
+        "manifest.db-shm",
+        "manifest.db",
+    ] {
+        match fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The same, where nobody writes. What earlier versions kept with it must have been taken along.
 pub(crate) fn remove_alone(folder: &Path) -> Result<(), IndexError> {
     if !folder.join("manifest.db").exists() && !folder.join("text").exists() {
         return Ok(());
     }
-    let _lock = lock(folder)?;
+    let _lock = lock(folder, WRITER)?;
     remove(folder)
-}
-
-fn with_source(error: &IndexError) -> String {
-    let source = std::error::Error::source(error).map(|it| format!(": {it}"));
-    format!("{error}{}", source.unwrap_or_default())
 }
 
 /// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer

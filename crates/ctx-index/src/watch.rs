@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::index::Updated;
-use crate::{Index, IndexError};
+use crate::{Index, IndexError, Updated};
 
 /// Changes are waited for until none comes for so long,
 const QUIET: Duration = Duration::from_millis(100);
@@ -29,7 +28,8 @@ impl Index {
     /// are watched.
     ///
     /// # Errors
-    /// [`IndexError::Watch`] if the system does not tell of changes, or of no more folders.
+    /// [`IndexError::Watch`] if the system does not tell of changes, or of no more folders; what is remembered cannot
+    /// be read.
     pub fn watch(
         &self,
         stop: &AtomicBool,
@@ -45,13 +45,14 @@ impl Index {
         let mut is_first = true;
         while !stop.load(Ordering::Relaxed) {
             // What was made in a folder before it was watched is seen by looking once more.
+            let wanted = self.wanted()?;
             let scan = loop {
-                let scan = self.scan();
+                let scan = self.scan(wanted);
                 if !folders.watch(self.root(), &scan.folders).map_err(refused)? {
                     break scan;
                 }
             };
-            let result = self.update_to(scan, &mut |_| {
+            let result = self.update_to(wanted, scan, &mut |_| {
                 if stop.load(Ordering::Relaxed) {
                     ControlFlow::Break(())
                 } else {

@@ -2,11 +2,10 @@
 
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
-use crate::index::Updated;
 use crate::manifest::{Changes, FileRow};
 use crate::scan::Seen;
 use crate::store::{generation_of, open_text, sweep};
-use crate::{Index, IndexError};
+use crate::{Index, IndexError, Updated};
 
 /// What the writer may hold in memory.
 const MEMORY: usize = 96 << 20;

@@ -1,8 +1,10 @@
 //! The arguments of the verbs that search: `ctx query` and `ctx index`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use ctx::index::Kept;
 
 use super::{Output, size};
 use crate::options::OptionFlags;
@@ -47,12 +49,32 @@ Examples:
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Index")]
 pub(crate) struct Indexed {
-    /// Index generated and vendored files too; the next update without it forgets them
-    #[arg(long)]
+    /// Index generated and vendored files too; remembered with the index
+    #[arg(long, overrides_with = "no_include_generated")]
     pub(crate) include_generated: bool,
-    /// Pass over files larger than this, in bytes or with K, M or G [default: 1M]
+    /// Pass generated and vendored files over; remembered with the index [default]
+    #[arg(long, overrides_with = "include_generated")]
+    pub(crate) no_include_generated: bool,
+    /// Pass over files larger than this, in bytes or with K, M or G; remembered with the index [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_file_size: Option<u64>,
+    /// Wait at most so long for another process that writes the index [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = Duration::read)]
+    pub(crate) wait: Option<Duration>,
+}
+
+impl Indexed {
+    /// What is to be remembered with the index: what was said here.
+    pub(crate) fn kept(self) -> Kept {
+        let mut kept = Kept::default();
+        kept.include_generated = match (self.include_generated, self.no_include_generated) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        kept.max_file_bytes = self.max_file_size;
+        kept
+    }
 }
 
 /// What is looked for, and how.

@@ -3,6 +3,7 @@
 
 mod assemble;
 mod bad_input;
+mod index;
 mod pack;
 mod query;
 mod run;

@@ -1,8 +1,8 @@
 //! Questions about a folder, the index that answers them, and what was preferred. Each test has a cache and
 //! settings of its own.
 
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -14,19 +14,19 @@ use serde_json::Value;
 use crate::run::{Folder, Ran, command};
 
 const PARSER: &[u8] = b"/// Reads one token after the other.\npub struct Parser;\n\nimpl Parser {\n    /// The next token, if there is one.\n    pub fn next_token(&mut self) -> Option<u8> {\n        None\n    }\n}\n";
-const BUDGET: &[u8] = b"//! Budgets.\n\n/// Whether `cost` fits into the budget.\npub fn fits(cost: u32, budget: u32) -> bool {\n    cost <= budget\n}\n";
+pub(crate) const BUDGET: &[u8] = b"//! Budgets.\n\n/// Whether `cost` fits into the budget.\npub fn fits(cost: u32, budget: u32) -> bool {\n    cost <= budget\n}\n";
 const NOTES: &[u8] =
     b"# Notes\n\n## Retries\n\nA request is sent again after a pause that doubles each time.\n";
 
 /// A folder that is asked about, and where its index and the user's settings are.
-struct Asked {
-    root: Folder,
-    cache: Folder,
-    config: Folder,
+pub(crate) struct Asked {
+    pub(crate) root: Folder,
+    pub(crate) cache: Folder,
+    pub(crate) config: Folder,
 }
 
 impl Asked {
-    fn of<const N: usize>(files: [(&str, &[u8]); N]) -> Self {
+    pub(crate) fn of<const N: usize>(files: [(&str, &[u8]); N]) -> Self {
         Asked {
             root: Folder::of(files),
             cache: Folder::new(),
@@ -34,7 +34,7 @@ impl Asked {
         }
     }
 
-    fn small() -> Self {
+    pub(crate) fn small() -> Self {
         Asked::of([
             ("src/parser.rs", PARSER),
             ("src/budget.rs", BUDGET),
@@ -42,7 +42,7 @@ impl Asked {
         ])
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = command(args);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("CTX_") {
@@ -59,12 +59,12 @@ impl Asked {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::of(self.command(args).output().unwrap())
     }
 
     /// Asks what stands on standard input.
-    fn pipe(&self, input: &[u8], args: &[&str]) -> Ran {
+    pub(crate) fn pipe(&self, input: &[u8], args: &[&str]) -> Ran {
         let args = [&["query", "-"], args].concat();
         let mut child = self.command(&args).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -77,13 +77,13 @@ impl Asked {
     }
 
     /// Where the index is.
-    fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         let status = self.run(&["index", "--status", "--json"]).json();
         PathBuf::from(status["folder"].as_str().unwrap())
     }
 }
 
-fn paths(result: &Value) -> Vec<&str> {
+pub(crate) fn paths(result: &Value) -> Vec<&str> {
     let items = result["retrieval"]["items"].as_array().unwrap();
     items
         .iter()
@@ -92,7 +92,7 @@ fn paths(result: &Value) -> Vec<&str> {
 }
 
 /// What was picked for `key`, and from where.
-fn setting<'r>(result: &'r Value, key: &str) -> (&'r str, &'r str) {
+pub(crate) fn setting<'r>(result: &'r Value, key: &str) -> (&'r str, &'r str) {
     let settings = result["retrieval"]["settings"].as_array().unwrap();
     let found = settings.iter().find(|it| it["key"] == key).unwrap();
     (
@@ -373,196 +373,6 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
         .run(&["index", "--status", "--rebuild"])
         .fails(2, &["--rebuild"]);
     assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn an_index_that_would_be_in_what_it_indexes_is_refused() {
-    let asked = Asked::small();
-    let run = asked
-        .command(&["query", "budget"])
-        .env("CTX_CACHE_DIR", asked.root.path().join("cache"))
-        .output();
-    Ran::of(run.unwrap()).fails(3, &["would be in what it indexes"]);
-    let relative = asked
-        .command(&["query", "budget"])
-        .env("CTX_CACHE_DIR", ".cache")
-        .output();
-    Ran::of(relative.unwrap()).ok();
-    assert!(asked.root.path().join(".cache").is_dir());
-}
-
-#[test]
-fn an_index_that_is_being_written_answers_as_it_is() {
-    let asked = Asked::small();
-    let hold = |folder: PathBuf| {
-        let mut lock = File::options()
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .open(folder.join("writer.lock"))
-            .unwrap();
-        lock.lock().unwrap();
-        lock.write_all(b"4711").unwrap();
-        lock
-    };
-    let folder = asked.folder();
-    fs::create_dir_all(&folder).unwrap();
-    let lock = hold(folder.clone());
-    asked
-        .run(&["query", "budget"])
-        .fails(1, &["process 4711 is writing"]);
-    asked.run(&["index"]).fails(1, &["process 4711 is writing"]);
-    asked
-        .run(&["index", "--rebuild"])
-        .fails(1, &["process 4711"]);
-    drop(lock);
-    asked.run(&["index"]).ok();
-    let lock = hold(folder);
-    asked.root.write("late.rs", b"pub fn budget_late() {}\n");
-    let run = asked.run(&["query", "budget"]);
-    assert!(
-        run.ok().contains("budget.rs") && !run.stdout.contains("late.rs"),
-        "{run:?}"
-    );
-    assert!(
-        run.stderr
-            .contains("warning: process 4711 is writing the index"),
-        "{run:?}"
-    );
-    drop(lock);
-    assert!(asked.run(&["query", "budget"]).ok().contains("late.rs"));
-}
-
-#[test]
-fn an_index_that_is_damaged_is_begun_anew_with_a_warning() {
-    let asked = Asked::small();
-    let first = asked.run(&["query", "budget"]);
-    fs::write(
-        asked.folder().join("manifest.db"),
-        b"this is no database, it is a sentence",
-    )
-    .unwrap();
-    let run = asked.run(&["query", "budget"]);
-    assert_eq!(run.ok(), first.ok());
-    assert!(run.stderr.contains("is begun anew: failed to"), "{run:?}");
-    let again = asked.run(&["query", "budget"]);
-    assert!(!again.stderr.contains("anew"), "{again:?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn files_that_cannot_be_read_are_named() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let asked = Asked::small();
-    let locked = asked.root.path().join("locked.rs");
-    fs::write(&locked, BUDGET).unwrap();
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::read(&locked).is_ok() {
-        // Permissions bind nobody here.
-        return;
-    }
-    let run = asked.run(&["query", "budget"]);
-    assert!(run.ok().contains("src/budget.rs"), "{run:?}");
-    assert!(
-        run.stderr.contains("warning: not indexed:") && run.stderr.contains("locked.rs"),
-        "{run:?}"
-    );
-}
-
-#[test]
-fn the_index_tells_what_there_is() {
-    let asked = Asked::small();
-    let none = asked.run(&["index", "--status"]);
-    assert!(none.ok().contains("is not indexed"), "{none:?}");
-    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
-    let none = asked.run(&["index", "--status", "--json"]).json();
-    assert_eq!(
-        (&none["indexed"], &none["files"]),
-        (&false.into(), &0.into())
-    );
-    let made = asked.run(&["index"]);
-    assert!(
-        made.ok()
-            .starts_with("3 files (3 new or changed, 0 removed"),
-        "{made:?}"
-    );
-    assert_eq!(made.stdout.lines().count(), 1);
-    let status = asked.run(&["index", "--status", "--json"]).json();
-    assert_eq!(
-        (&status["files"], &status["generation"]),
-        (&3.into(), &1.into())
-    );
-    assert!(status["lines"].as_u64() > Some(10) && status["bytes"].as_u64() > Some(0));
-    let told = asked.run(&["index", "--status"]);
-    assert!(told.ok().contains("files  3\n"), "{told:?}");
-    let again = asked.run(&["index", "--json"]).json();
-    assert_eq!(
-        (&again["files"], &again["updated"]["changed"]),
-        (&3.into(), &0.into())
-    );
-    let anew = asked.run(&["index", "--rebuild", "--json"]).json();
-    assert_eq!(anew["updated"]["changed"], 3);
-}
-
-#[test]
-fn generated_files_are_indexed_where_that_is_asked_for() {
-    let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
-    let files = |args: &[&str]| asked.run(&[args, &["--json"]].concat()).json()["files"].clone();
-    assert_eq!(files(&["index"]), 1);
-    assert_eq!(files(&["index", "--include-generated"]), 2);
-    asked
-        .root
-        .write("ctx.toml", "[index]\ninclude-generated = true\n");
-    // The settings are a file of the folder too.
-    assert_eq!(files(&["index"]), 3);
-}
-
-#[test]
-fn a_folder_can_hold_its_own_index() {
-    let asked = Asked::small();
-    fs::create_dir(asked.root.path().join(".ctx")).unwrap();
-    asked.run(&["query", "budget"]).ok();
-    assert!(asked.root.path().join(".ctx/manifest.db").is_file());
-    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_is_not_followed_to_an_index() {
-    let asked = Asked::small();
-    let elsewhere = Folder::new();
-    std::os::unix::fs::symlink(elsewhere.path(), asked.root.path().join(".ctx")).unwrap();
-    asked.run(&["query", "budget"]).ok();
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
-}
-
-#[cfg(unix)]
-#[test]
-fn an_index_is_for_its_owner_alone() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let asked = Asked::small();
-    asked.run(&["index"]).ok();
-    let mode = fs::metadata(asked.folder()).unwrap().permissions().mode();
-    assert_eq!(mode & 0o077, 0, "{mode:o}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
-    let asked = Asked::small();
-    let mut child = asked.command(&["index", "--watch"]).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
-    assert!(first.starts_with("3 files"), "{first}");
-    asked.root.write("late.rs", BUDGET);
-    let second = lines.next().unwrap().unwrap();
-    assert!(second.starts_with("4 files (1 new or changed"), "{second}");
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 #[test]

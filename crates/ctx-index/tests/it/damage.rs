@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ctx_index::{Index, Options};
-use ctx_retrieve::Usage as _;
+use ctx_retrieve::Generation as _;
 use tempfile::TempDir;
 
+use crate::memory::{remember, remembered};
 use crate::{Fixture, block_on, contents, function, memory, update};
 
 /// An index of several commits, with deletions in it and with some use.
@@ -22,12 +23,11 @@ fn used() -> Fixture {
     update(&index);
     fixture.write("e.rs", function("four"));
     update(&index);
-    let paths = ["a.rs", "b.rs", "c.md"].map(str::to_owned);
-    block_on(index.shown(&paths, 5)).unwrap();
+    remember(&index);
     fixture
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -52,14 +52,15 @@ fn copy(from: &Path) -> TempDir {
 }
 
 fn all_of(index: &Index) -> String {
-    let recent = block_on(index.recent(100)).unwrap();
+    let remembered = remembered(index);
+    let state = block_on(index.generation()).unwrap();
     let status = index.status().unwrap();
     let counts = (status.files, status.parts, status.lines, status.generation);
-    format!("{:?} {recent:?} {counts:?}", contents(index))
+    format!("{:?} {remembered} {state} {counts:?}", contents(index))
 }
 
-/// 3 bits of each file by default, and `CTX_FLIPS` if that is set. A bit of the manifest that no answer
-/// depends on may be turned unnoticed; of the text index none may.
+/// 3 bits of each file by default, and `CTX_FLIPS` if that is set. A bit of a database that no answer depends
+/// on may be turned unnoticed; of the text index none may.
 #[test]
 fn a_flipped_bit_is_found_in_every_file() {
     let flips: u64 = std::env::var("CTX_FLIPS").map_or(3, |it| it.parse().unwrap());
@@ -91,22 +92,26 @@ fn a_flipped_bit_is_found_in_every_file() {
             fs::write(copied.path().join(name), turned).unwrap();
             let opened = Index::open(fixture.root(), copied.path(), Options::default());
             let (index, why) = opened.unwrap_or_else(|it| panic!("{what}: {it:?}"));
-            if let Some(why) = why {
-                assert!(!why.is_empty());
+            if why.is_some() {
+                assert_eq!(remembered(&index), remembered(&fixture.open()), "{what}");
                 found += 1;
                 if flip == 0 {
                     update(&index);
                     assert_eq!(contents(&index), fresh, "{what}");
                 }
+            } else if index.loss().is_some() {
+                assert_eq!(name, Path::new("remembered.db"), "{what}");
+                assert_eq!(contents(&index), fresh, "{what}");
+                found += 1;
             } else {
-                assert_eq!(name, Path::new("manifest.db"), "{what}");
+                assert_eq!(name.extension(), Some("db".as_ref()), "{what}");
                 assert_eq!(all_of(&index), before, "{what}");
                 harmless += 1;
             }
         }
     }
     assert!(found > harmless);
-    eprintln!("{found} flipped bits were found, {harmless} of the manifest changed no answer");
+    eprintln!("{found} flipped bits were found, {harmless} of the databases changed no answer");
 }
 
 #[test]
@@ -134,7 +139,8 @@ fn a_file_that_is_cut_short_or_gone_is_found() {
             }
             let (index, why) =
                 Index::open(fixture.root(), copied.path(), Options::default()).unwrap();
-            assert!(why.is_some(), "{} {cut:?}", name.display());
+            let told = why.is_some() || index.loss().is_some();
+            assert!(told, "{} {cut:?}", name.display());
             if cut.is_none() {
                 update(&index);
                 assert_eq!(contents(&index), fresh);
@@ -158,15 +164,6 @@ fn another_format_is_begun_anew_and_said_so() {
     assert_eq!(index.status().unwrap().files, 0);
     update(&index);
     assert_eq!(contents(&index), fixture.fresh());
-}
-
-#[test]
-fn what_was_used_outlives_a_damaged_text_index() {
-    let fixture = used();
-    fs::remove_dir_all(fixture.folder().join("text")).unwrap();
-    let (index, why) = fixture.reopen();
-    assert_eq!(why.as_deref(), Some("read the index: it has no text"));
-    assert_eq!(block_on(index.recent(10)).unwrap().len(), 3);
 }
 
 #[test]

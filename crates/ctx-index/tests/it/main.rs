@@ -7,6 +7,7 @@ mod child;
 mod crash;
 mod damage;
 mod faults;
+mod memory;
 mod updates;
 mod watching;
 mod writers;

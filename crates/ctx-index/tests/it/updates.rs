@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use ctx_index::{IndexError, Options};
+use ctx_index::{IndexError, Kept, Options};
 
 use crate::{Fixture, age, contents, definitions, function, try_update, update};
 
@@ -140,12 +140,74 @@ fn generated_and_vendored_files_are_indexed_when_asked_for() {
     assert_eq!((updated.files, updated.skipped), (1, 2));
     drop(index);
     let mut options = Options::default();
-    options.include_generated = true;
+    options.include_generated = Some(true);
     let index = fixture.open_with(options);
     assert_eq!(update(&index).files, 3);
     assert_eq!(definitions(&index, "theirs"), ["vendor/lib.rs:1"]);
     drop(index);
-    assert_eq!(update(&fixture.open()).removed, 2);
+    let updated = update(&fixture.open());
+    assert_eq!((updated.removed, updated.left_out), (2, 2));
+}
+
+#[test]
+fn what_is_wanted_is_kept_with_the_index() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("vendor/lib.rs", &function("theirs")),
+        ("large.md", &"A long line of text.\n".repeat(200)),
+    ]);
+    let index = fixture.open();
+    let mut kept = Kept::default();
+    kept.include_generated = Some(true);
+    index.keep(kept).unwrap();
+    assert_eq!(update(&index).files, 3);
+    drop(index);
+    let index = fixture.open();
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.removed), (3, 0));
+    assert!(index.status().unwrap().include_generated);
+
+    // What is said goes before what is kept, and is not kept.
+    let mut options = Options::default();
+    options.include_generated = Some(false);
+    assert_eq!(update(&fixture.open_with(options)).left_out, 1);
+    assert_eq!(update(&index).changed, 1);
+
+    // Each is kept for itself, and whoever has it open heeds it.
+    let mut kept = Kept::default();
+    kept.max_file_bytes = Some(1_000);
+    fixture.open().keep(kept).unwrap();
+    let updated = update(&index);
+    assert_eq!((updated.files, updated.left_out), (2, 1));
+    assert_eq!(index.status().unwrap().max_file_bytes, 1_000);
+
+    // It outlives the index.
+    drop(index);
+    ctx_index::Index::remove(&fixture.folder()).unwrap();
+    let index = fixture.open();
+    assert_eq!(update(&index).files, 2);
+    assert_eq!(index.kept().unwrap().include_generated, Some(true));
+}
+
+#[test]
+fn an_index_tells_how_far_it_is_behind() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    let index = fixture.open();
+    assert_eq!(index.status().unwrap().written_at, None);
+    assert_eq!(index.pending().unwrap().changed, 2);
+    update(&index);
+    assert!(index.status().unwrap().written_at > Some(1_700_000_000));
+    let pending = index.pending().unwrap();
+    assert_eq!((pending.changed, pending.removed), (0, 0));
+    // The time of a file is no change of it.
+    age(&fixture.path("a.rs"), 30);
+    assert!(index.pending().unwrap().is_nothing());
+    fixture.write("a.rs", function("one").repeat(2));
+    fixture.write("c.rs", function("three"));
+    fs::remove_file(fixture.path("b.rs")).unwrap();
+    let pending = index.pending().unwrap();
+    assert_eq!((pending.changed, pending.removed), (2, 1));
+    assert_eq!(update(&index).changed, 2, "looking changed nothing");
 }
 
 #[test]

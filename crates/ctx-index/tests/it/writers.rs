@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use ctx_index::IndexError;
+use ctx_index::{IndexError, Options};
 
 use crate::child::{command, said};
 use crate::{Fixture, contents, definitions, function, try_update, update};
@@ -31,6 +32,55 @@ fn a_second_writer_is_told_who_writes() {
     child.wait().unwrap();
     assert_eq!(update(&index).changed, 0);
     assert_eq!(definitions(&index, "one"), ["a.rs:1"]);
+}
+
+#[test]
+fn a_second_writer_with_patience_waits_and_then_looks_again() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let mut child = command("hold", fixture.root(), &fixture.folder())
+        .spawn()
+        .unwrap();
+    let mut said = said(&mut child);
+    assert_eq!(said.next().as_deref(), Some("holding"));
+    let mut options = Options::default();
+    options.patience = Duration::from_mins(1);
+    let index = fixture.open_with(options);
+    let mut stdin = child.stdin.take();
+    let mut told = Vec::new();
+    let updated = index.update(&mut |progress| {
+        if progress.is_waiting {
+            told.push(progress.holder);
+            if let Some(mut stdin) = stdin.take() {
+                // What comes while it waits is seen when it goes on.
+                fixture.write("b.rs", function("two"));
+                stdin.write_all(b"\n\n").unwrap();
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let updated = updated.unwrap();
+    assert!(told.contains(&Some(child.id())), "{told:?}");
+    assert_eq!((updated.files, updated.changed), (2, 1));
+    assert!(said.any(|word| word == "true"));
+    child.wait().unwrap();
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn whoever_waits_may_give_up() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let mut child = command("hold", fixture.root(), &fixture.folder())
+        .spawn()
+        .unwrap();
+    assert_eq!(said(&mut child).next().as_deref(), Some("holding"));
+    let mut options = Options::default();
+    options.patience = Duration::from_mins(1);
+    let result = fixture
+        .open_with(options)
+        .update(&mut |_| ControlFlow::Break(()));
+    assert!(matches!(result, Err(IndexError::Cancelled)), "{result:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Store {
         files::prepare(&files).map_err(failed)?;
         let mut options = ctx_index::Options::default();
         // What a user sent was meant to be found.
-        options.include_generated = true;
+        options.include_generated = Some(true);
         let root = path.join("files");
         let (index, damage) = Index::open(&root, &path.join("index"), options)
             .map_err(|error| BackendError::failed("open an index", error))?;

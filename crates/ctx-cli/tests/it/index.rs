@@ -1,0 +1,616 @@
+//! The index behind a question: where it is, what is in it, who may write it, and what becomes of it where
+//! folders, disks and files are not as they should be.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crate::query::{Asked, BUDGET, paths, setting};
+use crate::run::{Folder, Ran};
+
+/// Holds the right to write, as process 4711 would.
+fn hold(folder: &Path) -> File {
+    let mut lock = File::options()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .open(folder.join("writer.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    lock.write_all(b"4711").unwrap();
+    lock
+}
+
+/// A folder whose index has nothing yet.
+fn not_indexed_yet() -> Asked {
+    let asked = Asked::of([]);
+    asked.run(&["index"]).ok();
+    asked.root.write("src/budget.rs", BUDGET);
+    asked
+}
+
+#[test]
+fn a_first_question_waits_for_whoever_indexes_and_names_it() {
+    let asked = not_indexed_yet();
+    let lock = hold(&asked.folder());
+    let mut child = asked.command(&["query", "budget"]).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.starts_with("waiting for process 4711"), "{line}");
+    drop(lock);
+    let mut answer = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut answer)
+        .unwrap();
+    said.read_to_string(&mut line).unwrap();
+    assert!(child.wait().unwrap().success(), "{line}");
+    assert!(answer.starts_with("### src/budget.rs"), "{answer}");
+}
+
+#[test]
+fn whoever_does_not_wait_is_told_who_writes() {
+    let asked = not_indexed_yet();
+    let lock = hold(&asked.folder());
+    for args in [
+        &["query", "budget", "--wait", "0"][..],
+        &["index", "--wait", "0.1"],
+    ] {
+        asked.run(args).fails(1, &["process 4711 is writing"]);
+    }
+    asked
+        .run(&["index", "--rebuild", "--wait", "0"])
+        .fails(1, &["process 4711"]);
+    drop(lock);
+    asked.run(&["index"]).ok();
+    let lock = hold(&asked.folder());
+    asked.root.write("late.rs", b"pub fn budget_late() {}\n");
+    let run = asked.run(&["query", "budget", "--wait", "0"]);
+    assert!(
+        run.ok().contains("budget.rs") && !run.stdout.contains("late.rs"),
+        "{run:?}"
+    );
+    for part in [
+        "warning: process 4711 is writing the index",
+        "s ago",
+        "1 file is new or has changed",
+    ] {
+        assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+    }
+    drop(lock);
+    assert!(asked.run(&["query", "budget"]).ok().contains("late.rs"));
+}
+
+#[test]
+fn first_questions_at_once_all_have_the_answer() {
+    let asked = Asked::small();
+    for file in 0..150 {
+        let text = format!("/// Part {file}.\npub fn part_{file}() {{}}\n").repeat(20);
+        asked.root.write(format!("many/{file}.rs"), text);
+    }
+    let children: Vec<Child> = (0..3)
+        .map(|_| {
+            asked
+                .command(&["query", "does the cost fit the budget?"])
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    let runs = children
+        .into_iter()
+        .map(|it| Ran::of(it.wait_with_output().unwrap()));
+    let runs: Vec<Ran> = runs.collect();
+    for run in &runs {
+        assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
+        assert_eq!(run.stdout, runs[0].stdout);
+        assert!(!run.stderr.contains("warning"), "{run:?}");
+    }
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(status["files"], 153);
+}
+
+#[cfg(unix)]
+#[test]
+fn questions_beside_a_watch_have_what_changed() {
+    let asked = Asked::small();
+    let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("3 files"));
+    for round in 0..4 {
+        let name = format!("late_{round}");
+        asked
+            .root
+            .write(format!("{name}.rs"), format!("pub fn {name}() {{}}\n"));
+        let run = asked.run(&["query", &name]);
+        assert!(run.ok().contains(&format!("{name}.rs")), "{run:?}");
+        assert!(!run.stderr.contains("warning"), "{run:?}");
+    }
+    interrupt(&watch);
+    assert!(watch.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+fn interrupt(child: &Child) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn generated_files_are_indexed_where_that_is_asked_for_and_go_on_to_be() {
+    let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
+    let index = |args: &[&str]| asked.run(&[&["index", "--json"], args].concat()).json();
+    assert_eq!(index(&[])["files"], 1);
+    assert_eq!(index(&["--include-generated"])["files"], 2);
+    // Neither a question nor an update forgets it.
+    let question = asked.run(&["query", "budget", "--json"]).json();
+    assert!(paths(&question).contains(&"vendor/b.rs"), "{question}");
+    let (value, origin) = setting(&question, "include-generated");
+    assert_eq!(
+        (value, origin),
+        ("true", "the index, as a flag said before")
+    );
+    assert_eq!(index(&[])["files"], 2);
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(status["includeGenerated"], true);
+    let status = asked.run(&["index", "--status"]);
+    assert!(
+        status
+            .ok()
+            .contains("included (the index, as a flag said before)"),
+        "{status:?}"
+    );
+    assert_eq!(index(&["--rebuild"])["files"], 2, "nor does a new index");
+    // Whoever forgets it says so.
+    let without = asked.run(&["index", "--no-include-generated"]);
+    assert!(without.ok().starts_with("1 file "), "{without:?}");
+    for part in [
+        "1 files that are there are no longer indexed",
+        "include-generated is set by the command line",
+    ] {
+        assert!(without.stderr.contains(part), "{without:?}");
+    }
+    assert_eq!(index(&[])["files"], 1);
+}
+
+#[test]
+fn what_the_index_remembers_comes_after_all_that_is_said() {
+    let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
+    let files = |variable: Option<&str>, flags: &[&str]| {
+        let mut command = asked.command(&[&["index", "--json"], flags].concat());
+        if let Some(value) = variable {
+            command.env("CTX_INCLUDE_GENERATED", value);
+        }
+        let told = Ran::of(command.output().unwrap()).json();
+        // The settings are a file of the folder too.
+        told["files"].as_u64().unwrap() - u64::from(asked.root.path().join("ctx.toml").exists())
+    };
+    let set = |value: bool| format!("[index]\ninclude-generated = {value}\n");
+    assert_eq!(files(None, &["--include-generated"]), 2);
+    asked.config.write("ctx/ctx.toml", set(false));
+    assert_eq!(files(None, &[]), 1, "the user's settings go before it");
+    asked.root.write("ctx.toml", set(true));
+    assert_eq!(files(None, &[]), 2, "the folder's before those");
+    assert_eq!(files(Some("0"), &[]), 1, "the environment before those");
+    assert_eq!(
+        files(Some("0"), &["--include-generated"]),
+        2,
+        "and a flag before all"
+    );
+    asked.root.write("ctx.toml", "[index]\n");
+    asked.config.write("ctx/ctx.toml", "");
+    assert_eq!(files(Some("1"), &["--no-include-generated"]), 1);
+    assert_eq!(files(Some("1"), &[]), 2);
+    assert_eq!(files(None, &[]), 1, "what no flag said is not remembered");
+}
+
+#[test]
+fn an_index_that_would_be_in_what_it_indexes_is_refused() {
+    let asked = Asked::small();
+    let run = asked
+        .command(&["query", "budget"])
+        .env("CTX_CACHE_DIR", asked.root.path().join("cache"))
+        .output();
+    Ran::of(run.unwrap()).fails(3, &["would be in what it indexes"]);
+    let relative = asked
+        .command(&["query", "budget"])
+        .env("CTX_CACHE_DIR", ".cache")
+        .output();
+    Ran::of(relative.unwrap()).ok();
+    assert!(asked.root.path().join(".cache").is_dir());
+}
+
+#[test]
+fn an_index_that_is_damaged_is_begun_anew_with_a_warning() {
+    let asked = Asked::small();
+    let first = asked.run(&["query", "budget"]);
+    fs::write(
+        asked.folder().join("manifest.db"),
+        b"this is no database, it is a sentence",
+    )
+    .unwrap();
+    let run = asked.run(&["query", "budget"]);
+    assert_eq!(run.ok(), first.ok());
+    assert!(run.stderr.contains("is begun anew: failed to"), "{run:?}");
+    let again = asked.run(&["query", "budget"]);
+    assert!(!again.stderr.contains("anew"), "{again:?}");
+}
+
+#[test]
+fn the_index_tells_what_there_is() {
+    let asked = Asked::small();
+    let none = asked.run(&["index", "--status"]);
+    assert!(none.ok().contains("is not indexed"), "{none:?}");
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+    let none = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(
+        (&none["indexed"], &none["files"]),
+        (&false.into(), &0.into())
+    );
+    let made = asked.run(&["index"]);
+    assert!(
+        made.ok()
+            .starts_with("3 files (3 new or changed, 0 removed"),
+        "{made:?}"
+    );
+    assert_eq!(made.stdout.lines().count(), 1);
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(
+        (&status["files"], &status["generation"]),
+        (&3.into(), &1.into())
+    );
+    assert!(status["lines"].as_u64() > Some(10) && status["bytes"].as_u64() > Some(0));
+    let told = asked.run(&["index", "--status"]);
+    assert!(told.ok().contains("files  3\n"), "{told:?}");
+    let again = asked.run(&["index", "--json"]).json();
+    assert_eq!(
+        (&again["files"], &again["updated"]["changed"]),
+        (&3.into(), &0.into())
+    );
+    let anew = asked.run(&["index", "--rebuild", "--json"]).json();
+    assert_eq!(anew["updated"]["changed"], 3);
+}
+
+#[test]
+fn a_folder_can_hold_its_own_index() {
+    let asked = Asked::small();
+    fs::create_dir(asked.root.path().join(".ctx")).unwrap();
+    asked.run(&["query", "budget"]).ok();
+    assert!(asked.root.path().join(".ctx/manifest.db").is_file());
+    assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_not_followed_to_an_index() {
+    let asked = Asked::small();
+    let elsewhere = Folder::new();
+    std::os::unix::fs::symlink(elsewhere.path(), asked.root.path().join(".ctx")).unwrap();
+    asked.run(&["query", "budget"]).ok();
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_index_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    let mode = fs::metadata(asked.folder()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
+    let asked = Asked::small();
+    let mut child = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.starts_with("3 files"), "{first}");
+    asked.root.write("late.rs", BUDGET);
+    let second = lines.next().unwrap().unwrap();
+    assert!(second.starts_with("4 files (1 new or changed"), "{second}");
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn what_is_remembered_is_not_lost_with_a_damaged_index() {
+    let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);
+    asked.run(&["index", "--include-generated"]).ok();
+    fs::write(asked.folder().join("manifest.db"), b"no database").unwrap();
+    let run = asked.run(&["index"]);
+    assert!(run.ok().starts_with("2 files"), "{run:?}");
+    assert!(run.stderr.contains("is begun anew"), "{run:?}");
+}
+
+#[test]
+fn what_is_remembered_and_damaged_is_kept_aside_and_told() {
+    let asked = Asked::small();
+    let first = asked.run(&["query", "budget"]);
+    let folder = asked.folder();
+    fs::write(folder.join("remembered.db"), b"this is no database").unwrap();
+    let run = asked.run(&["query", "budget"]);
+    assert_eq!(run.ok(), first.ok());
+    let aside = folder.join("remembered.damaged-1.db");
+    for part in [
+        "warning: what was remembered is damaged",
+        aside.to_str().unwrap(),
+    ] {
+        assert!(run.stderr.contains(part), "{run:?}");
+    }
+    assert_eq!(fs::read(aside).unwrap(), b"this is no database");
+    let again = asked.run(&["query", "budget"]);
+    assert!(!again.stderr.contains("warning"), "{again:?}");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+
+    use super::*;
+
+    /// A user who may write nothing.
+    const NOBODY: u32 = 65_534;
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Gives all that is below `folder` to be read by others, and written by nobody.
+    fn close(folder: &Path) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                close(&path);
+            } else {
+                mode(&path, 0o444);
+            }
+        }
+        mode(folder, 0o555);
+    }
+
+    fn open(folder: &Path) {
+        mode(folder, 0o755);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open(&path);
+            }
+        }
+    }
+
+    /// What comes of it where permissions bind; `None` if no such process can be started.
+    #[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
+    fn run_bound(mut command: Command) -> Option<Ran> {
+        let tried = Folder::of([("file", b"".as_slice())]);
+        mode(&tried.path().join("file"), 0);
+        if fs::read(tried.path().join("file")).is_ok() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        match command.output() {
+            Ok(output) => Some(Ran::of(output)),
+            Err(error) => {
+                eprintln!("skipped: no process of another user can be started: {error}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_that_cannot_be_written_answers_and_tells_how_old_it_is() {
+        let asked = Asked::small();
+        let first = asked.run(&["query", "budget"]);
+        close(asked.cache.path());
+        let Some(same) = run_bound(asked.command(&["query", "budget"])) else {
+            return;
+        };
+        assert_eq!(same.ok(), first.ok());
+        assert!(!same.stderr.contains("warning"), "{same:?}");
+        asked.root.write("late.rs", b"pub fn budget_late() {}\n");
+        fs::remove_file(asked.root.path().join("notes.md")).unwrap();
+        let late = run_bound(asked.command(&["query", "budget"])).unwrap();
+        assert!(late.ok().starts_with("### src/budget.rs"), "{late:?}");
+        assert!(!late.stdout.contains("late.rs"), "{late:?}");
+        for part in [
+            "ermission denied",
+            "the index answers as it was written",
+            " s ago",
+            "since then 1 file is new or has changed, 1 file is gone",
+        ] {
+            assert!(late.stderr.contains(part), "{part:?} is not in {late:?}");
+        }
+        let status = run_bound(asked.command(&["index", "--status", "--json"])).unwrap();
+        assert_eq!(status.json()["pending"]["changed"], 1);
+        run_bound(asked.command(&["index"]))
+            .unwrap()
+            .fails(1, &["ermission denied"]);
+        open(asked.cache.path());
+    }
+
+    #[test]
+    fn an_index_that_nobody_else_may_read_is_an_error_that_names_it() {
+        let asked = Asked::small();
+        asked.run(&["index"]).ok();
+        let folder = asked.folder();
+        if let Some(run) = run_bound(asked.command(&["query", "budget"])) {
+            run.fails(1, &[folder.to_str().unwrap(), "ermission denied"]);
+        }
+    }
+
+    #[test]
+    fn an_index_that_cannot_be_begun_anew_is_an_error_that_says_why() {
+        let asked = Asked::small();
+        asked.run(&["index"]).ok();
+        fs::write(asked.folder().join("manifest.db"), b"no database").unwrap();
+        close(asked.cache.path());
+        if let Some(run) = run_bound(asked.command(&["query", "budget"])) {
+            run.fails(
+                1,
+                &["not a database", "cannot be begun anew", "ermission denied"],
+            );
+        }
+        open(asked.cache.path());
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_are_named_and_the_rest_answers() {
+        let asked = Asked::small();
+        asked.root.write("locked.rs", BUDGET);
+        asked.root.write("closed/c.rs", BUDGET);
+        mode(&asked.root.path().join("locked.rs"), 0);
+        mode(&asked.root.path().join("closed"), 0);
+        mode(asked.cache.path(), 0o777);
+        if let Some(run) = run_bound(asked.command(&["query", "budget"])) {
+            assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
+            for part in ["warning: not indexed:", "locked.rs", "closed"] {
+                assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+            }
+        }
+        open(asked.root.path());
+    }
+
+    #[test]
+    fn files_that_come_and_go_meanwhile_hold_nothing_up() {
+        let asked = Asked::small();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let at = |n: u32| asked.root.path().join(format!("moving/{n}.rs"));
+                let mut round = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    asked.root.write(
+                        at(round % 40),
+                        b"pub fn moving() {}\n".repeat(round as usize % 90),
+                    );
+                    let _ = fs::remove_file(at((round * 7) % 40));
+                    let _ = fs::rename(at((round * 3) % 40), at((round * 5) % 40));
+                    round += 1;
+                }
+            });
+            for _ in 0..5 {
+                let run = asked.run(&["query", "does the cost fit the budget?"]);
+                if !run.stdout.starts_with("### src/budget.rs") || run.code != 0 {
+                    stop.store(true, Ordering::Relaxed);
+                    panic!("{run:?}");
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        fs::remove_dir_all(asked.root.path().join("moving")).unwrap();
+        asked.run(&["query", "budget"]).ok();
+        let status = asked.run(&["index", "--status", "--json"]).json();
+        assert_eq!(status["files"], 3);
+    }
+
+    /// A small disk, while it lasts.
+    struct Disk(Folder);
+
+    impl Disk {
+        #[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
+        fn new() -> Option<Self> {
+            let at = Folder::new();
+            let mounted = Command::new("mount")
+                .args(["-t", "tmpfs", "-o", "size=512k", "none"])
+                .arg(at.path())
+                .output();
+            if mounted.is_ok_and(|it| it.status.success()) {
+                return Some(Disk(at));
+            }
+            eprintln!("skipped: no small disk can be mounted");
+            None
+        }
+
+        fn remount(&self, how: &str) {
+            let options = format!("remount,{how}");
+            let done = Command::new("mount")
+                .args(["-o", &options])
+                .arg(self.0.path())
+                .output();
+            assert!(done.unwrap().status.success());
+        }
+    }
+
+    impl Drop for Disk {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
+        }
+    }
+
+    fn on(disk: &Disk, asked: &Asked, args: &[&str]) -> Ran {
+        let mut command = asked.command(args);
+        command.env("CTX_CACHE_DIR", disk.0.path());
+        Ran::of(command.output().unwrap())
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_what_was_indexed_answers() {
+        let Some(disk) = Disk::new() else {
+            return;
+        };
+        let asked = Asked::small();
+        on(&disk, &asked, &["index"]).ok();
+        for file in 0..12_u64 {
+            let word = |it: u64| {
+                format!(
+                    "w{:x} ",
+                    (file * 4_000 + it).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                )
+            };
+            let words: String = (0..4_000).map(word).collect();
+            asked.root.write(format!("big/{file}.txt"), words);
+        }
+        let run = on(&disk, &asked, &["query", "does the cost fit the budget?"]);
+        assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
+        for part in [
+            "warning: ",
+            "o space left",
+            "12 files are new or have changed",
+        ] {
+            assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+        }
+        on(&disk, &asked, &["index"]).fails(1, &["o space left"]);
+        fs::remove_dir_all(asked.root.path().join("big")).unwrap();
+        let run = on(&disk, &asked, &["query", "does the cost fit the budget?"]);
+        assert!(!run.stderr.contains("warning"), "{run:?}");
+        // On a disk where nothing fits nothing is indexed, which is an error.
+        let full = Disk::new().unwrap();
+        fs::write(full.0.path().join("full"), vec![1; 512 << 10]).unwrap();
+        on(&full, &asked, &["query", "budget"]).fails(1, &["o space left"]);
+    }
+
+    #[test]
+    fn a_disk_that_is_read_only_answers_whoever_asks() {
+        let Some(disk) = Disk::new() else {
+            return;
+        };
+        let asked = Asked::small();
+        let first = on(&disk, &asked, &["query", "budget"]);
+        disk.remount("ro");
+        let run = on(&disk, &asked, &["query", "budget"]);
+        assert_eq!(run.ok(), first.ok());
+        assert!(!run.stderr.contains("warning"), "{run:?}");
+        asked.root.write("late.rs", BUDGET);
+        let run = on(&disk, &asked, &["query", "budget", "--include-generated"]);
+        assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
+        for part in [
+            "ead-only file system",
+            "1 file is new or has changed",
+            "is not remembered",
+        ] {
+            assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `SQLite` databases whose rows are sealed, one by one and all together: what was changed on the disk is told
+//! from what was written, and so is a row that is missing.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::IndexError;
+
+/// How long one process waits for another that is writing.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Opens the database at `path`, and makes an empty one where there is none; only to be read where it cannot be
+/// written. The second value is whether it can be.
+pub(crate) fn open(path: &Path) -> Result<(Connection, bool), IndexError> {
+    match open_with(path, OpenFlags::default()) {
+        Err(error) if is_read_only(&error) && path.exists() => {
+            let connection = open_unwritable(path)?;
+            refuse_writable(path)?;
+            Ok((connection, false))
+        }
+        connection => {
+            let connection = connection?;
+            let is_writable = !connection.is_readonly("main")?;
+            if !is_writable {
+                refuse_writable(path)?;
+            }
+            Ok((connection, is_writable))
+        }
+    }
+}
+
+/// Opens it and reads a little: whether it can be read is not known before.
+fn open_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    has_tables(&connection)?;
+    Ok(connection)
+}
+
+/// Where nothing can be written, what a crash left half done cannot be undone either; then the file is read as it
+/// is, and its seals tell whether that is whole.
+fn open_unwritable(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let result = open_with(path, flags);
+    match (&result, path.to_str()) {
+        (Err(error), Some(name)) if is_read_only(error) => {
+            let name = name.replace('%', "%25");
+            let name = name.replace('?', "%3f").replace('#', "%23");
+            let name = format!("file:{name}?immutable=1");
+            open_with(Path::new(&name), flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        _ => result,
+    }
+}
+
+/// A turned bit in its first page makes a database read-only, whoever opens it.
+fn refuse_writable(path: &Path) -> Result<(), IndexError> {
+    if File::options().append(true).open(path).is_err() {
+        return Ok(());
+    }
+    let what = format!("{} says that it must not be written", name_of(path));
+    Err(IndexError::Damaged { what })
+}
+
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    matches!(
+        error.sqlite_error_code(),
+        Some(ReadOnly | PermissionDenied | CannotOpen)
+    )
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// Whether there is anything in it.
+pub(crate) fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master)";
+    connection.query_row(sql, [], |row| row.get(0))
+}
+
+/// Whether what holds the rows is whole: each page in its place, each index like its table. O(bytes).
+pub(crate) fn check_pages(connection: &Connection, name: &str) -> Result<(), IndexError> {
+    let said: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
+    if said != "ok" {
+        let what = format!("{name} is damaged: {said}");
+        return Err(IndexError::Damaged { what });
+    }
+    Ok(())
+}
+
+/// What tells a row that was changed from one that was written.
+pub(crate) type Seal = [u8; 8];
+
+/// The first bytes of a hash.
+pub(crate) fn short(hasher: &blake3::Hasher) -> Seal {
+    let mut seal = [0; 8];
+    hasher.finalize_xof().fill(&mut seal);
+    seal
+}
+
+/// What all rows come to, in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) count: u64,
+    pub(crate) seals: u64,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, seal: Seal) {
+        self.count = self.count.wrapping_add(1);
+        self.seals ^= u64::from_le_bytes(seal);
+    }
+
+    pub(crate) fn remove(&mut self, seal: Seal) {
+        self.count = self.count.wrapping_sub(1);
+        self.seals ^= u64::from_le_bytes(seal);
+    }
+
+    /// Of the rows, of `numbers` and of the definitions of the tables.
+    pub(crate) fn seal(
+        &self,
+        connection: &Connection,
+        numbers: &[u64],
+    ) -> rusqlite::Result<String> {
+        let tables: String = connection.query_row(
+            "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master ORDER BY name)",
+            [],
+            |row| row.get(0),
+        )?;
+        let mut hasher = blake3::Hasher::new();
+        for number in numbers {
+            hasher.update(&number.to_le_bytes());
+        }
+        hasher.update(&self.count.to_le_bytes());
+        hasher.update(&self.seals.to_le_bytes());
+        hasher.update(tables.as_bytes());
+        Ok(hasher.finalize().to_hex().to_string())
+    }
+}

@@ -1,0 +1,171 @@
+//! How an index is made, and what is told of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ctx_syntax::Limits;
+
+use crate::scan::Scan;
+
+/// How an index is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Whether files that machines wrote, and copies of what others wrote, are indexed too. `None` is as
+    /// [`Index::keep`](crate::Index::keep) has it, and else they are not.
+    pub include_generated: Option<bool>,
+    /// Larger files are passed over. `None` is as [`Index::keep`](crate::Index::keep) has it, and else 1 MiB.
+    pub max_file_bytes: Option<u64>,
+    /// How much a grammar is trusted with.
+    pub syntax: Limits,
+    /// How long an update waits for another process that writes the index.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    /// As the index was made before; half a second for others.
+    fn default() -> Self {
+        let mut syntax = Limits::default();
+        // What a busy machine takes long for is to be indexed all the same.
+        syntax.time *= 8;
+        Options {
+            include_generated: None,
+            max_file_bytes: None,
+            syntax,
+            patience: Duration::from_millis(500),
+        }
+    }
+}
+
+/// What an index is made with from now on, by whoever does not say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kept {
+    /// See [`Options::include_generated`].
+    pub include_generated: Option<bool>,
+    /// See [`Options::max_file_bytes`].
+    pub max_file_bytes: Option<u64>,
+}
+
+/// Which files are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) include_generated: bool,
+    pub(crate) max_file_bytes: u64,
+}
+
+impl Wanted {
+    pub(crate) fn of(options: &Options, kept: Kept) -> Self {
+        let include_generated = options.include_generated.or(kept.include_generated);
+        let max_file_bytes = options.max_file_bytes.or(kept.max_file_bytes);
+        Wanted {
+            include_generated: include_generated.unwrap_or(false),
+            max_file_bytes: max_file_bytes.unwrap_or(1 << 20),
+        }
+    }
+}
+
+/// How far an update is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Files that were read.
+    pub done: usize,
+    /// Files that are to be read.
+    pub of: usize,
+    /// Whether nothing is done yet, as another process writes the index; told every 50 ms.
+    pub is_waiting: bool,
+    /// The id of that process, where it is known.
+    pub holder: Option<u32>,
+}
+
+impl Pending {
+    /// Whether the index is up to date.
+    pub fn is_nothing(self) -> bool {
+        self == Pending::default()
+    }
+}
+
+impl Progress {
+    pub(crate) fn of(done: usize, of: usize) -> Self {
+        Progress {
+            done,
+            of,
+            ..Progress::default()
+        }
+    }
+
+    pub(crate) fn waiting(holder: &str) -> Self {
+        Progress {
+            is_waiting: true,
+            holder: holder.parse().ok(),
+            ..Progress::default()
+        }
+    }
+}
+
+/// What an update did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Updated {
+    /// Files that are indexed now.
+    pub files: usize,
+    /// Files that were new or had changed.
+    pub changed: usize,
+    /// Files that are no longer there.
+    pub removed: usize,
+    /// Files that are there and that were indexed, but are not any more: ignore files or options say so now. They
+    /// count as removed.
+    pub left_out: usize,
+    /// Files that hold no text, could not be read, or were passed over.
+    pub skipped: usize,
+    /// What could not be read, each in a sentence.
+    pub faults: Vec<String>,
+}
+
+impl Updated {
+    /// As far as a walk tells.
+    pub(crate) fn of(scan: Scan) -> Self {
+        Updated {
+            skipped: scan.skipped,
+            faults: scan.faults,
+            ..Updated::default()
+        }
+    }
+}
+
+/// What there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// What is indexed.
+    pub root: PathBuf,
+    /// Where the index is.
+    pub folder: PathBuf,
+    /// Files.
+    pub files: u64,
+    /// Parts of files.
+    pub parts: u64,
+    /// Lines.
+    pub lines: u64,
+    /// Bytes on the disk.
+    pub bytes: u64,
+    /// How often what is indexed changed.
+    pub generation: u64,
+    /// When it changed last, in seconds since 1970.
+    pub written_at: Option<i64>,
+    /// Whether generated and vendored files are indexed.
+    pub include_generated: bool,
+    /// Larger files are passed over.
+    pub max_file_bytes: u64,
+}
+
+/// How far an index is behind the files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pending {
+    /// Files that are new or have changed.
+    pub changed: usize,
+    /// Files that are indexed and no longer there.
+    pub removed: usize,
+}

@@ -1,0 +1,194 @@
+//! Opening what is remembered, which is never removed: what cannot be read is kept under another name, and
+//! said to be.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::Remembered;
+use super::rows::{self, Changes};
+use super::salvage::{Source, Taken};
+use crate::IndexError;
+use crate::database::{self, check_pages};
+use crate::lock::{Lock, REMEMBERED, lock_patiently};
+
+/// The name of the database,
+const NAME: &str = "remembered.db";
+/// and of one that is in the making.
+const NEW: &str = "remembered.new.db";
+/// How long it is waited for another process that begins it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+enum Found {
+    Whole(Remembered),
+    /// None, or an empty one.
+    Nothing,
+    /// One of a later program, which is left to it.
+    Later,
+}
+
+impl Remembered {
+    /// Opens what is remembered in `folder`, and begins it where there is nothing. What earlier versions kept in
+    /// the manifest is taken along. Where it is damaged, what can be read is taken along, all of it is kept under
+    /// another name, and the second value says so. Where it cannot be used it is left alone, which is said too,
+    /// and nothing is remembered meanwhile. O(bytes).
+    ///
+    /// # Errors
+    /// What an earlier version kept cannot be taken along: no room, no right to write.
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+        match find(folder) {
+            Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
+            Err(error) if !error.is_damage() && !error.is_refusal() => return Err(error),
+            _ => {}
+        }
+        // What seems wrong may be somebody's work in progress, and one is enough to put it right.
+        let wait = &mut |_: &str| ControlFlow::Continue(());
+        let opened = lock_patiently(folder, REMEMBERED, PATIENCE, wait)
+            .and_then(|lock| open_alone(folder, &lock));
+        match opened {
+            // Without it the index answers all the same, unless more would be lost.
+            Err(error) if error.is_refusal() && !Source::is_in_manifest(folder) => {
+                let is_there = folder.join(NAME).exists();
+                Ok((nothing()?, is_there.then(|| unusable(&error))))
+            }
+            opened => opened,
+        }
+    }
+}
+
+fn find(folder: &Path) -> Result<Found, IndexError> {
+    let path = folder.join(NAME);
+    if !path.exists() {
+        return Ok(Found::Nothing);
+    }
+    let (mut connection, is_writable) = database::open(&path)?;
+    {
+        // All is looked at as it is at one moment.
+        let transaction = connection.transaction()?;
+        if !database::has_tables(&transaction)? {
+            return Ok(Found::Nothing);
+        }
+        check_pages(&transaction, "what is remembered")?;
+        if !rows::is_ours(&transaction)? {
+            return Ok(Found::Later);
+        }
+        rows::check(&transaction)?;
+    }
+    Ok(Found::Whole(Remembered {
+        connection: Mutex::new(connection),
+        is_writable,
+    }))
+}
+
+fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>), IndexError> {
+    let source = match find(folder) {
+        Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
+        Ok(Found::Later) => {
+            let what = "it was written by a later version".to_owned();
+            return Ok((nothing()?, Some(unusable(&IndexError::Damaged { what }))));
+        }
+        Ok(Found::Nothing) => Source::of_manifest(folder),
+        Err(error) if error.is_damage() => Source::damaged(folder.join(NAME), &error),
+        Err(error) => return Err(error),
+    };
+    let taken = begin(folder, &source).map_err(|it| it.while_writing(folder))?;
+    let aside = match source
+        .path()
+        .filter(|_| source.is_damaged() || taken.has_lost)
+    {
+        Some(path) => Some(set_aside(folder, path)?),
+        None => None,
+    };
+    put_in_place(folder)?;
+    match find(folder)? {
+        Found::Whole(remembered) => Ok((remembered, source.tell(&taken, aside.as_deref()))),
+        _ => Err(IndexError::Damaged {
+            what: "what is remembered was removed meanwhile".to_owned(),
+        }),
+    }
+}
+
+/// Makes a new database with what can be read of `source`, beside the one there is.
+fn begin(folder: &Path, source: &Source) -> Result<Taken, IndexError> {
+    let new = folder.join(NEW);
+    remove(folder, &new)?;
+    let (mut connection, _) = database::open(&new)?;
+    let mut changes = Changes::first(&mut connection)?;
+    let taken = source.copy_to(&mut changes)?;
+    changes.commit()?;
+    Ok(taken)
+}
+
+fn put_in_place(folder: &Path) -> Result<(), IndexError> {
+    let path = folder.join(NAME);
+    // It would be taken for the journal of the new one.
+    remove_file(folder, &journal(&path))?;
+    fs::rename(folder.join(NEW), path).map_err(|source| IndexError::folder(folder, source))
+}
+
+/// Gives what is at `path` another name besides, so that whatever becomes of the one it has, nothing is lost.
+fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, IndexError> {
+    let io = |source| IndexError::folder(folder, source);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut number = 1;
+    let aside = loop {
+        let aside = folder.join(format!("{stem}.damaged-{number}.db"));
+        if !aside.exists() {
+            break aside;
+        }
+        number += 1;
+    };
+    for (from, to) in [
+        (path.to_owned(), aside.clone()),
+        (journal(path), journal(&aside)),
+    ] {
+        if from.exists() && fs::hard_link(&from, &to).is_err() {
+            fs::copy(&from, &to).map_err(io)?;
+        }
+    }
+    Ok(aside)
+}
+
+fn remove(folder: &Path, path: &Path) -> Result<(), IndexError> {
+    remove_file(folder, &journal(path))?;
+    remove_file(folder, path)
+}
+
+fn remove_file(folder: &Path, path: &Path) -> Result<(), IndexError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(IndexError::folder(folder, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn journal(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push("-journal");
+    PathBuf::from(name)
+}
+
+fn unusable(error: &IndexError) -> String {
+    format!(
+        "what is remembered cannot be used: failed to {}",
+        error.with_source()
+    )
+}
+
+/// Where nothing can be remembered.
+fn nothing() -> Result<Remembered, IndexError> {
+    let mut connection = Connection::open_in_memory()?;
+    Changes::first(&mut connection)?.commit()?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(Remembered {
+        connection: Mutex::new(connection),
+        is_writable: false,
+    })
+}

@@ -1,0 +1,178 @@
+//! What can be read of a database that is not as it should be, or not of this program's form.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+
+use super::rows::{ALL, Changes, KEPT, Table};
+use super::{VOTES_COUNTED, text};
+use crate::IndexError;
+use crate::manifest::LAYOUT;
+
+/// Where entries are taken from.
+pub(super) struct Source {
+    kind: Kind,
+    path: PathBuf,
+}
+
+enum Kind {
+    /// There was nothing.
+    Nothing,
+    /// There was something, which is not there any more.
+    Gone,
+    /// A manifest of an earlier version.
+    Manifest,
+    /// Something that is damaged, in this way.
+    Damaged(String),
+}
+
+/// What was taken along.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    entries: u64,
+    /// Whether there was more.
+    pub(super) has_lost: bool,
+}
+
+impl Source {
+    /// The database at `path`, which has this fault.
+    pub(super) fn damaged(path: PathBuf, fault: &IndexError) -> Self {
+        Source {
+            kind: Kind::Damaged(fault.with_source()),
+            path,
+        }
+    }
+
+    /// The manifest in `folder`, if it may hold what is remembered, as it did in earlier versions.
+    pub(super) fn of_manifest(folder: &Path) -> Self {
+        let path = folder.join("manifest.db");
+        let kind = if path.exists() {
+            kind_of_manifest(&path).unwrap_or_else(|error| Kind::Damaged(error.to_string()))
+        } else {
+            Kind::Nothing
+        };
+        Source { kind, path }
+    }
+
+    /// Whether the manifest in `folder` may hold what is remembered.
+    pub(super) fn is_in_manifest(folder: &Path) -> bool {
+        let source = Source::of_manifest(folder);
+        !folder.join("remembered.db").exists() && source.path().is_some()
+    }
+
+    /// The database that entries are taken from.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self.kind {
+            Kind::Nothing | Kind::Gone => None,
+            Kind::Manifest | Kind::Damaged(_) => Some(&self.path),
+        }
+    }
+
+    pub(super) fn is_damaged(&self) -> bool {
+        matches!(self.kind, Kind::Damaged(_))
+    }
+
+    /// Copies what can be read and is as it was written.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub(super) fn copy_to(&self, changes: &mut Changes<'_>) -> Result<Taken, IndexError> {
+        let mut taken = Taken::default();
+        let Some(path) = self.path() else {
+            return Ok(taken);
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let Ok(connection) = Connection::open_with_flags(path, flags) else {
+            taken.has_lost = true;
+            return Ok(taken);
+        };
+        let has_seals = self.path.file_stem().is_some_and(|it| it != "manifest");
+        for table in ALL {
+            if has_table(&connection, table) {
+                copy_table(&connection, has_seals, table, changes, &mut taken)?;
+            }
+        }
+        if let Ok(Some(votes)) = votes_of_manifest(&connection) {
+            changes.put(&KEPT, &[text(VOTES_COUNTED), text(&votes)])?;
+        }
+        Ok(taken)
+    }
+
+    /// What there is to say of it.
+    pub(super) fn tell(&self, taken: &Taken, aside: Option<&Path>) -> Option<String> {
+        let fault = match &self.kind {
+            Kind::Nothing => return None,
+            Kind::Manifest if !taken.has_lost => return None,
+            Kind::Gone => return Some("what was remembered is gone".to_owned()),
+            Kind::Manifest => "some of it cannot be read",
+            Kind::Damaged(fault) => fault,
+        };
+        let aside = aside.unwrap_or(&self.path).display();
+        Some(format!(
+            "what was remembered is damaged: {fault}; {} entries are taken along, and all of it is kept as {aside}",
+            taken.entries
+        ))
+    }
+}
+
+fn kind_of_manifest(path: &Path) -> rusqlite::Result<Kind> {
+    let (connection, _) = match crate::database::open(path) {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Kind::Damaged(error.with_source())),
+    };
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'usage')";
+    if connection.query_row(sql, [], |row| row.get(0))? {
+        return Ok(Kind::Manifest);
+    }
+    let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(if layout == LAYOUT {
+        Kind::Gone
+    } else {
+        Kind::Nothing
+    })
+}
+
+/// From the first row on, and where one cannot be read from the last one on too.
+fn copy_table(
+    from: &Connection,
+    has_seals: bool,
+    table: &Table,
+    changes: &mut Changes<'_>,
+    taken: &mut Taken,
+) -> Result<(), IndexError> {
+    for direction in ["ASC", "DESC"] {
+        let mut failed = Ok(());
+        let read = table.read(from, has_seals, direction, &mut |row, seal| {
+            let put = seal.map(|_| changes.put(table, &row));
+            match put {
+                Some(Ok(is_new)) => taken.entries += u64::from(is_new),
+                Some(Err(error)) if !error.is_damage() => failed = Err(error),
+                Some(Err(_)) | None => taken.has_lost = true,
+            }
+            match &failed {
+                Ok(()) => Ok(()),
+                Err(_) => Err(IndexError::Cancelled),
+            }
+        });
+        failed?;
+        match read {
+            Ok(()) => return Ok(()),
+            Err(_) => taken.has_lost = true,
+        }
+    }
+    Ok(())
+}
+
+/// Tables that are not there have nothing that could be lost.
+fn has_table(connection: &Connection, table: &Table) -> bool {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?1)";
+    connection
+        .query_row(sql, [table.name()], |row| row.get(0))
+        .unwrap_or(true)
+}
+
+/// How many votes an earlier version counted.
+fn votes_of_manifest(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT value FROM meta WHERE key = 'votes'";
+    connection.query_row(sql, [], |row| row.get(0)).optional()
+}
