@@ -8,14 +8,20 @@ CREATE FUNCTION ctx.defining(names text[], most integer)
 RETURNS TABLE (number bigint, path text, first integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, {extensions}, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
+-- To find few of them the planner would else go through all parts in their order.
+SET enable_indexscan = off SET enable_indexonlyscan = off
 AS $$
 BEGIN
     RETURN QUERY
     SELECT n.number, it.path, it.first
     FROM unnest(names) WITH ORDINALITY AS n (name, number)
     CROSS JOIN LATERAL (
-        SELECT p.path, p.first FROM ctx.parts p
-        WHERE p.owner = current_setting('ctx.owner') AND p.defines @> ARRAY[n.name]
+        SELECT q.path, q.first FROM (
+            SELECT p.path, p.first FROM ctx.parts p
+            WHERE p.owner = current_setting('ctx.owner') AND p.defines @> ARRAY[n.name]
+            -- A name of thousands is nobody's in particular: which of them are its first is not worth reading all.
+            LIMIT most + 256
+        ) q
         ORDER BY 1, 2 LIMIT most
     ) it;
 END
@@ -25,14 +31,20 @@ CREATE FUNCTION ctx.using_names(names text[], most integer)
 RETURNS TABLE (number bigint, path text, first integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, {extensions}, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
+-- To find few of them the planner would else go through all parts in their order.
+SET enable_indexscan = off SET enable_indexonlyscan = off
 AS $$
 BEGIN
     RETURN QUERY
     SELECT n.number, it.path, it.first
     FROM unnest(names) WITH ORDINALITY AS n (name, number)
     CROSS JOIN LATERAL (
-        SELECT p.path, p.first FROM ctx.parts p
-        WHERE p.owner = current_setting('ctx.owner') AND p.uses @> ARRAY[n.name]
+        SELECT q.path, q.first FROM (
+            SELECT p.path, p.first FROM ctx.parts p
+            WHERE p.owner = current_setting('ctx.owner') AND p.uses @> ARRAY[n.name]
+            -- A name of thousands is nobody's in particular: which of them are its first is not worth reading all.
+            LIMIT most + 256
+        ) q
         ORDER BY 1, 2 LIMIT most
     ) it;
 END

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod conversations;
 mod error;
 mod files;
 mod ingest;
@@ -14,10 +15,10 @@ mod store;
 mod threads;
 mod usage;
 
+pub use conversations::{Added, StoredMessage, StoredThread};
 pub use error::StoreError;
-pub use files::{StoredFile, Totals};
+pub use files::{StoredFile, StoredText, Totals};
 pub use ingest::{FileText, Ingested};
 pub use limits::Limits;
 pub use snippets::Snippet;
-pub use store::{OwnedStore, Store};
-pub use usage::Vote;
+pub use store::{OwnedStore, Store, host};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use deadpool_postgres::{
     Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Transaction,
 };
+use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, NoTls, Row};
@@ -116,12 +117,44 @@ impl Store {
         })
     }
 
+    /// What all processes of this database sign with: made when it was migrated, and never another.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn secret(&self) -> Result<[u8; 32], StoreError> {
+        let limit = self.limits.reading;
+        let client = self.client().await?;
+        let rows = client.query_one("SELECT secret FROM ctx.secret", &[]).await;
+        let row = rows.map_err(|error| not_migrated("read the secret", error, limit))?;
+        // The table holds nothing of another length.
+        Ok(row.get::<_, &[u8]>(0).try_into().unwrap_or_default())
+    }
+
     async fn client(&self) -> Result<Client, StoreError> {
         self.pool
             .get()
             .await
             .map_err(|error| StoreError::Connect { why: why(&error) })
     }
+}
+
+/// Where the database at `url` is, as far as that may be told: hosts and ports, and no user, password or name.
+pub fn host(url: &str) -> String {
+    let Ok(config) = url.parse::<Config>() else {
+        return "an address that is none".to_owned();
+    };
+    let ports = config.get_ports();
+    let place = |(at, host): (usize, &Host)| match (host, ports.get(at).or(ports.first())) {
+        (Host::Tcp(name), Some(port)) => format!("{name}:{port}"),
+        (Host::Tcp(name), None) => name.clone(),
+        #[cfg(unix)]
+        (Host::Unix(folder), _) => folder.display().to_string(),
+    };
+    let places: Vec<String> = config.get_hosts().iter().enumerate().map(place).collect();
+    if places.is_empty() {
+        return "no host".to_owned();
+    }
+    places.join(", ")
 }
 
 fn why(error: &PoolError) -> String {
@@ -151,6 +184,8 @@ pub(crate) fn check_name(what: &'static str, name: &str, longest: usize) -> Resu
 pub(crate) enum Mode {
     Reads,
     Writes,
+    /// Writes what a crash may take along: nobody waits for the disk.
+    Notes,
 }
 
 impl OwnedStore {
@@ -170,7 +205,7 @@ impl OwnedStore {
     pub(crate) fn limit_of(&self, mode: Mode) -> Duration {
         match mode {
             Mode::Reads => self.limits().reading,
-            Mode::Writes => self.limits().writing,
+            Mode::Writes | Mode::Notes => self.limits().writing,
         }
     }
 
@@ -195,6 +230,10 @@ impl OwnedStore {
             .query_one(&settings, &[&&*self.owner, &timeout])
             .await
             .map_err(|error| not_migrated("begin a transaction", error, limit))?;
+        if mode == Mode::Notes {
+            let sql = "SET LOCAL synchronous_commit = off";
+            transaction.batch_execute(sql).await.map_err(failed)?;
+        }
         Ok(transaction)
     }
 
@@ -236,28 +275,52 @@ impl OwnedStore {
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, StoreError> {
-        self.retried(|| self.write_once(doing, sql, values)).await
+        self.write_in(doing, Mode::Writes, sql, values).await
     }
 
-    async fn write_once(
+    /// The same, in this mode.
+    pub(crate) async fn write_in(
+        &self,
+        doing: &'static str,
+        mode: Mode,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StoreError> {
+        let once = || async {
+            let failed = |error| StoreError::of(doing, self.limits().writing, error);
+            let mut client = self.client().await?;
+            let transaction = self.begin(&mut client, mode).await?;
+            let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
+            let owner = self.owner();
+            let all = with_owner(&owner, values);
+            let count = transaction.execute(&statement, &all).await;
+            let count = count.map_err(failed)?;
+            transaction.commit().await.map_err(failed)?;
+            Ok(count)
+        };
+        self.retried(once).await
+    }
+
+    /// One statement that writes, whose first value is the owner, and the one row that it has for an answer.
+    pub(crate) async fn write_row(
         &self,
         doing: &'static str,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, StoreError> {
-        let failed = |error| StoreError::of(doing, self.limits().writing, error);
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Writes).await?;
-        let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
-        let owner = self.owner();
-        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&owner];
-        all.extend(values);
-        let count = transaction
-            .execute(&statement, &all)
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
-        Ok(count)
+    ) -> Result<Row, StoreError> {
+        let once = || async {
+            let failed = |error| StoreError::of(doing, self.limits().writing, error);
+            let mut client = self.client().await?;
+            let transaction = self.begin(&mut client, Mode::Writes).await?;
+            let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
+            let owner = self.owner();
+            let all = with_owner(&owner, values);
+            let row = transaction.query_one(&statement, &all).await;
+            let row = row.map_err(failed)?;
+            transaction.commit().await.map_err(failed)?;
+            Ok(row)
+        };
+        self.retried(once).await
     }
 
     /// Does `work` again, after a wait, as long as it gave way to another transaction.
@@ -278,6 +341,16 @@ impl OwnedStore {
         }
         work().await
     }
+}
+
+/// The values of a statement, the owner before all others.
+fn with_owner<'v>(
+    owner: &'v &str,
+    values: &[&'v (dyn ToSql + Sync)],
+) -> Vec<&'v (dyn ToSql + Sync)> {
+    let mut all: Vec<&(dyn ToSql + Sync)> = vec![owner];
+    all.extend(values);
+    all
 }
 
 /// Without the role there are no tables either, nor the other way round.

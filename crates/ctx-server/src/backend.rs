@@ -396,6 +396,20 @@ pub struct Listing<T> {
     pub next: Option<i64>,
 }
 
+impl<T> Listing<T> {
+    /// The part that `page` wants of `rows`, each with its number: one row more than it wants tells that there is
+    /// a next part.
+    pub fn of(mut rows: Vec<(i64, T)>, page: &Page) -> Self {
+        let is_more = rows.len() > page.limit.get();
+        rows.truncate(page.limit.get());
+        let next = rows.last().filter(|_| is_more).map(|(seq, _)| *seq);
+        Listing {
+            items: rows.into_iter().map(|(_, it)| it).collect(),
+            next,
+        }
+    }
+}
+
 /// Whether a context, or a file in it, was of use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {

@@ -163,6 +163,8 @@ impl Service {
     async fn is_current(&self, kept: Arc<PrimeContext>) -> bool {
         let resolver = Arc::clone(&self.resolver);
         let look = move || {
+            let paths: Vec<&str> = kept.files.iter().map(|it| it.0.as_str()).collect();
+            resolver.sources().prepare(&paths);
             kept.files.iter().all(|(path, hash)| {
                 let text = resolver.sources().text(path);
                 text.is_ok_and(|text| text.hash() == hash)
@@ -268,6 +270,8 @@ impl Service {
 
     /// The hash of each file; none that a text has where it cannot be read.
     fn hashes(&self, paths: Vec<String>) -> Vec<(String, [u8; 32])> {
+        let wanted: Vec<&str> = paths.iter().map(String::as_str).collect();
+        self.resolver.sources().prepare(&wanted);
         let hash = |path: String| {
             let text = self.resolver.sources().text(&path);
             (path, text.map_or([0; 32], |text| *text.hash()))

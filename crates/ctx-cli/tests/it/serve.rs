@@ -130,9 +130,9 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "0.0.0.0 can be reached from elsewhere",
         ),
         (
-            vec!["--database-url", "postgres://x"],
-            2,
-            "no PostgreSQL store",
+            vec!["--database-url", "postgres://ada:sesame@127.0.0.1:1/x"],
+            1,
+            "use the database at 127.0.0.1:1",
         ),
         (
             vec!["--addr", "127.0.0.1:0", "--tokens", "tokens"],
@@ -159,5 +159,6 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "{args:?}: {told}"
         );
         assert!(ran.stdout.is_empty());
+        assert!(!told.contains("sesame"), "{told}");
     }
 }

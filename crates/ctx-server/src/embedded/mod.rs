@@ -22,13 +22,13 @@ use cap_std::fs::Dir;
 use ctx_service::CacheMetrics;
 use tokio::sync::OnceCell;
 
-use self::secret::{random_id, random_number};
 use self::store::Store;
 use crate::backend::{
     Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
     Prime, PrimeRequest, Receipt, Thread, Vote,
 };
 use crate::build::Priming;
+use crate::chance::random_id;
 use crate::{Owner, ServerError};
 
 /// So many owners' folders stay open.

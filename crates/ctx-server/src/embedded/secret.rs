@@ -6,7 +6,6 @@ use cap_std::fs::{Dir, OpenOptions};
 use ctx_service::Secret;
 
 use crate::ServerError;
-use crate::backend::BackendError;
 
 const FILE: &str = "secret";
 
@@ -25,23 +24,6 @@ pub(super) fn secret(
         }
         Err(error) => Err(failed(error)),
     }
-}
-
-/// 128 random bits, in hexadecimal.
-pub(super) fn random_id() -> Result<String, BackendError> {
-    Ok(format!("{:032x}", u128::from_be_bytes(random()?)))
-}
-
-/// 64 random bits.
-pub(super) fn random_number() -> Result<u64, BackendError> {
-    Ok(u64::from_be_bytes(random()?))
-}
-
-fn random<const N: usize>() -> Result<[u8; N], BackendError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| BackendError::failed("make an id", error.to_string()))?;
-    Ok(bytes)
 }
 
 fn read(dir: &Dir) -> io::Result<[u8; 32]> {

@@ -14,13 +14,15 @@ use ctx_source::{Limits, Root, Sources};
 use super::database::{Database, Result};
 use super::ports::ports;
 use super::receipts::keep_behind;
-use super::{Quota, blocking, files, random_number};
+use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
     BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage, NewThread,
     Page, Prime, PrimeRequest, Receipt, Thread, Vote,
 };
 use crate::build::{Priming, build, count};
+use crate::chance::random_number;
+use crate::paths;
 
 /// Bytes of texts of files that are kept in memory for one owner.
 const CACHE: u64 = 16 << 20;
@@ -105,7 +107,7 @@ impl Store {
         let mut known = Vec::with_capacity(new.len());
         let (mut count, mut bytes) = self.database.totals()?;
         for (number, file) in new.iter().enumerate() {
-            if let Some(detail) = files::fault(&file.path) {
+            if let Some(detail) = paths::fault(&file.path) {
                 return Err(of_file(number, detail));
             }
             let row = self.database.file(&file.path)?;

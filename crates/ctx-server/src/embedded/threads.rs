@@ -72,7 +72,7 @@ impl Database {
                 Ok((row.get(0)?, thread))
             })
             .and_then(Iterator::collect);
-        Ok(listing(rows.map_err(read_failed)?, page))
+        Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
     /// Sees to it that there is this thread.
@@ -155,7 +155,7 @@ impl Database {
             .map_err(read_failed)?;
         let rows = params![seq, page.after.unwrap_or(0), at_most(page.limit.get() + 1)];
         let rows = get.query_map(rows, numbered).and_then(Iterator::collect);
-        Ok(listing(rows.map_err(read_failed)?, page))
+        Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
     /// The last `limit` messages of a thread, the oldest first; none of a thread that is not.
@@ -192,15 +192,4 @@ fn numbered(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Message)> {
         created_at: row.get(4)?,
     };
     Ok((row.get(0)?, message))
-}
-
-/// One row more than was asked for tells that there is a next part.
-fn listing<T>(mut rows: Vec<(i64, T)>, page: &Page) -> Listing<T> {
-    let is_more = rows.len() > page.limit.get();
-    rows.truncate(page.limit.get());
-    let next = rows.last().filter(|_| is_more).map(|(seq, _)| *seq);
-    Listing {
-        items: rows.into_iter().map(|(_, it)| it).collect(),
-        next,
-    }
 }

@@ -8,6 +8,8 @@ mod hostile;
 mod logs;
 mod measure;
 mod overload;
+#[cfg(all(unix, feature = "postgres"))]
+mod postgres;
 mod priming;
 mod routes;
 mod schema;
