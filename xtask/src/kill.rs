@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// What the moments are drawn by
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// The server keeps everything in this PostgreSQL database; the server is killed, not the database
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
     /// Write the figures to docs/record/server.md
     #[arg(long)]
     record: bool,
@@ -63,6 +66,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let place = Place {
+        tool: &tool,
+        folder: folder.path(),
+        store: Store::of(options.database_url.as_deref()),
+    };
     let mut random = Rng::with_seed(options.seed);
     let mut told: Vec<_> = owners.iter().map(|_| Acknowledged::default()).collect();
     let mut faults = Faults::new();
@@ -70,14 +78,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         let life = random.f64() * LIFE.as_secs_f64();
         let life = Duration::from_secs_f64(life);
         let is_last = run + 1 == options.runs;
-        let once = once(
-            &tool,
-            folder.path(),
-            &owners,
-            &mut told,
-            (run, is_last),
-            life,
-        );
+        let once = once(&place, &owners, &mut told, (run, is_last), life);
         let local = tokio::task::LocalSet::new();
         let found = local.block_on(&runtime, once).with_context(|| {
             let log = std::fs::read_to_string(folder.path().join("log"));
@@ -100,7 +101,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         faults.join("\n")
     );
     if options.record {
-        record::write(workspace, "Killed while it is written to", &section)?;
+        let title = match options.database_url {
+            None => "Killed while it is written to, embedded store",
+            Some(_) => "Killed while it is written to, PostgreSQL",
+        };
+        record::write(workspace, title, &section)?;
     }
     Ok(())
 }
@@ -114,9 +119,9 @@ fn section(
     let sum = |count: fn(&Acknowledged) -> usize| told.iter().map(count).sum::<usize>();
     Ok(format!(
         "\
-Written by `cargo xtask kill --runs {} --seed {} --record`. Measured {}.
+Written by `cargo xtask kill --runs {} --seed {} --record{}`. Measured {}.
 
-`ctx serve` with the embedded store, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
+`ctx serve` with the {}, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
 {} owners each add messages, send files, replace one, and vote. After each restart every message, file and vote that was ever
 acknowledged is looked for, and the votes of the run (after the last, all votes) are sent again.
 
@@ -129,7 +134,9 @@ acknowledged is looked for, and the votes of the run (after the last, all votes)
 ",
         options.runs,
         options.seed,
+        options.database_url.iter().map(|_| " --database-url URL").collect::<String>(),
         machine::describe(workspace)?,
+        if options.database_url.is_some() { "store in PostgreSQL" } else { "embedded store" },
         options.runs,
         LIFE.as_millis(),
         told.len(),
@@ -139,16 +146,28 @@ acknowledged is looked for, and the votes of the run (after the last, all votes)
     ))
 }
 
+/// Where the server is, and what it keeps things in.
+struct Place<'p> {
+    tool: &'p Path,
+    folder: &'p Path,
+    store: Store,
+}
+
+impl Place<'_> {
+    fn start(&self) -> Result<Served> {
+        Served::start(self.tool, self.folder, &self.store)
+    }
+}
+
 /// One life of the server, and a look at what it left.
 async fn once(
-    tool: &Path,
-    folder: &Path,
+    place: &Place<'_>,
     owners: &[Owner],
     told: &mut Vec<Acknowledged>,
     (run, is_last): (u32, bool),
     life: Duration,
 ) -> Result<Faults> {
-    let mut served = Served::start(tool, folder, &Store::Embedded)?;
+    let mut served = place.start()?;
     let client = Client::new(served.addr);
     let shared = Rc::new(RefCell::new(std::mem::take(told)));
     let mut writers = JoinSet::new();
@@ -179,7 +198,7 @@ async fn once(
     served.kill();
     writers.join_all().await;
     *told = shared.take();
-    let served = Served::start(tool, folder, &Store::Embedded)?;
+    let served = place.start()?;
     let client = Client::new(served.addr);
     let mut faults = Faults::new();
     for (owner, told) in owners.iter().zip(told) {

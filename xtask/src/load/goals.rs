@@ -52,7 +52,7 @@ pub(super) fn goals(run: &Run) -> Vec<Goal> {
 
 /// In nanoseconds.
 fn p99(level: &Level, status: u16) -> Option<f64> {
-    let found = quantile(&level.latencies(status, None), 0.99);
+    let found = quantile(&level.latencies(status), 0.99);
     found.map(|it: Duration| it.as_secs_f64() * 1e9)
 }
 

@@ -8,8 +8,8 @@ use anyhow::Result;
 use fastrand::Rng;
 use tokio::task::JoinSet;
 
-use super::workload::{Novelty, Questions};
-use crate::served::{Client, Served, Usage, machine_busy, own_usage};
+use super::workload::Questions;
+use crate::served::{Client, Reply, Served, Usage, machine_busy, own_usage};
 
 /// Whoever asks waits so long: a later answer is of no use.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1);
@@ -27,7 +27,10 @@ pub(crate) struct Sample {
     pub(crate) latency: Duration,
     /// How much later than due it was sent.
     pub(crate) lag: Duration,
-    pub(crate) novelty: Novelty,
+    /// Whether the answer was kept from before, as far as it tells.
+    pub(crate) is_cached: bool,
+    /// Whether a source of the context was too slow to have its say.
+    pub(crate) is_partial: bool,
 }
 
 /// What one level found.
@@ -69,7 +72,7 @@ pub(crate) async fn run(
         if due >= time {
             break;
         }
-        let (request, novelty) = questions.next()?;
+        let request = questions.next()?;
         tokio::time::sleep_until((start + due).into()).await;
         if looked <= start.elapsed() {
             looked = start.elapsed() + LOOK;
@@ -79,12 +82,15 @@ pub(crate) async fn run(
         tasks.spawn_local(async move {
             let lag = start.elapsed().saturating_sub(due);
             let reply = tokio::time::timeout(PATIENCE, client.ask(request)).await;
-            let status = reply.ok().and_then(Result::ok).map(|it| it.status);
+            let latency = start.elapsed().saturating_sub(due);
+            let reply = reply.ok().and_then(Result::ok);
+            let says = |what| reply.as_ref().is_some_and(|it: &Reply| it.contains(what));
             Sample {
-                status,
-                latency: start.elapsed().saturating_sub(due),
+                status: reply.as_ref().map(|it| it.status),
+                latency,
                 lag,
-                novelty,
+                is_cached: says("\"timings\":[]"),
+                is_partial: says("\"source_failed\""),
             }
         });
     }
@@ -115,7 +121,7 @@ pub(crate) async fn closed(
     let start = Instant::now();
     while start.elapsed() < time {
         while tasks.len() < many {
-            let (client, (request, _)) = (client.clone(), questions.next()?);
+            let (client, request) = (client.clone(), questions.next()?);
             tasks.spawn_local(async move { client.ask(request).await });
         }
         if let Some(Ok(Ok(reply))) = tasks.join_next().await {
@@ -177,10 +183,17 @@ impl Level {
     }
 
     /// Latencies of those with this status, in order.
-    pub(crate) fn latencies(&self, status: u16, novelty: Option<Novelty>) -> Vec<Duration> {
-        let is_meant = |it: &&Sample| {
-            it.status == Some(status) && novelty.is_none_or(|novelty| it.novelty == novelty)
-        };
+    pub(crate) fn latencies(&self, status: u16) -> Vec<Duration> {
+        self.latencies_of(|it| it.status == Some(status))
+    }
+
+    /// Latencies of contexts that were kept from before, or were not, in order.
+    pub(crate) fn apart(&self, is_cached: bool) -> Vec<Duration> {
+        self.latencies_of(|it| it.status == Some(200) && it.is_cached == is_cached)
+    }
+
+    fn latencies_of(&self, is_meant: impl Fn(&Sample) -> bool) -> Vec<Duration> {
+        let is_meant = |it: &&Sample| is_meant(it);
         let found = self.samples.iter().filter(is_meant);
         let mut found: Vec<Duration> = found.map(|it| it.latency).collect();
         found.sort_unstable();
@@ -192,6 +205,18 @@ impl Level {
         let mut lags: Vec<Duration> = self.samples.iter().map(|it| it.lag).collect();
         lags.sort_unstable();
         lags
+    }
+
+    /// Processor time of the server for each context it gave, in seconds: what it takes to turn others away is
+    /// in it.
+    pub(crate) fn processor(&self) -> f64 {
+        let contexts = per_second(self.latencies(200).len(), self.time);
+        self.server_cores / contexts
+    }
+
+    /// Contexts in which a source has no say because it was too slow.
+    pub(crate) fn partial(&self) -> usize {
+        self.samples.iter().filter(|it| it.is_partial).count()
     }
 
     /// Answers that are neither a context nor a 503, and requests without one.

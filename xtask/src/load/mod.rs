@@ -58,10 +58,10 @@ impl Options {
         if self.store == Kind::Postgres {
             command += " --store postgres --database-url URL";
         }
-        match self.quick {
-            true => command + " --quick",
-            false => format!("{command} --seconds {}", self.seconds),
+        if self.quick {
+            return command + " --quick";
         }
+        format!("{command} --seconds {}", self.seconds)
     }
 
     fn time(&self) -> Duration {
@@ -106,7 +106,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         (Kind::Postgres, Some(url)) => Store::Postgres(url.clone()),
         (Kind::Postgres, None) => bail!("--store postgres needs --database-url"),
     };
-    let corpus = Corpus::of_workspace(workspace)?;
+    let corpus = match options.store {
+        Kind::Embedded => Corpus::of_workspace(workspace)?,
+        Kind::Postgres => Corpus::of_dependencies(workspace)?,
+    };
     let served = Served::start(&tool, folder.path(), &store)?;
     let time = options.time();
     let runtime = tokio::runtime::Builder::new_current_thread()

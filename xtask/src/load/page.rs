@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 use super::goals::goals;
 use super::level::{DEADLINE, Level, quantile};
 use super::sweep::Sweep;
-use super::workload::Novelty;
 use super::{Kind, Run};
-use crate::bench::figures::{bytes, digits};
+use crate::bench::figures::{bytes, digits, time};
 use crate::bench::goals::table;
 
 const HEAD: &str = "\
-| load | offered/s | in time/s | p50 | p99 | p99.9 | 503/s | p50 | p99 | slowest | errors | memory | cores: server | client | others |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| load | offered/s | in time/s | p50 | p99 | p99.9 | 503/s | p50 | p99 | slowest | partial | errors | memory | cores: server | client | others | server's per context |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
 /// What the section is called.
@@ -49,7 +48,7 @@ last byte of its answer, and has up to a millisecond of the client's own timer i
 (`POST /v1/context/build`, default options) for a question of one of {} owners in one of eight threads of six messages; each
 owner has {} files of {} together, and there are {} different questions. Client and server are processes of one machine,
 over connections that are kept; the client is one thread, and what it and all else took of the cores is in the table. In
-time is a 200 within {} s. The knee is the highest rate of which 99 % was answered in time. {} s a level.
+time is a 200 within {} s; partial is one in which a source has no say because it was too slow. The knee is the highest rate of which 99 % was answered in time. {} s a level.
 ",
         run.owners,
         run.files,
@@ -94,11 +93,11 @@ fn write_sweep(text: &mut String, sweep: &Sweep) {
 }
 
 fn write_level(text: &mut String, name: &str, level: &Level) {
-    let (good, shed) = (level.latencies(200, None), level.latencies(503, None));
+    let (good, shed) = (level.latencies(200), level.latencies(503));
     let of = |values, share| milliseconds(quantile(values, share));
     let _ = writeln!(
         text,
-        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.2} | {:.2} |",
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.2} | {:.2} | {} |",
         digits(level.offered()),
         digits(level.goodput()),
         of(&good, 0.5),
@@ -108,20 +107,22 @@ fn write_level(text: &mut String, name: &str, level: &Level) {
         of(&shed, 0.5),
         of(&shed, 0.99),
         of(&shed, 1.0),
+        level.partial(),
         level.errors(),
         bytes(float(peak(level))),
         level.server_cores,
         level.client_cores,
         level.other_cores,
+        time(level.processor() * 1e9),
     );
 }
 
-/// New and repeated questions, each for itself.
+/// Contexts that were built and those that were kept, each for themselves.
 fn write_apart(text: &mut String, sweep: &Sweep) {
-    text.push_str("\n| load | question | 200s | p50 | p99 |\n|---|---|--:|--:|--:|\n");
+    text.push_str("\n| load | context | 200s | p50 | p99 |\n|---|---|--:|--:|--:|\n");
     for (multiple, level) in &sweep.levels {
-        for (novelty, name) in [(Novelty::New, "new"), (Novelty::Repeated, "repeated")] {
-            let good = level.latencies(200, Some(novelty));
+        for (is_cached, name) in [(false, "built"), (true, "kept")] {
+            let good = level.apart(is_cached);
             let _ = writeln!(
                 text,
                 "| {multiple} × | {name} | {} | {} | {} |",
@@ -162,7 +163,7 @@ pub(super) fn json(run: &Run) -> Value {
 }
 
 fn of_level(level: &Level) -> Value {
-    let (good, shed) = (level.latencies(200, None), level.latencies(503, None));
+    let (good, shed) = (level.latencies(200), level.latencies(503));
     let of = |values, share| quantile(values, share).map(|it| it.as_secs_f64() * 1000.0);
     json!({
         "rate": level.rate,
@@ -170,6 +171,7 @@ fn of_level(level: &Level) -> Value {
         "inTime": level.goodput(),
         "milliseconds": {"p50": of(&good, 0.5), "p99": of(&good, 0.99), "p999": of(&good, 0.999)},
         "turnedAway": {"count": shed.len(), "p50": of(&shed, 0.5), "p99": of(&shed, 0.99), "most": of(&shed, 1.0)},
+        "partial": level.partial(),
         "errors": level.errors(),
         "residentBytes": level.resident,
         "cores": {"server": level.server_cores, "client": level.client_cores, "others": level.other_cores},

@@ -103,11 +103,11 @@ pub(crate) async fn run(
 
 fn line(level: &Level) -> String {
     let of = |status, share| {
-        let found = level::quantile(&level.latencies(status, None), share);
+        let found = level::quantile(&level.latencies(status), share);
         found.map_or(f64::NAN, |it| it.as_secs_f64() * 1000.0)
     };
     format!(
-        "{:.0}/s offered, {:.0}/s in time; 200: {:.1} / {:.1} ms; 503: {:.1} / {:.1} ms (p50 / p99); {} errors; cores {:.2} server, {:.2} client, {:.2} others",
+        "{:.0}/s offered, {:.0}/s in time; 200: {:.1} / {:.1} ms; 503: {:.1} / {:.1} ms (p50 / p99); {} errors; cores {:.2} server, {:.2} client, {:.2} others; {:.1} ms of the server's per context",
         level.offered(),
         level.goodput(),
         of(200, 0.5),
@@ -118,5 +118,6 @@ fn line(level: &Level) -> String {
         level.server_cores,
         level.client_cores,
         level.other_cores,
+        level.processor() * 1000.0,
     )
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use crate::bench::corpus;
 use crate::command::Call;
 use crate::served::{Client, Owner, Request, post};
 use crate::workspace::Workspace;
@@ -57,6 +58,22 @@ impl Corpus {
         let list = list.within(&workspace.root).output()?;
         let paths = list.split('\0').filter(|it| is_source(it));
         Corpus::read(&workspace.root, paths.map(str::to_owned))
+    }
+
+    /// Some 20 MB of the dependencies' sources: to four owners more than 100,000 chunks.
+    ///
+    /// # Errors
+    /// There are none.
+    pub(crate) fn of_dependencies(workspace: &Workspace) -> Result<Self> {
+        let corpus = corpus::build(workspace)?;
+        let mut files = Vec::new();
+        corpus::collect(&corpus.folder, &mut files)?;
+        files.sort();
+        let paths = files.iter().filter_map(|it| {
+            let path = it.strip_prefix(&corpus.folder).ok()?;
+            Some(path.to_str()?.to_owned())
+        });
+        Corpus::read(&corpus.folder, paths)
     }
 
     /// The files at `paths` below `root`; what is no text is passed over.
@@ -166,15 +183,6 @@ fn question(corpus: &Corpus, random: &mut Rng) -> String {
         .replace("{b}", b)
 }
 
-/// Whether a question was asked a moment ago.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Novelty {
-    /// It never was.
-    New,
-    /// By the same owner in the same thread.
-    Repeated,
-}
-
 /// Builds to be asked for: owners by turns at random, each in one of its threads.
 #[derive(Debug)]
 pub(crate) struct Questions<'c> {
@@ -201,22 +209,21 @@ impl<'c> Questions<'c> {
     ///
     /// # Errors
     /// A token cannot be sent.
-    pub(crate) fn next(&mut self) -> Result<(Request, Novelty)> {
+    pub(crate) fn next(&mut self) -> Result<Request> {
         let at = self.random.usize(..self.owners.len());
         let recent = &mut self.recent[at];
         let is_repeat = self.random.f64() < self.repeats && !recent.is_empty();
-        let (body, novelty) = if is_repeat {
-            let body = recent[self.random.usize(..recent.len())].clone();
-            (body, Novelty::Repeated)
+        let body = if is_repeat {
+            recent[self.random.usize(..recent.len())].clone()
         } else {
             let thread = thread_id(self.random.usize(..THREADS));
             let message = question(self.corpus, &mut self.random);
             let body = json!({ "threadId": thread, "message": message });
             recent.push_front(body.clone());
             recent.truncate(RECENT);
-            (body, Novelty::New)
+            body
         };
         let token = &self.owners[at].token;
-        Ok((post("/v1/context/build", token, &body)?, novelty))
+        post("/v1/context/build", token, &body)
     }
 }

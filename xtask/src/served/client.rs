@@ -28,6 +28,11 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// Whether the body, as it was sent, has `text` in it.
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        std::str::from_utf8(&self.body).is_ok_and(|it| it.contains(text))
+    }
+
     /// The `data` of an answer.
     ///
     /// # Errors

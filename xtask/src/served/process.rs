@@ -28,6 +28,13 @@ pub(crate) enum Store {
     Postgres(String),
 }
 
+impl Store {
+    /// The database of this URL, if there is one.
+    pub(crate) fn of(url: Option<&str>) -> Self {
+        url.map_or(Store::Embedded, |url| Store::Postgres(url.to_owned()))
+    }
+}
+
 /// A server that runs until it is dropped, over a folder that stays.
 #[derive(Debug)]
 pub(crate) struct Served {
