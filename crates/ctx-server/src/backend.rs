@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ctx_assemble::Cancel;
 use ctx_model::{BuildOptions, BuiltContext};
-use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError};
+use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -255,6 +255,8 @@ pub struct Prime {
     pub thread: Option<String>,
     /// Whether it was kept from before.
     pub served: Served,
+    /// Milliseconds since 1970 when it was answered.
+    pub answered_at: i64,
 }
 
 /// How many of what were found.
@@ -403,7 +405,7 @@ pub struct Vote {
     pub useful: bool,
 }
 
-/// A context that was built before.
+/// A context that was built before, in the form in which it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -418,4 +420,7 @@ pub struct Receipt {
     pub stats: Stats,
     /// The context, and why it is what it is.
     pub receipt: BuiltContext,
+    /// What an answer may cite, with its text. Kept, and not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<StoredSource>,
 }

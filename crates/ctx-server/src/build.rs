@@ -11,8 +11,8 @@ use ctx_model::{BuiltContext, Warning};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::{
-    Cache, CacheMetrics, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage, Secret,
-    Served, Service,
+    Cache, CacheMetrics, Cited, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage,
+    Resolved, Secret, Served, Service, format_citations, resolve,
 };
 
 use crate::Owner;
@@ -96,10 +96,14 @@ pub async fn build(
         _ if job.cancel.is_cancelled() => BackendError::Cancelled,
         error => BackendError::Service(error),
     })?;
+    for failure in &primed.context.failures {
+        tracing::warn!(source = ?failure.source, "a source has no say in a context");
+    }
     Ok(Prime {
         context: primed.context,
         thread: request.thread,
         served: primed.served,
+        answered_at: now(),
     })
 }
 
@@ -157,7 +161,11 @@ impl Prime {
         }));
         let failures = self.context.failures.iter();
         built.warnings.extend(failures.map(|it| {
-            let detail = format!("{:?} has no say in the context: {}", it.source, it.why);
+            // What exactly went wrong in the store is no business of the caller's.
+            let detail = format!(
+                "{:?} has no say in the context: it was late or failed",
+                it.source
+            );
             warning("source_failed", detail)
         }));
         built
@@ -199,11 +207,23 @@ impl Prime {
     pub fn receipt(&self) -> Receipt {
         Receipt {
             id: self.id().to_owned(),
-            created_at: now(),
+            created_at: self.answered_at,
             thread_id: self.thread.clone(),
             stats: self.stats(),
             receipt: self.built(),
+            sources: self.context.citations.iter().map(Into::into).collect(),
         }
+    }
+}
+
+impl Receipt {
+    /// Finds what `answer` cites of the context, and writes the list of the sources that it uses.
+    /// O(bytes of the answer and of the sources it quotes).
+    pub(crate) fn resolve(&self, answer: &str) -> (Resolved, String) {
+        let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
+        let resolved = resolve(answer, &citations);
+        let sources = format_citations(&citations, &resolved.used);
+        (resolved, sources)
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ctx_model::{BuildOptions, BuiltContext, Chunk, Included, Origin, Relevance, Tokens};
-use ctx_service::{Cited, PrimeOptions};
+use ctx_service::{Cited, PrimeOptions, Resolved, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::backend::{Prime, Stage, Stats, Timing};
+use crate::backend::{Prime, Receipt, Stage, Stats, Timing};
 use crate::json::{Input, convert};
 use crate::limits::Limits;
 use crate::problem::Problem;
@@ -169,6 +169,73 @@ pub(crate) struct FeedbackRequest {
 impl Input for FeedbackRequest {
     fn check(&self, _: &Limits) -> Result<(), Problem> {
         check_text("handle", &self.handle, 20_000)
+    }
+}
+
+/// What a model answered to a context.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ResolveRequest {
+    /// The answer, with its citations: ids of items between brackets.
+    #[schema(min_length = 1, max_length = 262_144)]
+    pub(crate) answer: String,
+}
+
+impl Input for ResolveRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        check_text("answer", &self.answer, limits.kept_message_chars)
+    }
+}
+
+/// What an answer cites.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResolvedData {
+    #[serde(flatten)]
+    pub(crate) resolved: Resolved,
+    pub(crate) sources: String,
+}
+
+/// How an answer's citations fare.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResolvedMeta {
+    /// Citations in the answer.
+    pub(crate) citation_count: usize,
+    /// Those of them with nothing wrong.
+    pub(crate) sound_count: usize,
+}
+
+impl ResolvedMeta {
+    pub(crate) fn of(resolved: &Resolved) -> Self {
+        ResolvedMeta {
+            citation_count: resolved.marks.len(),
+            sound_count: resolved.with(Verdict::Sound).count(),
+        }
+    }
+}
+
+/// A context that was built before.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReceiptData {
+    pub(crate) id: String,
+    pub(crate) created_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) thread_id: Option<String>,
+    pub(crate) stats: Stats,
+    pub(crate) receipt: BuiltContext,
+}
+
+impl From<Receipt> for ReceiptData {
+    fn from(kept: Receipt) -> Self {
+        ReceiptData {
+            id: kept.id,
+            created_at: kept.created_at,
+            thread_id: kept.thread_id,
+            stats: kept.stats,
+            receipt: kept.receipt,
+        }
     }
 }
 

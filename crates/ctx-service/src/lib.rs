@@ -17,7 +17,9 @@ mod prime;
 mod service;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
-pub use citations::{CITING, Cited, Mark, Resolved, Verdict, format_citations, resolve};
+pub use citations::{
+    CITING, Cited, Mark, Resolved, StoredSource, Verdict, format_citations, resolve,
+};
 pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};
 pub use feedback::FeedbackError;

@@ -28,7 +28,7 @@ use crate::schema;
 use crate::state::{App, Shared};
 use crate::wire::{
     AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
-    Progress, Reply,
+    Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
 };
 
 /// A stream that says nothing for so long says that it is still there.
@@ -204,19 +204,50 @@ pub(crate) async fn receipt(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
+    let kept = kept(&app, &identity, id).await?;
+    let meta = ContextMeta::of(&kept.receipt);
+    let data = ReceiptData::from(kept);
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// Find what an answer cites of a context: which items it uses, which ids are unknown or malformed, which lines
+/// are out of range, and which quotations are not the item's.
+#[utoipa::path(post, path = "/v1/context/{id}/resolve", tag = "context", request_body = ResolveRequest,
+    params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "What it cites", body = Reply<schema::Resolved, ResolvedMeta>),
+    (status = "4XX", description = "The context is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn resolve(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+    Json(request): Json<ResolveRequest>,
+) -> Result<Response, Problem> {
+    let kept = kept(&app, &identity, id).await?;
+    let work = |_| async move {
+        let resolving = move || kept.resolve(&request.answer);
+        let done = tokio::task::spawn_blocking(resolving).await;
+        done.map_err(|error| BackendError::failed("resolve an answer", error))
+    };
+    let (resolved, sources) = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let meta = ResolvedMeta::of(&resolved);
+    let data = ResolvedData { resolved, sources };
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// A context that is kept.
+async fn kept(app: &App, identity: &Identity, id: String) -> Result<Receipt, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move {
         let found = backend.receipt(&owner, &id).await?;
-        let receipt: Receipt = found.ok_or(BackendError::NotFound {
+        found.ok_or(BackendError::NotFound {
             what: "context",
             field: "id",
             id,
-        })?;
-        Ok(receipt)
+        })
     };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
-    let meta = ContextMeta::of(&data.receipt);
-    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+    job::run(app, &app.store, &identity.owner, None, work).await
 }
 
 /// In what form an answer is wanted.

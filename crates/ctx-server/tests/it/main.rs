@@ -6,6 +6,7 @@ mod auth;
 mod client;
 mod hostile;
 mod logs;
+mod measure;
 mod overload;
 mod priming;
 mod routes;

@@ -73,14 +73,8 @@ const LOCKS: &str = "fn close_lock(gate: u32) {\n    lower(gate);\n}\n\nfn open_
 #[test]
 fn tokens_are_kept_back_for_the_answer() {
     let server = Running::embedded();
-    let long: String = (0..60)
-        .map(|n| {
-            format!(
-                "fn tide_{n}() {{\n{}}}\n\n",
-                "    tide(moon, sun);\n".repeat(20)
-            )
-        })
-        .collect();
+    let tide = |n: u32| format!("fn tide_{n}() {{\n{}}}\n\n", "    tide(moon);\n".repeat(20));
+    let long = (0..60).map(tide).collect::<Vec<_>>().concat();
     keep(&server, ADA, &[("a.rs", &long), ("b.rs", TIDES)]);
     for (options, most) in [
         (json!({}), 3_500),
@@ -318,6 +312,82 @@ fn a_vote_changes_what_a_file_is_worth_later_and_a_thousand_replays_change_no_mo
         let gained = worth(&replayed, path) - worth(&before, path);
         assert!((gained - 0.01).abs() < 0.001, "{path}: {gained}");
     }
+}
+
+#[test]
+fn an_answer_is_held_to_the_context_it_was_given() {
+    let server = Running::embedded();
+    keep(&server, ADA, &[("tides.rs", TIDES), ("locks.rs", LOCKS)]);
+    let wanted = json!({
+        "message": "?",
+        "references": ["tides.rs", "close_lock"],
+        "options": {"includeSources": true},
+    });
+    let data = build(&server, ADA, &wanted).data(200);
+    let context = data["context"].as_str().unwrap();
+    let label = |path: &str| item(&data, path)["id"].as_str().unwrap().to_owned();
+    let (tides, locks) = (label("tides.rs"), label("locks.rs"));
+    // Each block, and the list of sources, say what it is cited by.
+    for label in [&tides, &locks] {
+        assert_eq!(context.matches(label.as_str()).count(), 2, "{context}");
+    }
+    let answer = format!(
+        "It is \"let pull = moon * 0.46\" [{tides}:2], \"as the moon does\" [{tides}]. \
+         See [{tides}:2-9], [ref-000000] and [{locks}, fil-12]."
+    );
+    let path = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
+    let reply = server.post(ADA, &path, &json!({"answer": answer}));
+    let resolved = reply.data(200);
+    let verdicts: Vec<&str> = resolved["marks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            "sound",
+            "misquoted",
+            "outOfRange",
+            "unknown",
+            "sound",
+            "malformed"
+        ]
+    );
+    assert_eq!(resolved["used"], json!([tides, locks]));
+    assert_eq!(
+        resolved["text"],
+        format!(
+            "It is \"let pull = moon * 0.46\" [{tides}:2], \"as the moon does\" [{tides}: not a quotation]. \
+             See [{tides}:2-9: no such lines], [ref-000000: unknown] and [{locks}, fil-12: malformed]."
+        )
+    );
+    let sources = resolved["sources"].as_str().unwrap();
+    assert!(sources.starts_with("\n\n---\nSources:\n["), "{sources}");
+    assert!(
+        sources.contains(&format!("[{tides}]: tides.rs")),
+        "{sources}"
+    );
+    let meta = json!({"citationCount": 6, "soundCount": 2});
+    assert_eq!(reply.json()["meta"], meta);
+    let range = &resolved["marks"][0]["range"];
+    let at = |end: &str| usize::try_from(range[end].as_u64().unwrap()).unwrap();
+    assert_eq!(&answer[at("start")..at("end")], format!("{tides}:2"));
+
+    server
+        .post(BOB, &path, &json!({"answer": answer}))
+        .refused(404, "id");
+    server
+        .post(ADA, &path, &json!({"answer": ""}))
+        .refused(400, "answer");
+    server
+        .post(ADA, "/v1/context/ctx-none/resolve", &json!({"answer": "x"}))
+        .refused(404, "id");
+    // The texts of its sources are kept, and not told.
+    let receipt = path.strip_suffix("/resolve").unwrap();
+    let receipt = server.get(ADA, receipt).data(200);
+    assert_eq!(receipt["sources"], Value::Null);
 }
 
 #[test]
