@@ -287,10 +287,10 @@ impl FromRequestParts<Shared> for Room {
     type Rejection = Problem;
 
     async fn from_request_parts(_: &mut Parts, app: &Shared) -> Result<Self, Problem> {
-        if app.builds.is_full() {
-            app.meter.shed();
-            return Err(Problem::overloaded("every place is taken"));
-        }
-        Ok(Room)
+        let Some(full) = app.builds.full() else {
+            return Ok(Room);
+        };
+        app.meter.shed();
+        Err(job::refused(full))
     }
 }
