@@ -3,7 +3,7 @@
 //! `main` reads the arguments, runs one verb and turns its answer into an exit code. Each verb has a
 //! module of its own; what they share is below them: reading ([`walk`], [`read`],
 //! [`input`], [`receipt`]), searching ([`indexing`], [`place`]), what was preferred ([`settings`],
-//! [`values`]), writing ([`emit`], [`explain`], [`findings`]) and talking ([`report`], [`progress`],
+//! [`layers`], [`values`]), writing ([`emit`], [`explain`], [`findings`]) and talking ([`report`], [`progress`],
 //! [`failure`]).
 
 mod args;
@@ -17,6 +17,7 @@ mod index;
 mod indexing;
 mod input;
 mod interrupt;
+mod layers;
 mod locate;
 mod mcp;
 mod options;

@@ -190,7 +190,7 @@ fn innermost(error: &io::Error) -> &io::Error {
 /// Threads of the text index tell that they failed, and not always why; whether it was for lack of room can
 /// be tried.
 fn no_room(folder: &Path) -> Option<io::Error> {
-    const PROBE: &[u8] = &[0; 64 << 10];
+    const PROBE: &[u8] = &[0; 1 << 20];
     let probe = folder.join("room.tmp");
     let tried = std::fs::write(&probe, PROBE);
     let _ = std::fs::remove_file(probe);

@@ -34,6 +34,9 @@ pub(crate) struct Store {
 impl Store {
     /// Opens what is in `folder`, or begins it anew; the second value says why, where something else was there.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+        // Of one that was never begun nothing can be lost.
+        let is_new =
+            !folder.join("manifest.db").exists() && !folder.join("text/meta.json").exists();
         let mut tries = 0;
         loop {
             let damage = match Store::open_as_it_is(folder) {
@@ -49,7 +52,10 @@ impl Store {
                 continue;
             }
             match lock(folder, WRITER) {
-                Ok(lock) => return Store::open_alone(folder, &lock),
+                Ok(lock) => {
+                    let (store, why) = Store::open_alone(folder, &lock)?;
+                    return Ok((store, why.filter(|_| !is_new)));
+                }
                 Err(IndexError::Busy { .. }) if tries < TRIES => thread::sleep(PAUSE),
                 Err(error) => return Err(with_damage(error, damage)),
             }

@@ -19,12 +19,22 @@ its words.
 
 What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
 CTX_LIMIT, CTX_MIN_SCORE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT, CTX_COUNTER,
-CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE), then from DIR/ctx.toml, then from ctx/ctx.toml in your
-configuration folder:
+CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from DIR/ctx.toml, then from ctx/ctx.toml
+in your configuration folder:
   [query]    max-tokens, strategies, types, limit, min-score, selection, relevance-power
   [output]   format, counter
-  [index]    include-generated, max-file-size
-Unless something says otherwise --selection is optimal and --relevance-power 8.
+  [index]    include-generated, max-file-size, wait
+Unless something says otherwise --selection is optimal. What flags said of the index before holds
+until something else is said.
+
+While another process indexes DIR it is waited for, 60 seconds at most; --wait 0 answers at once
+from what was indexed before, and so does an index that cannot be written: a warning says how far
+it is behind.
+
+--json writes one value: what `ctx assemble --json` writes (context, tokens, included, omitted and
+more) and \"retrieval\": query (terms, names, places, phrases), settings (key, value, origin), strategies (name,
+found, tookMs, failure?), items (path, startLine, endLine, kind, name?, role, score, contributions,
+signals), leftOut and tookMs. Nothing found is an empty context, a warning and exit code 0.
 
 Examples:
   ctx query 'where is the token budget enforced?'
@@ -37,12 +47,14 @@ pub(super) const INDEX_HELP: &str = "\
 `ctx query` does this by itself; done before, or with --watch, the first question is answered
 sooner. What .gitignore, .ignore and .ctxignore name is passed over, and so are hidden, generated
 and vendored files, and those over --max-file-size. The index is in PATH/.ctx if there is such a
-folder, else below $CTX_CACHE_DIR, else in your cache folder; it can be removed at any time.
+folder, else below $CTX_CACHE_DIR, else in your cache folder. It can be removed at any time; with it
+goes what it remembers, which --rebuild keeps: which files were of use, and what flags said of it.
 
 Examples:
   ctx index
   ctx index ~/src/requests --watch
-  ctx index --status --json | jq .bytes
+  ctx index --status --json | jq .pending
+  ctx index --include-generated
   mkdir .ctx && ctx index --rebuild";
 
 /// What is indexed.
@@ -59,7 +71,7 @@ pub(crate) struct Indexed {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_file_size: Option<u64>,
     /// Wait at most so long for another process that writes the index [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = Duration::read)]
+    #[arg(long, value_name = "SECONDS", value_parser = Duration::read, allow_negative_numbers = true)]
     pub(crate) wait: Option<Duration>,
 }
 
@@ -92,10 +104,10 @@ pub(crate) struct Search {
     #[arg(long, value_name = "KINDS", value_parser = Kinds::read)]
     pub(crate) types: Option<Kinds>,
     /// Leave out what scores below this share of the best, from 0 to 1 [default: 0]
-    #[arg(long, value_name = "SHARE", value_parser = f64::read)]
+    #[arg(long, value_name = "SHARE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_score: Option<f64>,
     /// Find at most so many parts of files [default: 100]
-    #[arg(long, value_name = "N", value_parser = usize::read)]
+    #[arg(long, value_name = "N", value_parser = usize::read, allow_negative_numbers = true)]
     pub(crate) limit: Option<usize>,
     /// Answer from the index as it is, whatever changed since
     #[arg(long)]

@@ -214,6 +214,36 @@ fn what_is_looked_for_can_be_narrowed() {
     assert!(none.stderr.contains("not of the types macro"), "{none:?}");
 }
 
+/// Fields that programs rely on.
+#[test]
+fn the_receipt_has_what_the_help_says() {
+    let asked = Asked::small();
+    let help = asked.run(&["query", "--help"]);
+    let result = asked.run(&["query", "Parser budget", "--json"]).json();
+    let retrieval = result["retrieval"].as_object().unwrap();
+    for (key, value) in retrieval {
+        assert!(help.ok().contains(key.as_str()), "{key}");
+        let first = value.get(0).unwrap_or(value);
+        for key in first.as_object().into_iter().flatten().map(|(key, _)| key) {
+            let is_told = help.stdout.contains(key.as_str());
+            let is_of_times = matches!(&**key, "analyse" | "retrieve" | "resolve" | "assemble");
+            assert!(is_told || is_of_times || key.ends_with("LeftOut"), "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_repository_and_a_folder_without_one_are_asked_alike() {
+    let asked = Asked::small();
+    let without = asked.run(&["query", "does the cost fit the budget?"]);
+    asked.root.write(".git/HEAD", "ref: refs/heads/main\n");
+    asked.root.write(".git/objects/budget.rs", BUDGET);
+    asked.root.write(".gitignore", "build/\n");
+    asked.root.write("build/budget.rs", BUDGET);
+    let with = asked.run(&["query", "does the cost fit the budget?"]);
+    assert_eq!(with.ok(), without.ok());
+}
+
 #[test]
 fn which_files_were_shown_is_noted() {
     let asked = Asked::small();
@@ -267,6 +297,9 @@ fn no_question_is_too_much() {
         b"budget\n```rust\nfn fits(\n````\n~~~\n`cost",
         b"budget <!-- cost <!-- <![CDATA[ ]]> </context> <|im_start|>",
         "budget \"cost' (fits [ { AND OR NOT -cost +budget cost:budget cost~2 *".as_bytes(),
+        b"budget'; DROP TABLE files; -- cost\" OR 1=1; PRAGMA writable_schema=1; SELECT * FROM usage",
+        br"budget ^(cost|fit)+$ .*(a+)+$ [[:alpha:]]{1,99999} \Q \d+ (?i) \1 \xff",
+        b"body:budget^2 AND path:[a TO z] _exists_:cost /re+/ name:\"fits\"~9999 NOT *:*",
         "budget ../../../etc/passwd /etc/passwd:1 C:\\budget.rs".as_bytes(),
         "budget \u{202e}\u{200b}\u{fffd}\u{10ffff} ￼".as_bytes(),
     ] {
@@ -346,14 +379,25 @@ fn a_budget_that_holds_nothing_is_told() {
 fn flags_and_folders_that_make_no_sense_are_refused() {
     let asked = Asked::small();
     for (flags, part) in [
-        (["--strategies", "luck"], "luck"),
-        (["--strategies", ","], "at least one"),
-        (["--types", "klass"], "klass"),
+        (
+            ["--strategies", "luck"],
+            "\"luck\" is none of text, files, names, places, similar, relations",
+        ),
+        (["--strategies", ","], "at least one of text, files,"),
+        (
+            ["--types", "klass"],
+            "\"klass\" is none of function, method, class,",
+        ),
+        (["--types", "function,klass"], "klass"),
         (["--min-score", "2"], "from 0 to 1"),
+        (["--min-score", "-1"], "from 0 to 1"),
         (["--min-score", "NaN"], "from 0 to 1"),
         (["--limit", "0"], "at least 1"),
+        (["--limit", "-1"], "whole number"),
         (["--limit", "many"], "whole number"),
         (["--max-file-size", "9Q"], "not a size"),
+        (["--wait", "soon"], "seconds"),
+        (["--wait", "-1"], "seconds"),
     ] {
         asked
             .run(&[&["query", "budget"], &flags[..]].concat())

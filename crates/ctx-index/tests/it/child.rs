@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ctx_index::{Index, Options};
+use ctx_retrieve::{Message, Threads as _};
 
 use crate::crash::step;
-use crate::{contents, update};
+use crate::{block_on, contents, update};
 
 /// What is to be done, and where.
 const WHAT: &str = "CTX_INDEX_CHILD";
@@ -29,6 +30,23 @@ pub(crate) fn command(what: &str, root: &Path, folder: &Path) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    command
+}
+
+/// The same, of which no file may grow beyond some 200 kB: it is as if the disk were full.
+pub(crate) fn command_without_room(what: &str, root: &Path, folder: &Path) -> Command {
+    let program = command(what, root, folder);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; ulimit -f 256; exec \"$0\" \"$@\""])
+        .arg(program.get_program())
+        .args(program.get_args())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    for (name, value) in program.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
     command
 }
 
@@ -93,6 +111,15 @@ fn is_a_process_of_its_own() {
                 let index = open();
                 update(&index);
                 say(&format!("{number}"));
+            }
+        }
+        "remember" => {
+            let index = open();
+            for number in 1_i64.. {
+                let text = "x".repeat(usize::try_from(number % 5_000).unwrap());
+                let message = Message::new(number.to_string(), "user", text, number);
+                block_on(index.append("thread", &message)).unwrap();
+                say(&number.to_string());
             }
         }
         _ => unreachable!("no such thing to do: {what}"),

@@ -1,13 +1,17 @@
-//! Processes that end in the middle of an update.
+//! Processes that end in the middle of what they do.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
+use ctx_index::{Index, Options};
+use ctx_retrieve::History as _;
+
 use crate::child::{command, said};
-use crate::{Fixture, contents, definitions, function, passages, update, write};
+use crate::{Fixture, block_on, contents, definitions, function, memory, passages, update, write};
 
 /// Files that each step writes anew.
 const BULK: u32 = 12;
@@ -48,44 +52,101 @@ pub(crate) fn step(root: &Path, number: u32) {
     write(&root.join("step.txt"), number.to_string());
 }
 
-/// 8 times by default, and `CTX_KILLS` times if that is set.
+/// How often a process is killed: so many times, or `CTX_KILLS` times if that is set.
+fn kills(few: u32) -> u32 {
+    std::env::var("CTX_KILLS").map_or(few, |it| it.parse().unwrap())
+}
+
+/// Kills `child` at a moment within so many milliseconds, and gives what it said until then.
+fn kill(mut child: Child, random: &mut u64, within: u64) -> Vec<String> {
+    *random = random
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1);
+    let said = said(&mut child);
+    thread::sleep(Duration::from_millis((*random >> 33) % within));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    said.collect()
+}
+
 #[test]
 fn a_process_that_is_killed_loses_nothing_that_it_acknowledged() {
-    let kills: u32 = std::env::var("CTX_KILLS").map_or(8, |it| it.parse().unwrap());
     let fixture = Fixture::new(&[("step.txt", "0")]);
-    let mut acknowledged = 0;
-    let mut random = 0x9e37_79b9_u64;
-    let mut steps = 0;
-    for kill in 0..kills {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let mut child = command("steps", fixture.root(), &fixture.folder())
-            .spawn()
-            .unwrap();
-        let said = said(&mut child);
-        thread::sleep(Duration::from_millis((random >> 33) % 700));
-        child.kill().unwrap();
-        child.wait().unwrap();
+    let (mut acknowledged, mut steps, mut random) = (0, 0, 0x9e37_79b9_u64);
+    let kills = kills(8);
+    for number in 0..kills {
+        let mut child = command("steps", fixture.root(), &fixture.folder());
+        let said = kill(child.spawn().unwrap(), &mut random, 700);
         if let Some(last) = said.last() {
             let last = last.parse().unwrap();
             steps += last - acknowledged;
             acknowledged = last;
         }
         let (index, why) = fixture.reopen();
-        assert_eq!(why, None, "kill {kill}");
-        for number in 1..=acknowledged {
-            let found = definitions(&index, &format!("kept_{number}"));
-            assert_eq!(found, [format!("kept/k{number}.rs:1")], "kill {kill}");
+        assert_eq!(why, None, "kill {number}");
+        for step in 1..=acknowledged {
+            let found = definitions(&index, &format!("kept_{step}"));
+            assert_eq!(found, [format!("kept/k{step}.rs:1")], "kill {number}");
         }
         assert_no_duplicates(&index);
         update(&index);
-        assert_eq!(contents(&index), fixture.fresh(), "kill {kill}");
+        assert_eq!(contents(&index), fixture.fresh(), "kill {number}");
     }
     eprintln!("{kills} kills in {steps} acknowledged updates");
 }
 
-fn assert_no_duplicates(index: &ctx_index::Index) {
+#[test]
+fn a_process_that_is_killed_while_it_begins_leaves_an_index_that_opens() {
+    let files: Vec<(String, String)> = (0..100)
+        .map(|it| (format!("f{it}.rs"), function(&format!("f{it}"))))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(at, it)| (&**at, &**it)).collect();
+    let fixture = Fixture::new(&files);
+    let fresh = fixture.fresh();
+    let (mut begun, mut done, mut random) = (0, 0, 0x1234_5678_u64);
+    let kills = kills(8);
+    for number in 0..kills {
+        let store = memory();
+        let folder = store.path().join("index");
+        let child = command("update", fixture.root(), &folder).spawn().unwrap();
+        let said = kill(child, &mut random, 600);
+        begun += u32::from(folder.exists());
+        done += said.len();
+        let (index, why) = Index::open(fixture.root(), &folder, Options::default()).unwrap();
+        assert_eq!((why, index.loss()), (None, None), "kill {number}");
+        if !said.is_empty() {
+            assert_eq!(contents(&index), fresh, "kill {number}");
+        }
+        assert_no_duplicates(&index);
+        update(&index);
+        assert_eq!(contents(&index), fresh, "kill {number}");
+    }
+    eprintln!("{kills} kills, {begun} of a process that had begun and {done} of one that was done");
+}
+
+#[test]
+fn a_process_that_is_killed_forgets_nothing_that_it_acknowledged() {
+    let fixture = Fixture::new(&[]);
+    let (mut acknowledged, mut random) = (0, 0x8765_4321_u64);
+    let kills = kills(8);
+    for number in 0..kills {
+        let store = memory();
+        let folder = store.path().join("index");
+        let mut child = command("remember", fixture.root(), &folder);
+        let said = kill(child.spawn().unwrap(), &mut random, 300);
+        let (index, _) = Index::open(fixture.root(), &folder, Options::default()).unwrap();
+        assert_eq!(index.loss(), None, "kill {number}");
+        let messages = block_on(index.messages("thread", 1_000_000)).unwrap();
+        let ids: Vec<String> = messages.into_iter().map(|it| it.id).collect();
+        let expected: Vec<String> = (1..=ids.len()).map(|it| it.to_string()).collect();
+        assert_eq!(ids, expected, "kill {number}");
+        assert!(ids.len() >= said.len(), "kill {number}");
+        acknowledged += said.len();
+    }
+    eprintln!("{kills} kills in {acknowledged} acknowledged messages");
+}
+
+fn assert_no_duplicates(index: &Index) {
     let hits = passages(index, "common");
     let keys: BTreeSet<_> = hits.iter().map(ctx_retrieve::Hit::key).collect();
     assert_eq!(keys.len(), hits.len());

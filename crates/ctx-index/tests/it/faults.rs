@@ -9,8 +9,11 @@ use std::process::Command;
 
 use ctx_index::{Index, IndexError, Options};
 
-use crate::child::{command, said};
-use crate::{Fixture, contents, definitions, function, try_update, update, write};
+use ctx_retrieve::{Threads as _, Usage as _};
+
+use crate::child::{command, command_without_room, said};
+use crate::memory::{remember, remembered};
+use crate::{Fixture, block_on, contents, definitions, function, try_update, update, write};
 
 /// A user who may write nothing.
 const NOBODY: u32 = 65_534;
@@ -178,7 +181,7 @@ impl Drop for Disk {
 
 #[test]
 fn a_full_disk_is_an_error_and_the_index_still_opens() {
-    let Some(disk) = Disk::new(2 << 20) else {
+    let Some(disk) = Disk::new(1 << 20) else {
         return;
     };
     let folder = disk.0.path().join("index");
@@ -187,16 +190,8 @@ fn a_full_disk_is_an_error_and_the_index_still_opens() {
     let (index, _) = open();
     update(&index);
     let before = contents(&index);
-    for file in 0..40_u64 {
-        let words: Vec<String> = (0..4_000)
-            .map(|it| {
-                format!(
-                    "w{:x}",
-                    (file * 4_000 + it).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                )
-            })
-            .collect();
-        fixture.write(&format!("big/{file}.txt"), words.join(" "));
+    for file in 0..20_u64 {
+        fixture.write(&format!("big/{file}.txt"), many_words(file));
     }
     let error = try_update(&index).unwrap_err();
     let IndexError::Folder { source, .. } = &error else {
@@ -212,6 +207,107 @@ fn a_full_disk_is_an_error_and_the_index_still_opens() {
     write(&fixture.path("a.rs"), function("two"));
     assert_eq!(update(&index).files, 1);
     assert_eq!(contents(&index), fixture.fresh());
+}
+
+fn many_words(file: u64) -> String {
+    let word = |it: u64| {
+        let number = file * 4_000 + it;
+        format!("w{:x} ", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    };
+    (0..4_000).map(word).collect()
+}
+
+#[test]
+fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let before = contents(&fixture.updated());
+    for file in 0..8 {
+        fixture.write(&format!("big/{file}.txt"), many_words(file));
+    }
+    let child = command_without_room("update", fixture.root(), &fixture.folder()).spawn();
+    let Ok(mut child) = child else {
+        eprintln!("skipped: there is no shell that limits files");
+        return;
+    };
+    let said: Vec<String> = said(&mut child).collect();
+    child.wait().unwrap();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("use the index folder"), "{said:?}");
+    let index = fixture.open();
+    assert_eq!(contents(&index), before);
+    assert_eq!(update(&index).changed, 8);
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
+impl Disk {
+    fn make_read_only(&self) {
+        let mut command = Command::new("mount");
+        command.args(["-o", "remount,ro"]).arg(self.0.path());
+        assert!(command.status().unwrap().success());
+    }
+}
+
+#[test]
+fn a_disk_that_cannot_be_written_answers_and_tells_how_far_it_is_behind() {
+    let Some(disk) = Disk::new(2 << 20) else {
+        return;
+    };
+    let folder = disk.0.path().join("index");
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
+    let (index, _) = open();
+    update(&index);
+    remember(&index);
+    let before = (contents(&index), remembered(&index));
+    drop(index);
+    disk.make_read_only();
+    let (index, why) = open();
+    assert_eq!((why, index.loss()), (None, None));
+    assert_eq!((contents(&index), remembered(&index)), before);
+    assert_eq!(update(&index).files, 2);
+    assert!(index.pending().unwrap().is_nothing());
+    fixture.write("a.rs", function("three").repeat(2));
+    let error = try_update(&index).unwrap_err();
+    assert!(matches!(error, IndexError::Folder { .. }), "{error:?}");
+    assert_eq!(index.pending().unwrap().changed, 1);
+    assert_eq!(contents(&index), before.0);
+    block_on(index.shown(&["a.rs".to_owned()], 9)).unwrap();
+    assert!(block_on(index.pin("thread", "a.rs")).is_err());
+}
+
+/// A process that ended in the middle of a change leaves a journal, which nobody can act on where nothing can be
+/// written.
+#[test]
+fn a_journal_on_a_disk_that_cannot_be_written_is_no_reason_to_fail() {
+    let Some(disk) = Disk::new(2 << 20) else {
+        return;
+    };
+    let folder = disk.0.path().join("index");
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
+    let (index, _) = open();
+    update(&index);
+    remember(&index);
+    let before = (contents(&index), remembered(&index));
+    drop(index);
+    for (name, change) in [
+        ("manifest.db", "UPDATE files SET size = 7"),
+        ("remembered.db", "UPDATE usage SET uses = 7"),
+    ] {
+        let path = folder.join(name);
+        let journal = folder.join(format!("{name}-journal"));
+        let copy = folder.join("copy");
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        connection.execute(change, []).unwrap();
+        fs::copy(&journal, &copy).unwrap();
+        drop(connection);
+        fs::rename(copy, journal).unwrap();
+    }
+    disk.make_read_only();
+    let (index, why) = open();
+    assert_eq!((why, index.loss()), (None, None));
+    assert_eq!((contents(&index), remembered(&index)), before);
 }
 
 #[test]
