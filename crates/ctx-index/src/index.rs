@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ctx_retrieve::Hit;
 use ctx_source::{Root, Text};
 use ctx_syntax::{Language, Limits, Outline};
+use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use tantivy::IndexReader;
+use tantivy::index::SegmentId;
+use tantivy::{DocId, IndexReader};
 
 use crate::IndexError;
 use crate::documents::documents;
@@ -21,6 +25,8 @@ use crate::writer::{Read, Writer};
 
 /// Files that are read and parsed side by side, before what they came to is written in their order.
 const BATCH: usize = 64;
+/// So many parts are remembered as they are stored, some 500 bytes each.
+const HITS: usize = 1 << 15;
 /// What was indexed is kept at least every so many files.
 const COMMIT_EVERY: usize = 8192;
 
@@ -101,6 +107,8 @@ pub struct Index {
     pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
     pub(crate) manifest: Manifest,
+    /// Parts that were met lately.
+    pub(crate) hits: Cache<(SegmentId, DocId), Arc<Hit>>,
     root: Root,
     pub(crate) folder: PathBuf,
     options: Options,
@@ -135,6 +143,7 @@ impl Index {
             fields: store.fields,
             reader: store.reader,
             manifest: store.manifest,
+            hits: Cache::new(HITS),
             root,
             folder: folder.to_owned(),
             options,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod best;
 mod documents;
 mod error;
 mod index;

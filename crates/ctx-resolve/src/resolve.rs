@@ -6,14 +6,18 @@ use std::sync::Arc;
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
 use ctx_source::{Located, SourceError, Sources, Text, Wanted};
 use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::relate::relate;
 use crate::renditions::renditions;
 
-/// So many outlines are kept.
-const OUTLINES: usize = 1024;
+/// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
+/// of memory, or what 30 MB of source has.
+const KEPT: u64 = 1 << 20;
+/// About as many files have them.
+const FILES: usize = 4096;
 
 /// What hits came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,8 +46,26 @@ pub struct Resolver {
     limits: Limits,
     /// How many lines before and after a hit are shown with it.
     context_lines: u32,
-    /// By the hash of the text and the language.
-    outlines: Cache<([u8; 32], Option<&'static str>), Arc<Outline>>,
+    outlines: Cache<OutlineKey, Arc<Outline>, Size>,
+}
+
+/// The hash of a text, and its language.
+type OutlineKey = ([u8; 32], Option<&'static str>);
+
+/// How much an outline holds.
+#[derive(Clone, Debug)]
+struct Size;
+
+impl Weighter<OutlineKey, Arc<Outline>> for Size {
+    fn weight(&self, _: &OutlineKey, outline: &Arc<Outline>) -> u64 {
+        let Outline {
+            symbols,
+            imports,
+            references,
+            ..
+        } = &**outline;
+        1 + (symbols.len() + imports.len() + references.len()) as u64
+    }
 }
 
 impl Resolver {
@@ -53,7 +75,7 @@ impl Resolver {
             sources,
             limits,
             context_lines: 0,
-            outlines: Cache::new(OUTLINES),
+            outlines: Cache::with_weighter(FILES, KEPT, Size),
         }
     }
 
