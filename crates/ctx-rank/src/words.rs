@@ -176,8 +176,9 @@ fn pairs(
     }
 }
 
-/// Runs of letters, digits and underscores, and where they begin.
-fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// Runs of letters, digits and underscores, and where they begin. What an [`Analyzer`] makes of one does not
+/// depend on those beside it.
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_part = |c: char| c == '_' || c.is_alphanumeric();
     let mut rest = text;
     let mut at = 0;
