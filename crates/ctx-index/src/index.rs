@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ctx_retrieve::Hit;
 use ctx_source::{Root, Text};
 use ctx_syntax::{Language, Outline};
+use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use tantivy::IndexReader;
+use tantivy::index::SegmentId;
+use tantivy::{DocId, IndexReader};
 
 use crate::IndexError;
 use crate::documents::documents;
@@ -23,6 +27,8 @@ use crate::writer::{Read, Writer};
 
 /// Files that are read and parsed side by side, before what they came to is written in their order.
 const BATCH: usize = 64;
+/// So many parts are remembered as they are stored, some 500 bytes each.
+const HITS: usize = 1 << 15;
 /// What was indexed is kept at least every so many files.
 const COMMIT_EVERY: usize = 8192;
 
@@ -33,6 +39,8 @@ pub struct Index {
     pub(crate) manifest: Manifest,
     pub(crate) remembered: Remembered,
     loss: Option<String>,
+    /// Parts that were met lately.
+    pub(crate) hits: Cache<(SegmentId, DocId), Arc<Hit>>,
     root: Root,
     pub(crate) folder: PathBuf,
     options: Options,
@@ -74,6 +82,7 @@ impl Index {
             manifest: store.manifest,
             remembered,
             loss,
+            hits: Cache::new(HITS),
             root,
             folder: folder.to_owned(),
             options,

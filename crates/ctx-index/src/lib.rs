@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod best;
 mod database;
 mod documents;
 mod error;

@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
@@ -17,6 +18,7 @@ use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
 use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
+use crate::best::Best;
 use crate::schema::{Stored, trigrams};
 use crate::{Index, IndexError};
 
@@ -24,6 +26,8 @@ use crate::{Index, IndexError};
 const SLACK: usize = 64;
 /// No answer has more.
 const MOST: usize = 10_000;
+/// With more pairs of a term and a field, every posting is looked at.
+const PRUNED: usize = 16;
 
 impl Index {
     fn field(&self, field: Field) -> Option<tantivy::schema::Field> {
@@ -69,51 +73,80 @@ impl Index {
         ])))
     }
 
+    fn find(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+        match self.query(wanted) {
+            Some(query) => {
+                let clauses = wanted.terms.len() * wanted.fields.len();
+                self.best(&*query, clauses, wanted.limit)
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
-    fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<Hit>, IndexError> {
+    fn best(
+        &self,
+        query: &dyn Query,
+        clauses: usize,
+        limit: usize,
+    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
         let limit = limit.min(MOST);
         let searcher = self.reader.searcher();
-        let found = searcher.search(query, &TopDocs::with_limit(limit + SLACK).order_by_score())?;
+        let found = if clauses > PRUNED {
+            searcher.search(query, &Best(limit + SLACK))?
+        } else {
+            searcher.search(query, &TopDocs::with_limit(limit + SLACK).order_by_score())?
+        };
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
         let mut hits = Vec::with_capacity(found.len());
         for (score, address) in found {
             let score = rounded(score);
             // Of those as good as the last, some were left out, and which is chance.
             if least.is_none_or(|least| score > least) || hits.len() < limit / 2 {
-                hits.extend(hit(
-                    &searcher,
-                    address,
-                    self.fields.path,
-                    self.fields.stored,
-                    score,
-                )?);
+                hits.push((score, self.hit(&searcher, address)?));
             }
         }
-        hits.sort_by(|a, b| {
+        hits.sort_by(|(a_score, a), (b_score, b)| {
             let by_place = || (&a.path, a.span.start()).cmp(&(&b.path, b.span.start()));
-            b.score.total_cmp(&a.score).then_with(by_place)
+            b_score.total_cmp(a_score).then_with(by_place)
         });
         hits.truncate(limit);
         Ok(hits)
     }
 
     /// All documents that hold one of `terms` in `field`, in the order of their places.
-    fn all(&self, field: tantivy::schema::Field, terms: &[String]) -> Result<Vec<Hit>, IndexError> {
+    fn all(
+        &self,
+        field: tantivy::schema::Field,
+        terms: &[String],
+    ) -> Result<Vec<Arc<Hit>>, IndexError> {
         let searcher = self.reader.searcher();
         let terms = terms.iter().map(|term| Term::from_field_text(field, term));
         let found = searcher.search(&TermSetQuery::new(terms), &DocSetCollector)?;
-        let mut hits = Vec::new();
-        for address in found {
-            hits.extend(hit(
-                &searcher,
-                address,
-                self.fields.path,
-                self.fields.stored,
-                1.0,
-            )?);
-        }
+        let hits = found
+            .into_iter()
+            .map(|address| self.hit(&searcher, address));
+        let mut hits = hits.collect::<Result<Vec<_>, _>>()?;
         hits.sort_by(|a, b| (&a.path, a.span.start()).cmp(&(&b.path, b.span.start())));
         Ok(hits)
+    }
+
+    /// What is stored of a document, from the memory of those that were met lately. What a segment says of a
+    /// document never changes.
+    fn hit(&self, searcher: &Searcher, address: DocAddress) -> Result<Arc<Hit>, IndexError> {
+        let segment = searcher.segment_reader(address.segment_ord).segment_id();
+        let key = (segment, address.doc_id);
+        if let Some(hit) = self.hits.get(&key) {
+            return Ok(hit);
+        }
+        let hit = Arc::new(read_hit(
+            searcher,
+            address,
+            self.fields.path,
+            self.fields.stored,
+        )?);
+        self.hits.insert(key, Arc::clone(&hit));
+        Ok(hit)
     }
 
     fn any_of(
@@ -121,12 +154,12 @@ impl Index {
         field: tantivy::schema::Field,
         terms: &BTreeSet<String>,
         limit: usize,
-    ) -> Result<Vec<Hit>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
         let clauses = terms.iter().map(|term| {
             let query = TermQuery::new(Term::from_field_text(field, term), Basic);
             (Occur::Should, Box::new(query) as Box<dyn Query>)
         });
-        self.best(&BooleanQuery::new(clauses.collect()), limit)
+        self.best(&BooleanQuery::new(clauses.collect()), terms.len(), limit)
     }
 
     /// The documents that hold each of `names`, in lower case, in `field`.
@@ -136,9 +169,23 @@ impl Index {
         names: &[String],
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, IndexError> {
-        let one = |name: &String| self.any_of(field, &BTreeSet::from([name.to_lowercase()]), limit);
+        let one = |name: &String| {
+            let found = self.any_of(field, &BTreeSet::from([name.to_lowercase()]), limit);
+            found.map(scored)
+        };
         names.iter().map(one).collect()
     }
+}
+
+/// The share of trigrams that `hit` and a name with `grams` have in common.
+fn likeness(grams: &BTreeSet<String>, hit: &Hit) -> f64 {
+    let its = hit.name.as_deref().or_else(|| hit.path.rsplit('/').next());
+    let its = trigrams(its.unwrap_or_default());
+    let both = its.iter().filter(|it| grams.contains(*it)).count();
+    let all = grams.len() + its.len() - both;
+    #[expect(clippy::cast_precision_loss, reason = "names are short")]
+    let share = both as f64 / all.max(1) as f64;
+    share
 }
 
 /// Sums of the same numbers in another order differ in their last digits.
@@ -146,13 +193,22 @@ fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
-fn hit(
+/// Hits of their own, with their scores.
+fn scored(hits: Vec<(f64, Arc<Hit>)>) -> Vec<Hit> {
+    let own = |(score, hit): (f64, Arc<Hit>)| {
+        let mut hit = Arc::unwrap_or_clone(hit);
+        hit.score = score;
+        hit
+    };
+    hits.into_iter().map(own).collect()
+}
+
+fn read_hit(
     searcher: &Searcher,
     address: DocAddress,
     path: tantivy::schema::Field,
     stored: tantivy::schema::Field,
-    score: f64,
-) -> Result<Option<Hit>, IndexError> {
+) -> Result<Hit, IndexError> {
     let damaged = || IndexError::Damaged {
         what: "a document is not as it was written".to_owned(),
     };
@@ -169,7 +225,7 @@ fn hit(
     let (first, last) = stored.lines;
     // The document of a file stands for all of it.
     let span = LineSpan::new(first.max(1), last.max(1)).map_err(|_| damaged())?;
-    let mut hit = Hit::new(path, span, score);
+    let mut hit = Hit::new(path, span, 1.0);
     hit.kind = if last == 0 {
         "file".to_owned()
     } else {
@@ -180,7 +236,7 @@ fn hit(
     hit.language = stored.language;
     hit.refers_to = stored.refers_to;
     hit.modified_at = stored.modified_at;
-    Ok(Some(hit))
+    Ok(hit)
 }
 
 fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
@@ -199,15 +255,13 @@ fn is_wanted(hit: &Hit, query: &PartQuery) -> bool {
 #[async_trait]
 impl FileSearch for Index {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        let Some(query) = self.query(wanted) else {
-            return Ok(Vec::new());
-        };
-        answer(self.best(&query, wanted.limit))
+        answer(self.find(wanted).map(scored))
     }
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
-        let hits = self.passages(wanted).await?;
-        Ok(hits.into_iter().map(|hit| (hit.path, hit.score)).collect())
+        let hits = answer(self.find(wanted))?;
+        let path = |(score, hit): (f64, Arc<Hit>)| (hit.path.clone(), score);
+        Ok(hits.into_iter().map(path).collect())
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
@@ -215,43 +269,39 @@ impl FileSearch for Index {
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let mut best: BTreeMap<(String, u32), Hit> = BTreeMap::new();
+        let mut best: BTreeMap<(String, u32), (f64, Arc<Hit>)> = BTreeMap::new();
         for name in names {
             let grams: BTreeSet<String> = trigrams(name).into_iter().collect();
             if grams.is_empty() {
                 continue;
             }
-            for mut hit in answer(self.any_of(self.fields.trigrams, &grams, limit.min(MOST) * 4))? {
-                let its = hit.name.as_deref().or_else(|| hit.path.rsplit('/').next());
-                let its: BTreeSet<String> = trigrams(its.unwrap_or_default()).into_iter().collect();
-                let both = grams.intersection(&its).count();
-                let all = grams.len() + its.len() - both;
-                #[expect(clippy::cast_precision_loss, reason = "names are short")]
-                let likeness = both as f64 / all.max(1) as f64;
-                hit.score = likeness;
+            let near = self.any_of(self.fields.trigrams, &grams, limit.min(MOST) * 4);
+            for (_, hit) in answer(near)? {
+                let likeness = likeness(&grams, &hit);
                 let key = (hit.path.clone(), hit.span.start());
-                if best.get(&key).is_none_or(|it| it.score < likeness) {
-                    best.insert(key, hit);
+                if best.get(&key).is_none_or(|it| it.0 < likeness) {
+                    best.insert(key, (likeness, hit));
                 }
             }
         }
-        let mut hits: Vec<Hit> = best.into_values().collect();
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut hits: Vec<(f64, Arc<Hit>)> = best.into_values().collect();
+        hits.sort_by(|a, b| b.0.total_cmp(&a.0));
         hits.truncate(limit);
-        Ok(hits)
+        Ok(scored(hits))
     }
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         let one = |end: &String| {
             let hits = self.all(self.fields.path_ends, &[end.to_lowercase()])?;
-            Ok(hits.into_iter().map(|hit| hit.path).take(limit).collect())
+            let paths = hits.iter().take(limit).map(|hit| hit.path.clone());
+            Ok(paths.collect())
         };
         answer(ends.iter().map(one).collect())
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         // A trace names one file many times.
-        let mut files: BTreeMap<&str, Vec<Hit>> = BTreeMap::new();
+        let mut files: BTreeMap<&str, Vec<Arc<Hit>>> = BTreeMap::new();
         let mut parts = Vec::with_capacity(wanted.len());
         for query in wanted {
             let hits = match files.entry(&query.path) {
@@ -262,7 +312,7 @@ impl FileSearch for Index {
                 }
             };
             let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
-            parts.push(wanted.take(limit).cloned().collect());
+            parts.push(wanted.take(limit).map(|hit| (**hit).clone()).collect());
         }
         Ok(parts)
     }

@@ -6,6 +6,7 @@ mod names;
 mod query;
 mod role;
 mod signals;
+mod vectors;
 mod words;
 
 pub use fusion::{Fused, FusionError, K, List, convex, reciprocal_rank};
@@ -14,7 +15,8 @@ pub use names::Name;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
 pub use signals::{
-    Contribution, Corpus, Profile, Score, Signals, UNDATED, Vector, keyword_match, recency,
-    source_priority, usage_frequency,
+    Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, source_priority,
+    usage_frequency,
 };
+pub use vectors::{Corpus, Vector};
 pub use words::{Analyzer, LONGEST, Part, is_stop_word};

@@ -1,10 +1,6 @@
 //! The five signals that what was found is scored by.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use ctx_model::Origin;
-
-use crate::words::{Analyzer, says_nothing};
 
 /// What each signal is worth, and how fast things grow old. The default is that of the design: 0.35, 0.25,
 /// 0.15, 0.15 and 0.10, and λ = 0.01 an hour.
@@ -42,7 +38,7 @@ impl Default for Profile {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Signals {
-    /// How alike its text and the question are: [`Corpus::similarity`].
+    /// How alike its text and the question are: [`Corpus::similarity`](crate::Corpus::similarity).
     pub text_similarity: f64,
     /// The share of the question's keywords that it has: [`keyword_match`].
     pub keyword_match: f64,
@@ -128,7 +124,7 @@ impl Profile {
     }
 }
 
-fn unit(value: f64) -> f64 {
+pub(crate) fn unit(value: f64) -> f64 {
     if value.is_nan() {
         0.0
     } else {
@@ -175,85 +171,5 @@ pub fn source_priority(origin: Origin) -> f64 {
         Origin::File => 0.7,
         Origin::Chunk => 0.6,
         Origin::Message => 0.5,
-    }
-}
-
-/// How often the terms of some texts occur among them.
-#[derive(Clone, Debug, Default)]
-pub struct Corpus {
-    documents: u32,
-    frequencies: BTreeMap<String, u32>,
-}
-
-/// A text as a vector: its terms, each with its frequency times its inverse document frequency.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Vector {
-    // Invariant: sorted by term; of length 1, or empty.
-    weights: BTreeMap<String, f64>,
-}
-
-impl Corpus {
-    /// The statistics of `texts`. O(bytes).
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let mut corpus = Corpus::default();
-        let mut analyzer = Analyzer::default();
-        for text in texts {
-            corpus.documents += 1;
-            let terms: BTreeSet<String> = analyzer.terms(text).into_iter().collect();
-            for term in terms {
-                *corpus.frequencies.entry(term).or_default() += 1;
-            }
-        }
-        corpus
-    }
-
-    /// ln(1 + (N − n + ½) / (n + ½)), which is never below 0: rare terms tell more, and unknown ones most.
-    pub fn inverse_document_frequency(&self, term: &str) -> f64 {
-        let n = f64::from(self.frequencies.get(term).copied().unwrap_or(0));
-        let rest = f64::from(self.documents) - n;
-        ((rest + 0.5) / (n + 0.5)).ln_1p()
-    }
-
-    /// `text` as a vector. Stop words are left out. O(bytes).
-    pub fn vector(&self, text: &str) -> Vector {
-        let mut weights: BTreeMap<String, f64> = BTreeMap::new();
-        Analyzer::default().words(text, &mut |term, _, bytes| {
-            if !says_nothing(&text[bytes]) {
-                *weights.entry(term.to_owned()).or_default() += 1.0;
-            }
-        });
-        for (term, weight) in &mut weights {
-            *weight *= self.inverse_document_frequency(term);
-        }
-        let length = weights.values().map(|it| it * it).sum::<f64>().sqrt();
-        if length > 0.0 {
-            for weight in weights.values_mut() {
-                *weight /= length;
-            }
-        } else {
-            weights.clear();
-        }
-        Vector { weights }
-    }
-
-    /// The cosine between `a` and `b`, as vectors of this corpus.
-    pub fn similarity(&self, a: &str, b: &str) -> f64 {
-        self.vector(a).cosine(&self.vector(b))
-    }
-}
-
-impl Vector {
-    /// The cosine of the angle, 0..=1; 0 where either is empty.
-    pub fn cosine(&self, other: &Vector) -> f64 {
-        let both = self.weights.iter();
-        let product: f64 = both
-            .filter_map(|(term, weight)| Some(weight * other.weights.get(term)?))
-            .sum();
-        unit(product)
-    }
-
-    /// Its terms, in their order.
-    pub fn terms(&self) -> impl Iterator<Item = &str> {
-        self.weights.keys().map(String::as_str)
     }
 }

@@ -239,6 +239,17 @@ fn pairs(
     }
 }
 
+/// Runs of letters, digits and underscores, and where they begin. What an [`Analyzer`] makes of one does not
+/// depend on those beside it.
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let run = first_run(text, at)?;
+        at = run.end;
+        Some((run.start, &text[run]))
+    })
+}
+
 /// Where the first run of letters, digits and underscores is, from byte `at` on.
 fn first_run(text: &str, at: usize) -> Option<Range<usize>> {
     let start = skip(text, at, false);

@@ -6,14 +6,18 @@ use std::sync::Arc;
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
 use ctx_source::{Located, SourceError, Sources, Text, Wanted};
 use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::relate::relate;
 use crate::renditions::renditions;
 
-/// So many outlines are kept.
-const OUTLINES: usize = 1024;
+/// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
+/// of memory, or what 30 MB of source has.
+const KEPT: u64 = 1 << 20;
+/// About as many files have them.
+const FILES: usize = 4096;
 
 /// What hits came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,9 +39,6 @@ struct Found {
     warning: Option<Warning>,
 }
 
-/// By the hash of the text and the language.
-type Outlines = Cache<([u8; 32], Option<&'static str>), Arc<Outline>>;
-
 /// Looks hits up below one folder, and keeps the outlines of the files it has met.
 #[derive(Debug)]
 pub struct Resolver {
@@ -48,6 +49,28 @@ pub struct Resolver {
     outlines: Arc<Outlines>,
 }
 
+/// The outlines of the files met last.
+type Outlines = Cache<OutlineKey, Arc<Outline>, Size>;
+
+/// The hash of a text, and its language.
+type OutlineKey = ([u8; 32], Option<&'static str>);
+
+/// How much an outline holds.
+#[derive(Clone, Debug)]
+struct Size;
+
+impl Weighter<OutlineKey, Arc<Outline>> for Size {
+    fn weight(&self, _: &OutlineKey, outline: &Arc<Outline>) -> u64 {
+        let Outline {
+            symbols,
+            imports,
+            references,
+            ..
+        } = &**outline;
+        1 + (symbols.len() + imports.len() + references.len()) as u64
+    }
+}
+
 impl Resolver {
     /// Looks hits up in `sources`, and parses within `limits`.
     pub fn new(sources: Sources, limits: Limits) -> Self {
@@ -55,7 +78,7 @@ impl Resolver {
             sources,
             limits,
             context_lines: 0,
-            outlines: Arc::new(Cache::new(OUTLINES)),
+            outlines: Arc::new(Cache::with_weighter(FILES, KEPT, Size)),
         }
     }
 

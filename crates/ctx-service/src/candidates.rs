@@ -119,17 +119,15 @@ impl Candidates {
         profile: &Profile,
         now: i64,
     ) -> BTreeMap<String, [Contribution; 5]> {
-        let corpus = Corpus::of(self.chunks.iter().map(Chunk::full_text));
+        let (corpus, texts) = Corpus::with_vectors(self.chunks.iter().map(Chunk::full_text));
         let question = corpus.vector(asked);
         let ids = self.named_ids(&gathered.mentions);
         let mut signals_of = BTreeMap::new();
-        for chunk in &mut self.chunks {
-            let text = corpus.vector(chunk.full_text());
-            let terms: BTreeSet<&str> = text.terms().collect();
+        for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
             let mut signals = Signals::default();
             signals.text_similarity = question.cosine(&text);
-            signals.keyword_match = keyword_match(keywords, |word| terms.contains(word));
+            signals.keyword_match = keyword_match(keywords, |word| text.has(word));
             signals.recency = chunk
                 .created_at
                 .map_or(UNDATED, |at| recency(hours(now, at), profile.decay));

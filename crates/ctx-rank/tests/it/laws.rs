@@ -1,8 +1,10 @@
 //! What holds of any text, list and signal.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ctx_rank::{
     Analyzer, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex,
-    keyword_match, recency, reciprocal_rank, usage_frequency,
+    is_stop_word, keyword_match, recency, reciprocal_rank, usage_frequency,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -197,7 +199,7 @@ proptest! {
 
     #[test]
     fn one_list_keeps_its_order(list in list()) {
-        let mut best = std::collections::BTreeMap::new();
+        let mut best = BTreeMap::new();
         for (item, score) in list.items.iter().map(|it| (it.0, it.1 + 0.0)) {
             let known: &mut f64 = best.entry(item).or_insert(score);
             *known = known.max(score);
@@ -262,4 +264,50 @@ proptest! {
         let corpus = Corpus::of([a.as_str(), b.as_str()]);
         prop_assert_eq!(corpus.similarity(&a, &b), 0.0);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn vectors_of_all_texts_are_those_of_each(texts in vec(text(), 0..6), asked in text()) {
+        let (corpus, vectors) = Corpus::with_vectors(texts.iter().map(String::as_str));
+        let terms: Vec<BTreeSet<String>> = texts.iter().map(|it| terms(it)).collect();
+        let plainly = |text: &str| plainly(&terms, text);
+        let question = corpus.vector(&asked);
+        prop_assert_eq!(vectors.len(), texts.len());
+        for (vector, text) in vectors.iter().zip(&texts) {
+            prop_assert_eq!(vector, &corpus.vector(text));
+            let (a, b) = (plainly(&asked), plainly(text));
+            prop_assert_eq!(vector.terms().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+            let both = a.iter().filter_map(|(term, weight)| Some(weight * b.get(term)?));
+            // To the last digit: scores decide what is shown.
+            let cosine = both.sum::<f64>().clamp(0.0, 1.0);
+            prop_assert_eq!(question.cosine(vector).to_bits(), cosine.to_bits());
+        }
+    }
+}
+
+fn terms(text: &str) -> BTreeSet<String> {
+    Analyzer::default().terms(text).into_iter().collect()
+}
+
+/// The vector of `text` among texts of these terms, as the formula has it.
+#[expect(clippy::cast_precision_loss, reason = "there are few texts")]
+fn plainly(texts: &[BTreeSet<String>], text: &str) -> BTreeMap<String, f64> {
+    let mut weights: BTreeMap<String, f64> = BTreeMap::new();
+    Analyzer::default().words(text, &mut |term, _, bytes| {
+        if !is_stop_word(&text[bytes].to_lowercase()) {
+            *weights.entry(term.to_owned()).or_default() += 1.0;
+        }
+    });
+    for (term, weight) in &mut weights {
+        let n = texts.iter().filter(|it| it.contains(term)).count() as f64;
+        *weight *= ((texts.len() as f64 - n + 0.5) / (n + 0.5)).ln_1p();
+    }
+    let length = weights.values().map(|it| it * it).sum::<f64>().sqrt();
+    for weight in weights.values_mut() {
+        *weight /= length;
+    }
+    weights
 }
