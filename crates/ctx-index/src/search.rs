@@ -6,18 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Feedback, Field, FileSearch, Generation, History, Hit, Message, PartQuery, PortError,
-    References, Relations, TextQuery, Threads, Usage, Vote,
+    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, PartQuery,
+    PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery,
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery,
+    TermSetQuery,
 };
 use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
 use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use crate::schema::{Stored, trigrams};
+use crate::statistics::{OfFiles, rarity};
 use crate::{Index, IndexError};
 
 /// Documents beyond a limit that are looked at, so that of equals the same are taken every time.
@@ -39,41 +41,71 @@ impl Index {
     }
 
     /// Any of the terms in any of the fields.
-    fn query(&self, wanted: &TextQuery) -> Option<Box<dyn Query>> {
-        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        for &(field, worth) in &wanted.fields {
-            let Some(field) = self.field(field).filter(|_| worth > 0.0) else {
-                continue;
-            };
-            for (term, weight) in &wanted.terms {
-                let query = TermQuery::new(Term::from_field_text(field, term), WithFreqs);
-                let query = BoostQuery::new(Box::new(query), worth * weight);
-                clauses.push((Occur::Should, Box::new(query)));
-            }
-        }
+    fn query(
+        &self,
+        searcher: &Searcher,
+        wanted: &TextQuery,
+    ) -> Result<Option<Box<dyn Query>>, IndexError> {
+        let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
+            .filter(|(_, worth)| *worth > 0.0)
+            .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
+            .collect();
+        let clauses = match wanted.counting {
+            Counting::Frequency => by_frequency(&wanted.terms, &fields),
+            Counting::Presence => by_presence(searcher, &wanted.terms, &fields)?,
+        };
         if clauses.is_empty() {
-            return None;
+            return Ok(None);
         }
         let any: Box<dyn Query> = Box::new(BooleanQuery::new(clauses));
         if wanted.paths.is_empty() {
-            return Some(any);
+            return Ok(Some(any));
         }
         let paths = wanted
             .paths
             .iter()
             .map(|path| Term::from_field_text(self.fields.path, path));
         let within = ConstScoreQuery::new(Box::new(TermSetQuery::new(paths)), 0.0);
-        Some(Box::new(BooleanQuery::new(vec![
+        Ok(Some(Box::new(BooleanQuery::new(vec![
             (Occur::Must, any),
             (Occur::Must, Box::new(within)),
-        ])))
+        ]))))
+    }
+
+    fn fitting(&self, wanted: &TextQuery) -> Result<Vec<Hit>, IndexError> {
+        let searcher = self.reader.searcher();
+        match self.query(&searcher, wanted)? {
+            Some(query) => self.best_by(&searcher, &*query, wanted.limit, &searcher),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<Hit>, IndexError> {
+        let searcher = self.reader.searcher();
+        let statistics = OfFiles::new(&searcher, self.fields.path)?;
+        match self.query(&searcher, wanted)? {
+            Some(query) => self.best_by(&searcher, &*query, wanted.limit, &statistics),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
     fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<Hit>, IndexError> {
-        let limit = limit.min(MOST);
         let searcher = self.reader.searcher();
-        let found = searcher.search(query, &TopDocs::with_limit(limit + SLACK).order_by_score())?;
+        self.best_by(&searcher, query, limit, &searcher)
+    }
+
+    /// The same by `statistics`.
+    fn best_by(
+        &self,
+        searcher: &Searcher,
+        query: &dyn Query,
+        limit: usize,
+        statistics: &dyn Bm25StatisticsProvider,
+    ) -> Result<Vec<Hit>, IndexError> {
+        let limit = limit.min(MOST);
+        let best = TopDocs::with_limit(limit + SLACK).order_by_score();
+        let found = searcher.search_with_statistics_provider(query, &best, statistics)?;
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
         let mut hits = Vec::with_capacity(found.len());
         for (score, address) in found {
@@ -81,7 +113,7 @@ impl Index {
             // Of those as good as the last, some were left out, and which is chance.
             if least.is_none_or(|least| score > least) || hits.len() < limit / 2 {
                 hits.extend(hit(
-                    &searcher,
+                    searcher,
                     address,
                     self.fields.path,
                     self.fields.stored,
@@ -139,6 +171,46 @@ impl Index {
         let one = |name: &String| self.any_of(field, &BTreeSet::from([name.to_lowercase()]), limit);
         names.iter().map(one).collect()
     }
+}
+
+type Clauses = Vec<(Occur, Box<dyn Query>)>;
+
+/// BM25 of each term in each field.
+fn by_frequency(terms: &[(String, f32)], fields: &[(tantivy::schema::Field, f32)]) -> Clauses {
+    let mut clauses = Clauses::new();
+    for &(field, worth) in fields {
+        for (term, weight) in terms {
+            let query = TermQuery::new(Term::from_field_text(field, term), WithFreqs);
+            let query = BoostQuery::new(Box::new(query), worth * weight);
+            clauses.push((Occur::Should, Box::new(query)));
+        }
+    }
+    clauses
+}
+
+/// The rarity of each term that is in any of the fields.
+fn by_presence(
+    searcher: &Searcher,
+    terms: &[(String, f32)],
+    fields: &[(tantivy::schema::Field, f32)],
+) -> Result<Clauses, IndexError> {
+    let mut clauses = Clauses::new();
+    for (term, weight) in terms {
+        let in_fields: Vec<Term> = (fields.iter())
+            .map(|(field, _)| Term::from_field_text(*field, term))
+            .collect();
+        let Some(rarity) = rarity(searcher, &in_fields)? else {
+            continue;
+        };
+        let any = in_fields.into_iter().map(|term| {
+            let query: Box<dyn Query> = Box::new(TermQuery::new(term, Basic));
+            (Occur::Should, query)
+        });
+        let any = Box::new(BooleanQuery::new(any.collect()));
+        let query = ConstScoreQuery::new(any, weight * rarity);
+        clauses.push((Occur::Should, Box::new(query)));
+    }
+    Ok(clauses)
 }
 
 /// Sums of the same numbers in another order differ in their last digits.
@@ -199,14 +271,11 @@ fn is_wanted(hit: &Hit, query: &PartQuery) -> bool {
 #[async_trait]
 impl FileSearch for Index {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        let Some(query) = self.query(wanted) else {
-            return Ok(Vec::new());
-        };
-        answer(self.best(&query, wanted.limit))
+        answer(self.fitting(wanted))
     }
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
-        let hits = self.passages(wanted).await?;
+        let hits = answer(self.fitting_files(wanted))?;
         Ok(hits.into_iter().map(|hit| (hit.path, hit.score)).collect())
     }
 
