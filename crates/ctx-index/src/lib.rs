@@ -13,6 +13,7 @@ mod scan;
 mod schema;
 mod sealed;
 mod search;
+mod statistics;
 mod store;
 mod watch;
 mod writer;

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Feedback, Field, FileSearch, Generation, History, Hit, Message, PartQuery, PortError,
-    References, Relations, TextQuery, Threads, Usage, Vote,
+    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, PartQuery,
+    PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery,
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery,
+    TermSetQuery,
 };
 use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
@@ -20,6 +21,7 @@ use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use crate::best::Best;
 use crate::schema::{Stored, trigrams};
+use crate::statistics::{OfFiles, rarity};
 use crate::{Index, IndexError};
 
 /// Documents beyond a limit that are looked at, so that of equals the same are taken every time.
@@ -43,44 +45,59 @@ impl Index {
     }
 
     /// Any of the terms in any of the fields.
-    fn query(&self, wanted: &TextQuery) -> Option<Box<dyn Query>> {
-        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        for &(field, worth) in &wanted.fields {
-            let Some(field) = self.field(field).filter(|_| worth > 0.0) else {
-                continue;
-            };
-            for (term, weight) in &wanted.terms {
-                let query = TermQuery::new(Term::from_field_text(field, term), WithFreqs);
-                let query = BoostQuery::new(Box::new(query), worth * weight);
-                clauses.push((Occur::Should, Box::new(query)));
-            }
-        }
+    fn query(
+        &self,
+        searcher: &Searcher,
+        wanted: &TextQuery,
+    ) -> Result<Option<Box<dyn Query>>, IndexError> {
+        let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
+            .filter(|(_, worth)| *worth > 0.0)
+            .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
+            .collect();
+        let clauses = match wanted.counting {
+            Counting::Frequency => by_frequency(&wanted.terms, &fields),
+            Counting::Presence => by_presence(searcher, &wanted.terms, &fields)?,
+        };
         if clauses.is_empty() {
-            return None;
+            return Ok(None);
         }
         let any: Box<dyn Query> = Box::new(BooleanQuery::new(clauses));
         if wanted.paths.is_empty() {
-            return Some(any);
+            return Ok(Some(any));
         }
         let paths = wanted
             .paths
             .iter()
             .map(|path| Term::from_field_text(self.fields.path, path));
         let within = ConstScoreQuery::new(Box::new(TermSetQuery::new(paths)), 0.0);
-        Some(Box::new(BooleanQuery::new(vec![
+        Ok(Some(Box::new(BooleanQuery::new(vec![
             (Occur::Must, any),
             (Occur::Must, Box::new(within)),
-        ])))
+        ]))))
     }
 
-    fn find(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
-        match self.query(wanted) {
-            Some(query) => {
-                let clauses = wanted.terms.len() * wanted.fields.len();
-                self.best(&*query, clauses, wanted.limit)
-            }
-            None => Ok(Vec::new()),
-        }
+    fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+        let searcher = self.reader.searcher();
+        self.fitting_by(&searcher, wanted, &searcher)
+    }
+
+    fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+        let searcher = self.reader.searcher();
+        let statistics = OfFiles::new(&searcher, self.fields.path)?;
+        self.fitting_by(&searcher, wanted, &statistics)
+    }
+
+    fn fitting_by(
+        &self,
+        searcher: &Searcher,
+        wanted: &TextQuery,
+        statistics: &dyn Bm25StatisticsProvider,
+    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+        let Some(query) = self.query(searcher, wanted)? else {
+            return Ok(Vec::new());
+        };
+        let clauses = wanted.terms.len() * wanted.fields.len();
+        self.best_by(searcher, (&*query, clauses), wanted.limit, statistics)
     }
 
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
@@ -90,12 +107,24 @@ impl Index {
         clauses: usize,
         limit: usize,
     ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
-        let limit = limit.min(MOST);
         let searcher = self.reader.searcher();
+        self.best_by(&searcher, (query, clauses), limit, &searcher)
+    }
+
+    /// The same by `statistics`. With the query comes how many clauses it has.
+    fn best_by(
+        &self,
+        searcher: &Searcher,
+        (query, clauses): (&dyn Query, usize),
+        limit: usize,
+        statistics: &dyn Bm25StatisticsProvider,
+    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+        let limit = limit.min(MOST);
         let found = if clauses > PRUNED {
-            searcher.search(query, &Best(limit + SLACK))?
+            searcher.search_with_statistics_provider(query, &Best(limit + SLACK), statistics)?
         } else {
-            searcher.search(query, &TopDocs::with_limit(limit + SLACK).order_by_score())?
+            let best = TopDocs::with_limit(limit + SLACK).order_by_score();
+            searcher.search_with_statistics_provider(query, &best, statistics)?
         };
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
         let mut hits = Vec::with_capacity(found.len());
@@ -103,7 +132,7 @@ impl Index {
             let score = rounded(score);
             // Of those as good as the last, some were left out, and which is chance.
             if least.is_none_or(|least| score > least) || hits.len() < limit / 2 {
-                hits.push((score, self.hit(&searcher, address)?));
+                hits.push((score, self.hit(searcher, address)?));
             }
         }
         hits.sort_by(|(a_score, a), (b_score, b)| {
@@ -188,6 +217,46 @@ fn likeness(grams: &BTreeSet<String>, hit: &Hit) -> f64 {
     share
 }
 
+type Clauses = Vec<(Occur, Box<dyn Query>)>;
+
+/// BM25 of each term in each field.
+fn by_frequency(terms: &[(String, f32)], fields: &[(tantivy::schema::Field, f32)]) -> Clauses {
+    let mut clauses = Clauses::new();
+    for &(field, worth) in fields {
+        for (term, weight) in terms {
+            let query = TermQuery::new(Term::from_field_text(field, term), WithFreqs);
+            let query = BoostQuery::new(Box::new(query), worth * weight);
+            clauses.push((Occur::Should, Box::new(query)));
+        }
+    }
+    clauses
+}
+
+/// The rarity of each term that is in any of the fields.
+fn by_presence(
+    searcher: &Searcher,
+    terms: &[(String, f32)],
+    fields: &[(tantivy::schema::Field, f32)],
+) -> Result<Clauses, IndexError> {
+    let mut clauses = Clauses::new();
+    for (term, weight) in terms {
+        let in_fields: Vec<Term> = (fields.iter())
+            .map(|(field, _)| Term::from_field_text(*field, term))
+            .collect();
+        let Some(rarity) = rarity(searcher, &in_fields)? else {
+            continue;
+        };
+        let any = in_fields.into_iter().map(|term| {
+            let query: Box<dyn Query> = Box::new(TermQuery::new(term, Basic));
+            (Occur::Should, query)
+        });
+        let any = Box::new(BooleanQuery::new(any.collect()));
+        let query = ConstScoreQuery::new(any, weight * rarity);
+        clauses.push((Occur::Should, Box::new(query)));
+    }
+    Ok(clauses)
+}
+
 /// Sums of the same numbers in another order differ in their last digits.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
@@ -255,11 +324,11 @@ fn is_wanted(hit: &Hit, query: &PartQuery) -> bool {
 #[async_trait]
 impl FileSearch for Index {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        answer(self.find(wanted).map(scored))
+        answer(self.fitting(wanted).map(scored))
     }
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
-        let hits = answer(self.find(wanted))?;
+        let hits = answer(self.fitting_files(wanted))?;
         let path = |(score, hit): (f64, Arc<Hit>)| (hit.path.clone(), score);
         Ok(hits.into_iter().map(path).collect())
     }

@@ -57,7 +57,7 @@ impl Role {
             Role::Vendored
         } else if is_generated(name) {
             Role::Generated
-        } else if below(TESTS) || is_test(name) {
+        } else if below(TESTS) || parts.first() == Some(&"testing") || is_test(name) {
             Role::Test
         } else if below(EXAMPLES) {
             Role::Example
@@ -81,6 +81,7 @@ const VENDORED: &[&str] = &[
     "vendored",
 ];
 
+/// A folder `testing` holds tests where it is at the root; further down it is mostly source that tests use.
 const TESTS: &[&str] = &[
     "__fixtures__",
     "__mocks__",

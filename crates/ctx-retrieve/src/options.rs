@@ -12,6 +12,8 @@ use crate::ports::Field;
 pub enum Strategy {
     /// Parts of files by their text.
     Text,
+    /// Parts of files by how many of the question's words they hold, however often.
+    Coverage,
     /// Files by their text and path, then their parts.
     Files,
     /// Definitions of the names in the question.
@@ -25,9 +27,13 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+
     /// All of them, in the order of their contributions.
-    pub const ALL: [Strategy; 6] = [
+    pub const ALL: [Strategy; Strategy::COUNT] = [
         Strategy::Text,
+        Strategy::Coverage,
         Strategy::Files,
         Strategy::Names,
         Strategy::Places,
@@ -39,6 +45,7 @@ impl Strategy {
     pub fn as_str(self) -> &'static str {
         match self {
             Strategy::Text => "text",
+            Strategy::Coverage => "coverage",
             Strategy::Files => "files",
             Strategy::Names => "names",
             Strategy::Places => "places",
@@ -64,7 +71,7 @@ impl Strategy {
 #[non_exhaustive]
 pub struct Weights {
     /// Of each strategy, in the order of [`Strategy::ALL`].
-    pub strategies: [f64; 6],
+    pub strategies: [f64; Strategy::COUNT],
     /// Of a question's first line, against all of it.
     pub title: f64,
     /// Of the best part of a file, for the others in it.
@@ -101,9 +108,9 @@ impl Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            strategies: [1.0, 0.5, 0.05, 0.4, 0.1, 0.05],
+            strategies: [1.0, 0.3, 0.5, 0.05, 0.4, 0.1, 0.1],
             title: 0.3,
-            neighbour: 0.5,
+            neighbour: 0.3,
             head: 0.8,
             fields: vec![
                 (Field::Name, 2.0),
@@ -112,7 +119,7 @@ impl Default for Weights {
                 (Field::Body, 1.0),
             ],
             file_fields: vec![(Field::Path, 1.0), (Field::Text, 1.0)],
-            roles: [1.0, 0.15, 0.28, 0.15, 0.3, 0.2, 0.2],
+            roles: [1.0, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2],
         }
     }
 }

@@ -69,8 +69,21 @@ pub struct TextQuery {
     pub fields: Vec<(Field, f32)>,
     /// Only in these files, if there are any.
     pub paths: Vec<String>,
+    /// How often a term is counted.
+    pub counting: Counting,
     /// So many at most.
     pub limit: usize,
+}
+
+/// How often a term of a [`TextQuery`] is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// The more often the better, less and less so, in each field by itself.
+    #[default]
+    Frequency,
+    /// Once for a document, whichever of the fields it is in and whatever that is worth: a term is worth its
+    /// weight × its inverse document frequency. A store that cannot tell counts by frequency.
+    Presence,
 }
 
 impl TextQuery {
@@ -80,8 +93,16 @@ impl TextQuery {
             terms,
             fields,
             paths: Vec::new(),
+            counting: Counting::default(),
             limit,
         }
+    }
+
+    /// Counts each term once for a document.
+    #[must_use]
+    pub fn by_presence(mut self) -> Self {
+        self.counting = Counting::Presence;
+        self
     }
 
     /// Only in these files.

@@ -29,7 +29,7 @@ pub struct Found {
     /// How likely it is needed, 0..=1, as far as its score, its rank and its length tell.
     pub chance: f64,
     /// What each strategy said for it, in the order of [`Strategy::ALL`].
-    pub contributions: [f64; 6],
+    pub contributions: [f64; Strategy::COUNT],
     /// What its file is for.
     pub role: Role,
     /// The five signals.
@@ -125,6 +125,9 @@ impl Retriever {
             let task = match strategy {
                 Strategy::Text => run(limit, async move {
                     strategies::text(&*search, &query, &weights).await
+                }),
+                Strategy::Coverage => run(limit, async move {
+                    strategies::coverage(&*search, &query, &weights).await
                 }),
                 Strategy::Files => run(limit, async move {
                     strategies::files(&*search, &query, &weights).await
@@ -272,7 +275,7 @@ impl Retriever {
         retrieved.found = scored;
     }
 
-    async fn uses(&self, found: &[(Hit, f64, [f64; 6])], limit: Duration) -> BTreeMap<String, u64> {
+    async fn uses(&self, found: &[Scored], limit: Duration) -> BTreeMap<String, u64> {
         let Some(usage) = self.usage.clone() else {
             return BTreeMap::new();
         };
@@ -297,6 +300,9 @@ fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
     let by_length = (lines / 25.0).powf(0.45);
     (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)
 }
+
+/// A part, its score, and what each strategy said for it.
+type Scored = (Hit, f64, [f64; Strategy::COUNT]);
 
 /// A port at work: its answer, and how long that took.
 type Task<T> = JoinHandle<(Answer<T>, Duration)>;
@@ -333,13 +339,15 @@ fn late<T>() -> Answer<T> {
 #[derive(Default)]
 struct Pool {
     hits: BTreeMap<Key, Hit>,
-    lists: [Vec<(Key, f64)>; 6],
+    lists: [Vec<(Key, f64)>; Strategy::COUNT],
 }
 
 struct Ranked {
     key: Key,
     score: f64,
-    contributions: [f64; 6],
+    contributions: [f64; Strategy::COUNT],
+    /// What coverage adds: it tells one part of a file from another, and says nothing for the others.
+    covered: f64,
 }
 
 impl Pool {
@@ -401,16 +409,21 @@ impl Pool {
             .into_iter()
             .map(|it| {
                 let role = weights.of_role(Role::of(&it.item.0));
-                let mut contributions = [0.0; 6];
+                let mut contributions = [0.0; Strategy::COUNT];
                 contributions.copy_from_slice(&it.contributions);
+                let covered = contributions[Strategy::Coverage.index()];
                 Ranked {
                     key: it.item,
-                    score: it.score * role,
+                    score: (it.score - covered) * role,
                     contributions,
+                    covered: covered * role,
                 }
             })
             .collect();
         self.lift(&mut ranked, weights);
+        for it in &mut ranked {
+            it.score += it.covered;
+        }
         // Stable: equal scores stay in the order of their places.
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         ranked

@@ -9,6 +9,8 @@ use crate::ports::{Answer, FileSearch, Hit, Key, PartQuery, Relations, TextQuery
 
 /// Parts that each search asks for.
 const WIDE: usize = 400;
+/// The heaviest terms, of which it is told how many a part holds.
+const COVERED: usize = 24;
 /// Files whose parts are looked at.
 const FILES: usize = 20;
 /// Names that are looked up.
@@ -60,6 +62,18 @@ pub(crate) async fn text(
         }
     }
     Ok(in_order(found))
+}
+
+/// Parts of files by how many of the question's heaviest terms they hold: a long part that repeats one of them
+/// holds no more than a short one that has it.
+pub(crate) async fn coverage(
+    search: &dyn FileSearch,
+    query: &Query,
+    weights: &Weights,
+) -> Answer<Vec<Hit>> {
+    let heaviest = &query.terms[..query.terms.len().min(COVERED)];
+    let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), WIDE);
+    search.passages(&wanted.by_presence()).await
 }
 
 /// The best files, and the parts in them that fit best. The score of a part is that of its file.

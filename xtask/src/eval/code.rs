@@ -17,34 +17,51 @@ use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever};
 use ctx::service::{Answer, Service};
 use ctx::source::{Limits, Root, Sources};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Tokens of o200k.
-const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
+pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
 
-/// One issue.
-#[derive(Clone, Debug, Deserialize)]
+/// One issue, or one change.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Instance {
-    id: String,
-    repo: String,
-    base_commit: String,
-    query: String,
-    gold_lines: BTreeMap<String, Vec<u32>>,
+    pub(super) id: String,
+    pub(super) repo: String,
+    pub(super) base_commit: String,
+    pub(super) query: String,
+    pub(super) gold_lines: BTreeMap<String, Vec<u32>>,
+}
+
+/// What one context shows of what it should.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) repo: String,
+    pub(super) budget: u32,
+    /// The share of the files, and of the lines.
+    pub(super) files: f64,
+    pub(super) lines: f64,
+    /// Seconds.
+    pub(super) took: f64,
+}
+
+/// What a run came to.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub(super) shown: Vec<Shown>,
+    /// Contexts that came out otherwise a second time.
+    pub(super) unstable: usize,
 }
 
 /// Where things are.
 #[derive(Debug)]
 pub(super) struct Places<'p> {
-    pub(super) instances: &'p Path,
     pub(super) repos: &'p Path,
     /// Trees and indexes are kept below it.
     pub(super) work: &'p Path,
     pub(super) predictions: &'p Path,
     /// What was found for each issue, for those who weigh it.
     pub(super) features: Option<&'p Path>,
-    /// So many issues.
-    pub(super) first: usize,
 }
 
 pub(super) fn instances(path: &Path) -> Result<Vec<Instance>> {
@@ -56,17 +73,15 @@ pub(super) fn instances(path: &Path) -> Result<Vec<Instance>> {
         .collect()
 }
 
-/// Writes a context per instance and budget; the number of contexts that came out otherwise a second time.
-pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
+/// Writes a context per instance and budget.
+pub(super) fn run(places: &Places<'_>, all: &[Instance], twice: bool) -> Result<Run> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_time()
         .build()?;
     let mut predictions = fs::File::create(places.predictions)?;
     let mut features = places.features.map(fs::File::create).transpose()?;
-    let mut unstable = 0;
-    let mut all = instances(places.instances)?;
-    all.truncate(places.first);
+    let mut run = Run::default();
     for (number, instance) in all.iter().enumerate() {
         #[expect(clippy::print_stderr, reason = "it is progress")]
         {
@@ -83,14 +98,16 @@ pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
             let answer = runtime.block_on(answer(&service, instance, budget))?;
             let took = start.elapsed().as_secs_f64();
             let built = &answer.built;
+            let spans = spans(&answer);
+            run.shown.push(shown(instance, budget, &spans, took));
             let line = json!({
-                "id": instance.id, "budget": budget, "text": built.context, "spans": spans(&answer),
+                "id": instance.id, "budget": budget, "text": built.context, "spans": spans,
                 "t_index": indexing, "t_query": took,
             });
             writeln!(predictions, "{line}")?;
             if twice {
                 let again = runtime.block_on(self::answer(&service, instance, budget))?;
-                unstable += usize::from(again.built.context != built.context);
+                run.unstable += usize::from(again.built.context != built.context);
             }
             if let (Some(file), true) = (&mut features, budget == BUDGETS[2]) {
                 write_features(file, instance, &answer.retrieved.found)?;
@@ -98,7 +115,35 @@ pub(super) fn run(places: &Places<'_>, twice: bool) -> Result<usize> {
         }
     }
     println!();
-    Ok(unstable)
+    Ok(run)
+}
+
+fn shown(instance: &Instance, budget: u32, spans: &[(String, u32, u32)], took: f64) -> Shown {
+    let is_shown = |path: &str, line: u32| {
+        let mut spans = spans.iter();
+        spans.any(|(of, first, last)| of == path && (*first..=*last).contains(&line))
+    };
+    let has_file = |path: &str| spans.iter().any(|(of, ..)| of == path);
+    let gold = &instance.gold_lines;
+    let lines = || {
+        gold.iter()
+            .flat_map(|(path, lines)| lines.iter().map(move |&line| (path.as_str(), line)))
+    };
+    let found = lines().filter(|&(path, line)| is_shown(path, line)).count();
+    let files = gold.keys().filter(|it| has_file(it)).count();
+    Shown {
+        repo: instance.repo.clone(),
+        budget,
+        files: share(files, gold.len()),
+        lines: share(found, lines().count()),
+        took,
+    }
+}
+
+fn share(part: usize, of: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
+    let share = part as f64 / of.max(1) as f64;
+    share
 }
 
 async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<Answer> {
@@ -204,7 +249,7 @@ fn check_out(places: &Places<'_>, instance: &Instance, tree: &Path) -> Result<()
     Ok(())
 }
 
-fn git_folder(repos: &Path, repo: &str) -> Result<PathBuf> {
+pub(super) fn git_folder(repos: &Path, repo: &str) -> Result<PathBuf> {
     let wanted = repo.to_lowercase().replace('/', "+");
     for entry in
         fs::read_dir(repos).with_context(|| format!("failed to read {}", repos.display()))?

@@ -2,6 +2,7 @@
 
 mod bm25;
 mod code;
+mod history;
 mod passages;
 mod report;
 mod sets;
@@ -22,6 +23,8 @@ pub(crate) enum Options {
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
+    /// Changes of any repositories: what their authors said of them, and the lines that they touched.
+    History(History),
 }
 
 #[derive(Debug, Args)]
@@ -47,6 +50,22 @@ pub(crate) struct Code {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct History {
+    /// The folder with the repositories: work trees or git folders.
+    #[arg(long, value_name = "DIR")]
+    repos: PathBuf,
+    /// Only the one in the folder of this name.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// So many changes of each.
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    each: usize,
+    /// Build each context twice, and compare.
+    #[arg(long)]
+    twice: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Passages {
     /// The folder of the sets [default: ../shared/data/passages, beside the checkout].
     #[arg(long, value_name = "DIR")]
@@ -65,6 +84,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     match options {
         Options::Passages(options) => passages(workspace, options),
         Options::Code(options) => code(workspace, options),
+        Options::History(options) => history::run(workspace, options),
     }
 }
 
@@ -78,15 +98,20 @@ fn code(workspace: &Workspace, options: &Code) -> Result<()> {
         .clone()
         .unwrap_or_else(|| work.join("predictions.jsonl"));
     let places = code::Places {
-        instances: &instances,
         repos: &options.repos,
         work: &work,
         predictions: &predictions,
         features: options.features.as_deref(),
-        first: options.first.unwrap_or(usize::MAX),
     };
-    let unstable = code::run(&places, options.twice)?;
+    let mut all = code::instances(&instances)?;
+    all.truncate(options.first.unwrap_or(usize::MAX));
+    let run = code::run(&places, &all, options.twice)?;
     println!("wrote {}", predictions.display());
+    stable(&run)
+}
+
+fn stable(run: &code::Run) -> Result<()> {
+    let unstable = run.unstable;
     ensure!(
         unstable == 0,
         "{unstable} contexts came out otherwise the second time"

@@ -96,7 +96,7 @@ pub(crate) struct Search {
     /// The folder that is asked about
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// Search in these ways only: text, files, names, places, similar, relations [default: all]
+    /// Search in these ways only: text, coverage, files, names, places, similar, relations [default: all]
     #[arg(long, value_name = "NAMES", value_parser = Strategies::read)]
     pub(crate) strategies: Option<Strategies>,
     /// Find these only: function, method, class, struct, enum, interface, impl, module, type,

@@ -158,7 +158,15 @@ fn the_receipt_tells_how_things_were_found_and_holds() {
     let names: Vec<_> = strategies.iter().map(|it| &it["name"]).collect();
     assert_eq!(
         names,
-        ["text", "files", "names", "places", "similar", "relations"]
+        [
+            "text",
+            "coverage",
+            "files",
+            "names",
+            "places",
+            "similar",
+            "relations"
+        ]
     );
     let best = &retrieval["items"][0];
     assert_eq!(best["path"], "src/parser.rs");

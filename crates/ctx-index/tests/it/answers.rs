@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ctx_retrieve::{FileSearch as _, PartQuery, Relations as _, Usage as _};
+use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _};
 
-use crate::{Fixture, block_on, definitions, passages};
+use crate::{Fixture, block_on, definitions, passages, update};
 
 const CART: &str = "\
 use crate::price::total_price;
@@ -67,6 +67,39 @@ fn passages_are_found_by_parts_of_words_in_code_and_prose() {
     assert_eq!(places, ["docs/guide.md", "src/cart.rs"]);
     assert_eq!(hits[0].kind, "section");
     assert_eq!(hits[0].language.as_deref(), Some("markdown"));
+}
+
+#[test]
+fn by_presence_a_term_counts_once_wherever_it_is() {
+    let repeats = "fn lease() {\n    lease(lease, lease);\n    lease();\n}\n";
+    let both = "fn wait() {\n    lease_of(voucher);\n}\n";
+    let once = "fn sleep() {\n    ask(a_lease, of_something, that_is, longer_than, the_rest);\n}\n";
+    let fixture = Fixture::new(&[("a.rs", repeats), ("b.rs", both), ("c.rs", once)]);
+    let index = fixture.updated();
+    let terms = vec![("leas".to_owned(), 1.0), ("voucher".to_owned(), 1.0)];
+    let fields = [Field::Name, Field::Signature, Field::Doc, Field::Body];
+    let fields = fields.map(|it| (it, 2.0)).to_vec();
+    let wanted = TextQuery::new(terms, fields, 9).by_presence();
+    let hits = block_on(index.passages(&wanted)).unwrap();
+    let places: Vec<&str> = hits.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(places, ["b.rs", "a.rs", "c.rs"]);
+    assert!(hits[0].score > hits[1].score);
+    assert!((hits[1].score - hits[2].score).abs() < f64::EPSILON);
+}
+
+#[test]
+fn files_that_were_written_again_are_found_once() {
+    let fixture = shop();
+    let index = fixture.updated();
+    for time in 0..4 {
+        fixture.write("src/price.rs", format!("{PRICE}// voucher {time}\n"));
+        update(&index);
+        let terms = vec![("voucher".to_owned(), 1.0)];
+        let wanted = TextQuery::new(terms, vec![(Field::Path, 1.0), (Field::Text, 1.0)], 9);
+        let files = block_on(index.files(&wanted)).unwrap();
+        assert_eq!(files.len(), 3, "{files:?}");
+        assert!(files.iter().all(|(_, score)| *score > 0.0));
+    }
 }
 
 #[test]

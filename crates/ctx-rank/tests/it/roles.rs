@@ -8,13 +8,13 @@ fn names_decide() {
         (
             Role::Source,
             "src/main.rs lib/a.py a.go Makefile src/attest.rs src/latest/mod.rs testing.py contest.py \
-             readme_writer.rs src/docker/run.rs jquery-plugin.js a-1.py",
+             readme_writer.rs src/docker/run.rs jquery-plugin.js a-1.py src/testing/client.py",
         ),
         (
             Role::Test,
             "tests/it/main.rs pkg/server_test.go web/app.spec.ts web/app.test.jsx test_all.py conftest.py \
              src/__tests__/a.js spec/models/user_spec.rb src/parser/tests.rs testdata/in.json \
-             src/test/java/A.java tests/README.md TESTS/A.RS",
+             src/test/java/A.java tests/README.md TESTS/A.RS testing/python/raises.py",
         ),
         (
             Role::Example,

@@ -44,7 +44,7 @@ async fn a_strategy_that_fails_is_reported_and_has_no_say() {
             .map(|it| it.contributions[strategy.index()]);
         assert!(said.sum::<f64>() == 0.0, "{port}");
         assert!(!retrieved.found.is_empty(), "{port}");
-        assert_eq!(retrieved.reports.len(), 6, "{port}");
+        assert_eq!(retrieved.reports.len(), Strategy::COUNT, "{port}");
     }
 }
 
@@ -70,7 +70,10 @@ async fn when_all_fail_nothing_is_found() {
         .iter()
         .filter(|it| it.failure.is_some())
         .count();
-    assert_eq!(failed, 5);
+    assert_eq!(
+        failed, 6,
+        "passages are asked for twice, for their text and their coverage"
+    );
 }
 
 #[tokio::test]

@@ -77,6 +77,35 @@ async fn what_is_found_tells_who_said_so() {
 }
 
 #[tokio::test]
+async fn how_much_a_part_holds_says_nothing_for_the_rest_of_its_file() {
+    let store = || {
+        Store::of(&[
+            ("src/pool.py", 10, "function", "take", "take a connection"),
+            ("src/pool.py", 40, "function", "give", "give it to the pool"),
+            ("src/pool.py", 70, "function", "close", "close all"),
+        ])
+    };
+    let mut options = options();
+    options.strategies = vec![Strategy::Text, Strategy::Coverage];
+    let of_text = ask(store(), "take the connection to the pool", &options).await;
+    options.strategies = vec![Strategy::Coverage];
+    let of_coverage = ask(store(), "take the connection to the pool", &options).await;
+    for retrieved in [&of_text, &of_coverage] {
+        assert_eq!(retrieved.found.len(), 2, "the third holds no word of it");
+        assert_eq!(retrieved.found[0].hit.name.as_deref(), Some("take"));
+    }
+    let second = &of_coverage.found[1];
+    assert_eq!(
+        second.score,
+        second.contributions[Strategy::Coverage.index()]
+    );
+    assert!(
+        of_text.found[1].score > second.score,
+        "what fits by its text lifts its neighbours"
+    );
+}
+
+#[tokio::test]
 async fn a_question_that_says_nothing_asks_nobody() {
     for question in ["", " \n", "how do I do this?", "<!-- pool -->", "!!!"] {
         let store = library();

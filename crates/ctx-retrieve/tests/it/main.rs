@@ -19,7 +19,7 @@ use store::Store;
 /// Options under which all strategies and files are worth the same.
 fn options() -> Options {
     let mut options = Options::default();
-    options.weights.strategies = [1.0; 6];
+    options.weights.strategies = [1.0; Strategy::COUNT];
     options.weights.roles = [1.0; 7];
     options
 }

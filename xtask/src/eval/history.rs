@@ -1,0 +1,302 @@
+//! Changes of a repository's history as questions: what the author said of a change, and the lines that it
+//! touched.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use ctx::rank::Role;
+use ctx::syntax::{Language, is_prose, language_name};
+
+use super::code::{self, BUDGETS, Instance, Places, Shown, git_folder};
+use super::{History, stable};
+use crate::workspace::Workspace;
+
+/// What is asked is at least so long, in bytes: a headline alone is no report.
+const SHORTEST: usize = 160;
+/// And at most so long: longer ones are notes of a release.
+const LONGEST: usize = 6_000;
+/// So many source files at most are changed.
+const MOST_SOURCES: usize = 4;
+/// So many files of any kind.
+const MOST_FILES: usize = 12;
+/// So many lines of source at least and at most are taken away and added.
+const LINES: std::ops::RangeInclusive<u32> = 2..=80;
+/// So many lines at most are to be shown.
+const MOST_GOLD: usize = 60;
+
+/// The first words of what changes no behaviour.
+const CHORES: [&str; 14] = [
+    "bump",
+    "build",
+    "changelog",
+    "chore",
+    "ci",
+    "doc",
+    "docs",
+    "merge",
+    "prepare",
+    "refactor",
+    "release",
+    "revert",
+    "style",
+    "test",
+];
+
+/// The first words of lines that say nothing of what was changed.
+const TRAILERS: [&str; 10] = [
+    "cc",
+    "change-id",
+    "closes",
+    "co-authored-by",
+    "fixes",
+    "pr-url",
+    "refs",
+    "resolves",
+    "reviewed-by",
+    "signed-off-by",
+];
+
+/// Writes the changes and a context for each, and prints what the contexts show of them.
+pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
+    let work = workspace.root.join("target/eval");
+    fs::create_dir_all(&work)?;
+    let all = instances(&options.repos, options.only.as_deref(), options.each)?;
+    let lines: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
+    fs::write(work.join("history.jsonl"), lines?.join("\n") + "\n")?;
+    let predictions = work.join("history-predictions.jsonl");
+    let places = Places {
+        repos: &options.repos,
+        work: &work,
+        predictions: &predictions,
+        features: None,
+    };
+    let run = code::run(&places, &all, options.twice)?;
+    println!("{}", table(&run.shown));
+    stable(&run)
+}
+
+/// A row for each repository, and one for the mean of these: the share of lines at each budget, that of files at
+/// 8,000 tokens, and the milliseconds of a question.
+fn table(shown: &[Shown]) -> String {
+    let mut repos: BTreeMap<&str, Vec<&Shown>> = BTreeMap::new();
+    for it in shown {
+        repos.entry(&it.repo).or_default().push(it);
+    }
+    let mut table = format!("{:<30} {:>4}", "lines shown at", "");
+    for budget in BUDGETS {
+        let _ = write!(table, " {budget:>6}");
+    }
+    let _ = writeln!(table, " {:>6} {:>6}", "files", "ms");
+    let mut sums = [0.0; BUDGETS.len() + 2];
+    for (repo, shown) in &repos {
+        let mut row = [0.0; BUDGETS.len() + 2];
+        for (cell, budget) in row.iter_mut().zip(BUDGETS) {
+            let at = shown.iter().filter(|it| it.budget == budget);
+            *cell = mean(at.map(|it| it.lines));
+        }
+        let middle = shown.iter().filter(|it| it.budget == BUDGETS[2]);
+        row[BUDGETS.len()] = mean(middle.map(|it| it.files));
+        row[BUDGETS.len() + 1] = mean(shown.iter().map(|it| it.took * 1e3));
+        line(&mut table, repo, shown.len() / BUDGETS.len(), &row);
+        for (sum, cell) in sums.iter_mut().zip(row) {
+            *sum += cell;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
+    let count = repos.len().max(1) as f64;
+    let means = sums.map(|it| it / count);
+    line(&mut table, "mean", shown.len() / BUDGETS.len(), &means);
+    table
+}
+
+fn line(table: &mut String, name: &str, count: usize, cells: &[f64]) {
+    let _ = write!(table, "{name:<30} {count:>4}");
+    let (last, shares) = cells.split_last().unwrap_or((&0.0, &[]));
+    for share in shares {
+        let _ = write!(table, " {share:>6.3}");
+    }
+    let _ = writeln!(table, " {last:>6.0}");
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), it| (sum + it, count + 1.0));
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
+/// Of each repository below `repos` (but for `only`, where that is given) up to `each` changes, those with the
+/// lowest ids: ids are as good as drawn by lot, and the same every time.
+fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
+    let mut names = Vec::new();
+    for entry in
+        fs::read_dir(repos).with_context(|| format!("failed to read {}", repos.display()))?
+    {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if only.is_none_or(|only| only == name) && git_folder(repos, &name).is_ok() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    ensure!(
+        !names.is_empty(),
+        "there is no git folder below {}",
+        repos.display()
+    );
+    let mut all = Vec::new();
+    for name in names {
+        all.extend(of_repository(repos, &name, each)?);
+    }
+    Ok(all)
+}
+
+fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>> {
+    let git = git_folder(repos, name)?;
+    let format = "--format=%x01%H%x02%P%x02%B%x03";
+    let log = ask(
+        &git,
+        &["log", "--no-merges", "--first-parent", format, "--numstat"],
+    )?;
+    let mut changes: Vec<Change> = log.split('\u{1}').filter_map(Change::of).collect();
+    changes.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    let mut instances = Vec::new();
+    for change in changes {
+        if instances.len() == each {
+            break;
+        }
+        let Some(gold_lines) = gold(&git, &change)? else {
+            continue;
+        };
+        let id: String = change.id.chars().take(10).collect();
+        instances.push(Instance {
+            id: format!("{name}-{id}"),
+            repo: name.to_owned(),
+            base_commit: change.parent,
+            query: change.said,
+            gold_lines,
+        });
+    }
+    Ok(instances)
+}
+
+/// A change that may be asked for.
+struct Change {
+    id: String,
+    parent: String,
+    said: String,
+    sources: Vec<String>,
+}
+
+impl Change {
+    /// An entry of the log, if it is a change of source with something said of it.
+    fn of(entry: &str) -> Option<Change> {
+        let (head, files) = entry.split_once('\u{3}')?;
+        let mut head = head.splitn(3, '\u{2}');
+        let (id, parent, message) = (head.next()?, head.next()?, head.next()?);
+        let said = said(message)?;
+        let files: Vec<(u32, &str)> = files.lines().filter_map(file).collect();
+        let sources: Vec<(u32, &str)> = files
+            .iter()
+            .copied()
+            .filter(|(_, path)| is_source(path))
+            .collect();
+        let lines: u32 = sources.iter().map(|(lines, _)| lines).sum();
+        let is_small = files.len() <= MOST_FILES && (1..=MOST_SOURCES).contains(&sources.len());
+        let has_parent = !parent.is_empty() && !parent.contains(' ');
+        (is_small && has_parent && LINES.contains(&lines)).then(|| Change {
+            id: id.to_owned(),
+            parent: parent.to_owned(),
+            said,
+            sources: sources.into_iter().map(|(_, it)| it.to_owned()).collect(),
+        })
+    }
+}
+
+/// What a message says of its change, if that is enough to ask.
+fn said(message: &str) -> Option<String> {
+    let first = |line: &str| {
+        let word = line.trim_start_matches(['*', '-', ' ']);
+        let end = word.find(|c: char| !c.is_alphanumeric() && c != '-');
+        word[..end.unwrap_or(word.len())].to_lowercase()
+    };
+    let title = message.lines().find(|line| !line.trim().is_empty())?;
+    let lines: Vec<&str> = message
+        .lines()
+        .filter(|line| !TRAILERS.contains(&first(line).as_str()))
+        .collect();
+    let said = lines.join("\n").trim().to_owned();
+    let is_chore = CHORES.contains(&first(title).as_str());
+    (!is_chore && (SHORTEST..=LONGEST).contains(&said.len())).then_some(said)
+}
+
+/// A line of `--numstat`: how many lines were changed, and where.
+fn file(line: &str) -> Option<(u32, &str)> {
+    let mut parts = line.split('\t');
+    let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
+    // A rename holds an arrow; what is no text has no numbers.
+    let lines = added.parse::<u32>().ok()? + removed.parse::<u32>().ok()?;
+    (!path.contains(" => ")).then_some((lines, path))
+}
+
+fn is_source(path: &str) -> bool {
+    let has_grammar = Language::of(path, "").is_some();
+    Role::of(path) == Role::Source && has_grammar && !is_prose(path, language_name(path, ""))
+}
+
+/// The lines before the change that it touched; what was put in stands for the line before it. None, where a
+/// file was not there before or there is too much to show.
+fn gold(git: &Path, change: &Change) -> Result<Option<BTreeMap<String, Vec<u32>>>> {
+    let mut arguments = vec!["diff", "-U0", "--no-renames", "--no-color"];
+    arguments.extend([change.parent.as_str(), &change.id, "--"]);
+    arguments.extend(change.sources.iter().map(String::as_str));
+    let diff = ask(git, &arguments)?;
+    let mut gold: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut path = None;
+    // A line that is taken away may look like the name of a file, but stands behind the first `@@`.
+    let mut is_head = true;
+    for line in diff.lines() {
+        is_head = line.starts_with("diff ") || is_head && !line.starts_with("@@");
+        if let (true, Some(before)) = (is_head, line.strip_prefix("--- ")) {
+            path = before.strip_prefix("a/").map(str::to_owned);
+            if path.is_none() {
+                return Ok(None);
+            }
+        } else if let (Some(path), Some(lines)) = (&path, hunk(line)) {
+            gold.entry(path.clone()).or_default().extend(lines);
+        }
+    }
+    for lines in gold.values_mut() {
+        lines.sort_unstable();
+        lines.dedup();
+    }
+    let count: usize = gold.values().map(Vec::len).sum();
+    Ok((1..=MOST_GOLD).contains(&count).then_some(gold))
+}
+
+/// The lines before the change that `@@ -12,3 +12,4 @@` tells of.
+fn hunk(line: &str) -> Option<std::ops::Range<u32>> {
+    let (before, _) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let (start, count) = before.split_once(',').unwrap_or((before, "1"));
+    let start: u32 = start.parse().ok()?;
+    let count: u32 = count.parse().ok()?;
+    let start = start.max(1);
+    Some(start..start + count.max(1))
+}
+
+fn ask(git: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new("git")
+        .arg("--git-dir")
+        .arg(git)
+        .args(arguments)
+        .output()
+        .context("failed to run git")?;
+    ensure!(
+        output.status.success(),
+        "git {} failed in {}",
+        arguments[0],
+        git.display()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
