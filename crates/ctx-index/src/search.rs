@@ -113,15 +113,11 @@ impl Index {
         Ok(hits)
     }
 
-    /// All documents that hold one of `terms` in `field`, in the order of their places.
-    fn all(
-        &self,
-        field: tantivy::schema::Field,
-        terms: &[String],
-    ) -> Result<Vec<Arc<Hit>>, IndexError> {
+    /// All documents that hold `term` in `field`, in the order of their places.
+    fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Hit>>, IndexError> {
         let searcher = self.reader.searcher();
-        let terms = terms.iter().map(|term| Term::from_field_text(field, term));
-        let found = searcher.search(&TermSetQuery::new(terms), &DocSetCollector)?;
+        let query = TermQuery::new(Term::from_field_text(field, term), Basic);
+        let found = searcher.search(&query, &DocSetCollector)?;
         let hits = found
             .into_iter()
             .map(|address| self.hit(&searcher, address));
@@ -275,13 +271,13 @@ impl FileSearch for Index {
     }
 
     async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
-        let hits = answer(self.all(self.fields.path_ends, &[path.to_lowercase()]))?;
+        let hits = answer(self.all(self.fields.path_ends, &path.to_lowercase()))?;
         let paths = hits.iter().take(limit).map(|hit| hit.path.clone());
         Ok(paths.collect())
     }
 
     async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
-        let mut hits = answer(self.all(self.fields.path, &[path.to_owned()]))?;
+        let mut hits = answer(self.all(self.fields.path, path))?;
         hits.retain(|hit| {
             is_part(hit)
                 && line.is_none_or(|line| hit.span.start() <= line && line <= hit.span.end())
