@@ -120,6 +120,10 @@ fn collect(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) -> Resu
         let entry = entry?;
         let kind = entry.file_type()?;
         let path = entry.path();
+        // What is hidden is not searched.
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
         if kind.is_dir() {
             collect(&path, extensions, files)?;
         } else if kind.is_file() && is_wanted(&path) {
