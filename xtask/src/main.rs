@@ -45,6 +45,9 @@ enum Verb {
     Deny,
     /// Measure, and write the table to docs/record/bench.md.
     Bench(bench::Options),
+    /// One part of `bench`, as it starts it.
+    #[command(hide = true)]
+    BenchWorker(bench::Worker),
     /// Ask questions, and measure what the contexts show of the answers.
     #[command(subcommand)]
     Eval(eval::Options),
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Verb::Layers(options) => layers::run(&workspace, &options),
         Verb::Deny => deny::run(&workspace),
         Verb::Bench(options) => bench::run(&workspace, &options),
+        Verb::BenchWorker(worker) => worker.run(),
         Verb::Eval(options) => eval::run(&workspace, &options),
         Verb::Mcp(options) => mcp::run(&workspace, &options),
         Verb::Api(options) => api::run(&workspace, &options),

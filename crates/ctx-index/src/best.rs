@@ -73,10 +73,10 @@ impl SegmentCollector for BestOfSegment {
 
 impl BestOfSegment {
     fn shorten(&mut self) {
-        let last = self.limit - 1;
+        let nth = self.limit - 1;
         let (_, least, _) = self
             .found
-            .select_nth_unstable_by(last, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            .select_nth_unstable_by(nth, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         self.least = least.0;
         self.found.truncate(self.limit);
     }

@@ -143,15 +143,11 @@ impl Index {
         Ok(hits)
     }
 
-    /// All documents that hold one of `terms` in `field`, in the order of their places.
-    fn all(
-        &self,
-        field: tantivy::schema::Field,
-        terms: &[String],
-    ) -> Result<Vec<Arc<Hit>>, IndexError> {
+    /// All documents that hold `term` in `field`, in the order of their places.
+    fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Hit>>, IndexError> {
         let searcher = self.reader.searcher();
-        let terms = terms.iter().map(|term| Term::from_field_text(field, term));
-        let found = searcher.search(&TermSetQuery::new(terms), &DocSetCollector)?;
+        let query = TermQuery::new(Term::from_field_text(field, term), Basic);
+        let found = searcher.search(&query, &DocSetCollector)?;
         let hits = found
             .into_iter()
             .map(|address| self.hit(&searcher, address));
@@ -361,7 +357,7 @@ impl FileSearch for Index {
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         let one = |end: &String| {
-            let hits = self.all(self.fields.path_ends, &[end.to_lowercase()])?;
+            let hits = self.all(self.fields.path_ends, &end.to_lowercase())?;
             let paths = hits.iter().take(limit).map(|hit| hit.path.clone());
             Ok(paths.collect())
         };
@@ -375,10 +371,7 @@ impl FileSearch for Index {
         for query in wanted {
             let hits = match files.entry(&query.path) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => {
-                    let path = std::slice::from_ref(&query.path);
-                    new.insert(answer(self.all(self.fields.path, path))?)
-                }
+                Entry::Vacant(new) => new.insert(answer(self.all(self.fields.path, &query.path))?),
             };
             let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
             parts.push(wanted.take(limit).map(|hit| (**hit).clone()).collect());

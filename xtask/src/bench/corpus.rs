@@ -1,4 +1,4 @@
-//! Some 20 MB of real source, the same on every machine that has the same `Cargo.lock`.
+//! Real source, the same on every machine that has the same `Cargo.lock`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,36 @@ use cargo_metadata::{CargoOpt, MetadataCommand};
 use crate::command::cargo;
 use crate::workspace::Workspace;
 
-const MOST_BYTES: u64 = 20_000_000;
 const LARGEST_FILE: u64 = 512 * 1024;
+
+/// What a corpus is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recipe {
+    /// Its folder, below that of the benches.
+    pub(super) folder: &'static str,
+    /// How the names of its files end.
+    pub(crate) extensions: &'static [&'static str],
+    /// It has no more bytes.
+    pub(super) most_bytes: u64,
+    /// The file that takes it beyond so many lines is its last.
+    pub(super) most_lines: u64,
+}
+
+/// 20 MB of Rust, to be packed.
+pub(crate) const PACKED: Recipe = Recipe {
+    folder: "corpus",
+    extensions: &["rs"],
+    most_bytes: 20_000_000,
+    most_lines: u64::MAX,
+};
+
+/// A million lines of what people write in crates, to be searched.
+pub(super) const SEARCHED: Recipe = Recipe {
+    folder: "million",
+    extensions: &["rs", "md", "toml"],
+    most_bytes: u64::MAX,
+    most_lines: 1_000_000,
+};
 
 /// A folder of source files.
 #[derive(Debug)]
@@ -18,29 +46,31 @@ pub(crate) struct Corpus {
     pub(crate) folder: PathBuf,
     pub(super) files: usize,
     pub(super) bytes: u64,
+    pub(super) lines: u64,
 }
 
-/// Copies the Rust files of the dependencies, crate by crate in the order of their names, until there
-/// are 20 MB of them.
-pub(crate) fn build(workspace: &Workspace) -> Result<Corpus> {
+/// Copies files of the dependencies, crate by crate in the order of their names, until there are as many as
+/// the recipe says, or no more.
+pub(crate) fn build(workspace: &Workspace, recipe: &Recipe) -> Result<Corpus> {
     let mut corpus = Corpus {
-        folder: workspace.target.join("bench/corpus"),
+        folder: workspace.target.join("bench").join(recipe.folder),
         files: 0,
         bytes: 0,
+        lines: 0,
     };
     if corpus.folder.exists() {
         fs::remove_dir_all(&corpus.folder)?;
     }
     for (name, folder) in dependencies(workspace)? {
         let mut files = Vec::new();
-        collect(&folder, &mut files)?;
+        collect(&folder, recipe.extensions, &mut files)?;
         files.sort();
         for file in files {
             let size = fs::metadata(&file)?.len();
             if size > LARGEST_FILE {
                 continue;
             }
-            if corpus.bytes + size > MOST_BYTES {
+            if corpus.bytes + size > recipe.most_bytes || corpus.lines >= recipe.most_lines {
                 return Ok(corpus);
             }
             // The peers pass over what is not UTF-8, or change it.
@@ -49,12 +79,13 @@ pub(crate) fn build(workspace: &Workspace) -> Result<Corpus> {
             };
             let copy = corpus.folder.join(&name).join(file.strip_prefix(&folder)?);
             fs::create_dir_all(copy.parent().context("a file has a folder")?)?;
-            fs::write(copy, text)?;
             corpus.files += 1;
             corpus.bytes += size;
+            corpus.lines += text.lines().count() as u64;
+            fs::write(copy, text)?;
         }
     }
-    ensure!(corpus.bytes > 0, "the dependencies have no source to pack");
+    ensure!(corpus.bytes > 0, "the dependencies have no source");
     Ok(corpus)
 }
 
@@ -80,15 +111,23 @@ fn dependencies(workspace: &Workspace) -> Result<Vec<(String, PathBuf)>> {
     Ok(dependencies)
 }
 
-/// Adds every Rust file below `folder`.
-pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Adds every file below `folder` whose name ends in one of `extensions`.
+pub(crate) fn collect(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) -> Result<()> {
+    let is_wanted = |path: &Path| {
+        let extension = path.extension().and_then(|it| it.to_str());
+        extension.is_some_and(|it| extensions.contains(&it))
+    };
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         let path = entry.path();
+        // What is hidden is not searched.
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
         if kind.is_dir() {
-            collect(&path, files)?;
-        } else if kind.is_file() && path.extension().is_some_and(|e| e == "rs") {
+            collect(&path, extensions, files)?;
+        } else if kind.is_file() && is_wanted(&path) {
             files.push(path);
         }
     }

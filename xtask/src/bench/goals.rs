@@ -40,6 +40,15 @@ impl Goal {
         }
     }
 
+    /// A number of bytes is to be at most `most`.
+    fn size(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
+        Goal {
+            what: what.into(),
+            wanted: format!("≤ {}", bytes(most)),
+            found: found.map(|f| (bytes(f), f <= most)),
+        }
+    }
+
     /// A time in nanoseconds is to be at most `most`.
     pub(crate) fn soon(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
         Goal {
@@ -118,6 +127,7 @@ pub(super) fn goals(run: &Run) -> Vec<Goal> {
         ));
     }
     goals.extend(packing(run));
+    goals.extend(searching(run));
     goals
 }
 
@@ -149,6 +159,45 @@ fn packing(run: &Run) -> Vec<Goal> {
         found: memory.map(|(limit, peak)| (bytes(peak), peak <= limit)),
     });
     goals
+}
+
+/// Those of a million lines, indexed and asked.
+fn searching(run: &Run) -> Vec<Goal> {
+    let search = run.search.as_ref();
+    let indexed = search.and_then(|it| it.indexed.as_ref());
+    let asked = search.and_then(|it| it.asked.as_ref());
+    let peak = search.and_then(|it| it.processes.as_ref()?.index_peak);
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let share = indexed.map(|it| it.index_bytes as f64 / it.source_bytes as f64);
+    vec![
+        Goal::most(
+            "indexing a million lines, against bare tantivy on as many threads as cores",
+            3.0,
+            " × its time",
+            indexed.map(|it| it.cold / it.bare),
+        ),
+        Goal::most("the index of a million lines", 0.6, " × the source", share),
+        Goal::size(
+            "peak memory of indexing a million lines",
+            512.0 * 1024.0 * 1024.0,
+            peak,
+        ),
+        Goal::soon(
+            "an update of 10,000 files of which none changed",
+            300e6,
+            nanoseconds(&run.benches, "unchanged/update of 10,000 files"),
+        ),
+        Goal::soon(
+            "from a question about a million lines to 8,000 tokens, half of them within",
+            15e6,
+            asked.map(|it| it.first.half),
+        ),
+        Goal::soon(
+            "from a question about a million lines to 8,000 tokens, 99 of 100 within",
+            40e6,
+            asked.map(|it| it.first.ninety_nine),
+        ),
+    ]
 }
 
 fn nanoseconds(benches: &Benches, name: &str) -> Option<f64> {
@@ -237,6 +286,7 @@ mod tests {
             benches: benches(&[("assemble/10/ctx", 2e6)]),
             tables: Vec::new(),
             tool: None,
+            search: None,
         };
         let goals = goals(&run);
         let missed: Vec<_> = goals

@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: measures, holds the figures against the goals, and writes them down.
 //!
 //! [`criterion`] runs the workspace's benches and reads what they found; [`tool`] times the command
-//! line as a whole, beside its [`peers`], on a [`corpus`] of real source; [`goals`] says what was to
-//! be reached; [`report`] writes the page.
+//! line as a whole, beside its [`peers`], on a [`corpus`] of real source; [`search`] indexes a million lines
+//! of it and asks; [`goals`] says what was to be reached; [`report`] writes the page.
 
 pub(crate) mod corpus;
 mod criterion;
@@ -11,6 +11,8 @@ pub(crate) mod goals;
 pub(crate) mod machine;
 mod peers;
 mod report;
+mod search;
+mod search_report;
 mod tool;
 
 use std::fs;
@@ -19,6 +21,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::workspace::Workspace;
+
+pub(crate) use search::Worker;
 
 /// What to measure, and how carefully.
 #[derive(Debug, Args)]
@@ -29,12 +33,37 @@ pub(crate) struct Options {
     /// Fewer samples: some five minutes instead of fifteen. The page says so.
     #[arg(long)]
     quick: bool,
-    /// Only the benches of this package; printed, not recorded.
-    #[arg(long, value_name = "PACKAGE")]
+    /// Only the benches of this package, or only the part `tool`, `index` or `query`; printed, not recorded.
+    #[arg(long, value_name = "PACKAGE|PART")]
     only: Option<String>,
 }
 
+/// A part of the run that is of no package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The command line, packing.
+    Tool,
+    /// A million lines indexed.
+    Index,
+    /// A million lines asked.
+    Query,
+}
+
+impl Part {
+    fn as_str(self) -> &'static str {
+        match self {
+            Part::Tool => "tool",
+            Part::Index => "index",
+            Part::Query => "query",
+        }
+    }
+}
+
 impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.only.as_ref().is_none_or(|only| only == part.as_str())
+    }
+
     /// The command that repeats the run.
     fn command(&self) -> String {
         let peers = if self.peers { " --peers" } else { "" };
@@ -54,21 +83,21 @@ struct Run {
     /// Tables that a package's example printed, with the command that prints them.
     tables: Vec<(String, String)>,
     tool: Option<tool::Figures>,
+    search: Option<search::Figures>,
 }
 
 /// Measures, then writes `docs/record/bench.md`, or prints it where the run was not a whole one.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let benches = criterion::run(workspace, options)?;
     let tables = criterion::tables(workspace, options)?;
-    let tool = match options.only {
-        Some(_) => None,
-        None => tool::run(workspace, options)?,
-    };
+    let tool = tool::run(workspace, options)?;
+    let search = search::run(workspace, options)?;
     let run = Run {
         command: options.command(),
         benches,
         tables,
         tool,
+        search,
     };
     let page = report::page(&run, &machine::describe(workspace)?);
     if options.only.is_some() {

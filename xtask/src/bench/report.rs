@@ -14,6 +14,9 @@ const LEFT_OUT: &str = "\
 * Times of benches are of warm code and warm caches; the packing times are of whole processes, with the files in the page cache.
 * The peers of the command line were called as shown. They do more and less than `ctx`: repomix has no search for secrets in
   this run, neither keeps a budget, and none of their output is checked here but for its size.
+* The questions are made of the corpus, one in four of each kind, and are no users'. Each is timed the first time it is asked, after
+  others, with files in the page cache. Memory of an index is the largest resident set of a whole process.
+* Bare tantivy keeps the words between spaces of whole files; it knows nothing of parts, names, stems or positions in files.
 * Speed says nothing of the quality of a selection for the answer; that is another measurement.
 ";
 
@@ -37,6 +40,9 @@ pub(super) fn page(run: &Run, machine: &str) -> String {
     }
     if let Some(tool) = &run.tool {
         write_tool(&mut page, tool);
+    }
+    if let Some(search) = &run.search {
+        super::search_report::write(&mut page, search);
     }
     push(
         &mut page,
@@ -149,7 +155,7 @@ fn write_tool(page: &mut String, tool: &Figures) {
     );
 }
 
-fn push(page: &mut String, text: std::fmt::Arguments<'_>) {
+pub(super) fn push(page: &mut String, text: std::fmt::Arguments<'_>) {
     page.write_fmt(text)
         .expect("writing to a string does not fail");
 }

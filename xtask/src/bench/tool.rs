@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Options;
 use super::corpus::{self, Corpus};
 use super::figures::median;
 use super::peers::{self, Packer};
+use super::{Options, Part};
 use crate::command::Call;
 use crate::workspace::Workspace;
 
@@ -46,23 +46,12 @@ pub(super) struct Packed {
 
 /// Builds the command line and times it, beside its peers where they are asked for.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Figures>> {
-    if !workspace
-        .members
-        .packages
-        .iter()
-        .any(|p| p.name == "ctx-cli")
-    {
+    if !options.wants(Part::Tool) {
         return Ok(None);
     }
     println!("\nctx-cli: packing a source tree");
-    Call::cargo(["build", "--quiet", "--release", "--package", "ctx-cli"])
-        .within(&workspace.root)
-        .run()?;
-    let program = workspace
-        .target
-        .join("release")
-        .join(format!("ctx{}", std::env::consts::EXE_SUFFIX));
-    let corpus = corpus::build(workspace)?;
+    let program = build(workspace)?;
+    let corpus = corpus::build(workspace, &corpus::PACKED)?;
     let mut packers = vec![Packer {
         name: "ctx".to_owned(),
         call: |program, _| {
@@ -87,6 +76,15 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<Option<Fig
         start_up,
         starts,
     }))
+}
+
+/// Builds the command line; where it is.
+pub(super) fn build(workspace: &Workspace) -> Result<PathBuf> {
+    Call::cargo(["build", "--quiet", "--release", "--package", "ctx-cli"])
+        .within(&workspace.root)
+        .run()?;
+    let name = format!("ctx{}", std::env::consts::EXE_SUFFIX);
+    Ok(workspace.target.join("release").join(name))
 }
 
 /// A bench asserts its answer: everything is in, and the number of tokens is that of the context.
@@ -173,14 +171,7 @@ fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Re
         fs::remove_file(output)?;
     }
     let call = packer.pack_to(output);
-    let timed = Path::new(GNU_TIME).exists();
-    let call = if timed {
-        let prefix: [&std::ffi::OsStr; 4] =
-            ["-f".as_ref(), "%M".as_ref(), "-o".as_ref(), peak.as_ref()];
-        call.under(GNU_TIME, prefix)
-    } else {
-        call
-    };
+    let call = with_peak(call, peak);
     // Ours writes to its standard output, the peers to the file they are told; nothing else is said.
     let stdout = output.with_extension("stdout");
     let start = Instant::now();
@@ -213,15 +204,30 @@ fn pack_once(packer: &Packer, corpus: &Corpus, output: &Path, peak: &Path) -> Re
         packer.name,
         corpus.bytes
     );
-    let peak = timed.then(|| fs::read_to_string(peak)).transpose()?;
-    let peak = peak
-        .and_then(|text| text.trim().parse::<f64>().ok())
-        .map(|k| k * 1024.0);
     Ok(Once {
         seconds,
-        peak,
+        peak: peak_of(peak)?,
         output: size,
     })
+}
+
+/// `call` so that its peak is written to `peak`, where GNU time is there to tell.
+pub(super) fn with_peak(call: Call, peak: &Path) -> Call {
+    if !Path::new(GNU_TIME).exists() {
+        return call;
+    }
+    let prefix: [&std::ffi::OsStr; 4] =
+        ["-f".as_ref(), "%M".as_ref(), "-o".as_ref(), peak.as_ref()];
+    call.under(GNU_TIME, prefix)
+}
+
+/// The largest resident set of a call that was made [`with_peak`], in bytes.
+pub(super) fn peak_of(peak: &Path) -> Result<Option<f64>> {
+    if !Path::new(GNU_TIME).exists() {
+        return Ok(None);
+    }
+    let kibibytes = fs::read_to_string(peak)?.trim().parse::<f64>().ok();
+    Ok(kibibytes.map(|k| k * 1024.0))
 }
 
 /// The command without the folders of this machine.

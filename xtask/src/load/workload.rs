@@ -65,9 +65,9 @@ impl Corpus {
     /// # Errors
     /// There are none.
     pub(crate) fn of_dependencies(workspace: &Workspace) -> Result<Self> {
-        let corpus = corpus::build(workspace)?;
+        let corpus = corpus::build(workspace, &corpus::PACKED)?;
         let mut files = Vec::new();
-        corpus::collect(&corpus.folder, &mut files)?;
+        corpus::collect(&corpus.folder, corpus::PACKED.extensions, &mut files)?;
         files.sort();
         let paths = files.iter().filter_map(|it| {
             let path = it.strip_prefix(&corpus.folder).ok()?;

@@ -1,0 +1,236 @@
+//! How long a question takes, from its words to a context of 8,000 tokens, in a process that is warm.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use ctx::assemble::Control;
+use ctx::model::{BuildOptions, CounterName, Format, Selection, Tokens};
+use ctx::resolve::Resolver;
+use ctx::retrieve::{self, Retriever};
+use ctx::service::{Answer, Service};
+use ctx::source::{Limits, Root, Sources};
+use serde::{Deserialize, Serialize};
+
+use super::bare;
+use super::index::{open, update};
+use super::questions::{Kind, Material};
+
+const BUDGET: u32 = 8_000;
+/// Others are asked before those that are timed, so that code and caches are warm, but not with the answers.
+const BEFORE: usize = 50;
+/// Seeds of those that are asked before, and of those that are timed.
+const SEEDS: [u64; 2] = [1, 2];
+
+/// What was found.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) questions: usize,
+    /// Contexts that had something to show.
+    pub(crate) answered: usize,
+    /// Each question for the first time.
+    pub(crate) first: Spread,
+    /// All of them once more.
+    pub(crate) again: Spread,
+    /// Processor time of a question in the mean, in nanoseconds, for the first time; where it can be told.
+    pub(crate) processor: Option<f64>,
+    /// By kind of question, for the first time.
+    pub(crate) kinds: Vec<(String, Spread)>,
+    /// By stage, for the first time; strategies run side by side within retrieval.
+    pub(crate) stages: Vec<(String, Spread)>,
+}
+
+/// How a number of times is spread, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Spread {
+    pub(crate) half: f64,
+    pub(crate) ninety: f64,
+    pub(crate) ninety_nine: f64,
+    pub(crate) most: f64,
+}
+
+impl Spread {
+    /// Of times, in any order; the least that so many of a hundred are within.
+    pub(crate) fn of(mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        let within = |share: usize| {
+            let rank = (times.len() * share).div_ceil(100).max(1);
+            times.get(rank - 1).copied().unwrap_or_default()
+        };
+        Spread {
+            half: within(50),
+            ninety: within(90),
+            ninety_nine: within(99),
+            most: within(100),
+        }
+    }
+}
+
+/// Asks `count` questions about `corpus` of the index in `folder`, which is made where there is none.
+pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Asked> {
+    let index = open(corpus, folder)?;
+    update(&index)?;
+    let material = Material::read(corpus, &bare::paths(corpus)?)?;
+    let sources = Sources::new(Root::open(corpus)?, Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
+    let index = Arc::new(index);
+    let retriever = Retriever::new(index.clone())
+        .with_relations(index.clone())
+        .with_usage(index.clone());
+    let client = Client {
+        service: Service::new(retriever, resolver),
+        runtime: tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_time()
+            .build()?,
+    };
+    for number in 0..BEFORE {
+        client.ask(&material.question(SEEDS[0], number).1)?;
+    }
+    let questions: Vec<_> = (0..count)
+        .map(|it| material.question(SEEDS[1], it))
+        .collect();
+    let mut times = Times::default();
+    let mut asked = Asked {
+        questions: count,
+        ..Asked::default()
+    };
+    let before = processor();
+    for (kind, question) in &questions {
+        let (answer, took) = client.ask(question)?;
+        asked.answered += usize::from(!answer.built.included.is_empty());
+        times.note(*kind, took, &answer);
+    }
+    let of_all = processor().zip(before).map(|(now, before)| now - before);
+    #[expect(clippy::cast_precision_loss, reason = "there are some hundred")]
+    let each = of_all.map(|it| it / count as f64);
+    asked.processor = each;
+    // The corpus is what they are made of: hardly one can be about nothing in it.
+    ensure!(
+        asked.answered * 10 > count * 9,
+        "{} were answered",
+        asked.answered
+    );
+    let again = questions
+        .iter()
+        .map(|(_, it)| Ok(nanoseconds(client.ask(it)?.1)));
+    asked.again = Spread::of(again.collect::<Result<_>>()?);
+    times.write(&mut asked);
+    Ok(asked)
+}
+
+struct Client {
+    service: Service,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Client {
+    fn ask(&self, question: &str) -> Result<(Answer, Duration)> {
+        let mut retrieve = retrieve::Options::default();
+        // What is cut off would look fast.
+        retrieve.deadline = Duration::from_mins(1);
+        let build = BuildOptions::default()
+            .with_max_tokens(Tokens::new(BUDGET))
+            .with_counter(CounterName::Named("o200k_base".to_owned()))
+            .with_format(Format::Markdown)
+            .with_selection(Selection::Optimal);
+        let control = Control::default();
+        let start = Instant::now();
+        let answer = self.service.answer(question, &retrieve, &build, &control);
+        let answer = self.runtime.block_on(answer).context("a question")?;
+        let took = start.elapsed();
+        ensure!(
+            answer.built.tokens.total.get() <= BUDGET,
+            "a context is over budget"
+        );
+        let failure = answer
+            .retrieved
+            .reports
+            .iter()
+            .find_map(|it| it.failure.clone());
+        ensure!(failure.is_none(), "a strategy failed: {failure:?}");
+        Ok((answer, took))
+    }
+}
+
+/// Nanoseconds of processor time that this process took so far, on Linux, where a tick is 10 ms.
+fn processor() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is the name of the program, in brackets.
+    let fields = stat.rsplit_once(") ")?.1.split_whitespace();
+    let ticks = fields.skip(11).take(2).map(str::parse::<f64>);
+    let ticks: f64 = ticks.collect::<Result<Vec<_>, _>>().ok()?.into_iter().sum();
+    Some(ticks * 1e7)
+}
+
+#[derive(Default)]
+struct Times {
+    all: Vec<f64>,
+    kinds: BTreeMap<Kind, Vec<f64>>,
+    stages: BTreeMap<(u8, &'static str), Vec<f64>>,
+}
+
+impl Times {
+    fn note(&mut self, kind: Kind, took: Duration, answer: &Answer) {
+        self.all.push(nanoseconds(took));
+        self.kinds.entry(kind).or_default().push(nanoseconds(took));
+        let it = &answer.timings;
+        let stages = [
+            (0, "analyse", it.analyse),
+            (1, "retrieve", it.retrieve),
+            (3, "resolve", it.resolve),
+            (4, "assemble", it.assemble),
+        ];
+        let strategies = answer.retrieved.reports.iter();
+        let strategies = strategies.map(|it| (2, it.strategy.as_str(), it.took));
+        for (order, name, took) in stages.into_iter().chain(strategies) {
+            self.stages
+                .entry((order, name))
+                .or_default()
+                .push(nanoseconds(took));
+        }
+    }
+
+    fn write(self, asked: &mut Asked) {
+        asked.first = Spread::of(self.all);
+        let kinds = self.kinds.into_iter();
+        asked.kinds = kinds
+            .map(|(kind, times)| (kind.as_str().to_owned(), Spread::of(times)))
+            .collect();
+        let stages = self.stages.into_iter();
+        asked.stages = stages
+            .map(|((order, name), times)| {
+                let name = if order == 2 {
+                    format!("retrieve: {name}")
+                } else {
+                    name.to_owned()
+                };
+                (name, Spread::of(times))
+            })
+            .collect();
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a second has 2^30 nanoseconds")]
+fn nanoseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_hundred_times_the_last_but_one_is_the_99th() {
+        let spread = Spread::of((1..=100).rev().map(f64::from).collect());
+        assert_eq!(
+            (spread.half, spread.ninety_nine, spread.most),
+            (50.0, 99.0, 100.0)
+        );
+        assert_eq!(Spread::of(vec![7.0; 3]), Spread::of(vec![7.0]));
+        assert_eq!(Spread::of(vec![]), Spread::default());
+    }
+}
