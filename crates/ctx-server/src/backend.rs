@@ -255,6 +255,8 @@ pub struct Prime {
     pub thread: Option<String>,
     /// Whether it was kept from before.
     pub served: Served,
+    /// Milliseconds since 1970 when it was answered.
+    pub answered_at: i64,
 }
 
 /// How many of what were found.

@@ -96,10 +96,14 @@ pub async fn build(
         _ if job.cancel.is_cancelled() => BackendError::Cancelled,
         error => BackendError::Service(error),
     })?;
+    for failure in &primed.context.failures {
+        tracing::warn!(source = ?failure.source, "a source has no say in a context");
+    }
     Ok(Prime {
         context: primed.context,
         thread: request.thread,
         served: primed.served,
+        answered_at: now(),
     })
 }
 
@@ -157,7 +161,11 @@ impl Prime {
         }));
         let failures = self.context.failures.iter();
         built.warnings.extend(failures.map(|it| {
-            let detail = format!("{:?} has no say in the context: {}", it.source, it.why);
+            // What exactly went wrong in the store is no business of the caller's.
+            let detail = format!(
+                "{:?} has no say in the context: it was late or failed",
+                it.source
+            );
             warning("source_failed", detail)
         }));
         built
@@ -199,7 +207,7 @@ impl Prime {
     pub fn receipt(&self) -> Receipt {
         Receipt {
             id: self.id().to_owned(),
-            created_at: now(),
+            created_at: self.answered_at,
             thread_id: self.thread.clone(),
             stats: self.stats(),
             receipt: self.built(),

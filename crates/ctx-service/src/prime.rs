@@ -360,13 +360,13 @@ impl Making {
         begin(PrimeStage::Assemble)?;
         let items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks);
-        let chunks = candidates.chunks.clone();
         let arranged = arranged(&options.build);
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len();
         files.retain(|(path, _)| built.files.contains(path));
-        let citations = of_chunks(&built, &chunks, |it| it.chunk_id.clone());
+        // What was taken out meanwhile is not shown.
+        let citations = of_chunks(&built, &candidates.chunks, |it| it.chunk_id.clone());
         Ok(PrimeContext {
             id: service.context_id(&self.thread, &mut built),
             feedback: service.context_handle(&built),

@@ -1,12 +1,13 @@
 //! The databases of one owner, and the files that are noted in them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::backend::BackendError;
+use crate::backend::{BackendError, Prime};
 use crate::build::now;
 
 /// The format of `state.db`.
@@ -53,6 +54,10 @@ pub(super) struct Database {
     reader: Mutex<Connection>,
     /// On the disk soon after: a context can be built again.
     contexts: Mutex<Connection>,
+    /// The same, for whoever reads.
+    contexts_reader: Mutex<Connection>,
+    /// Contexts that were answered and are about to be written, by their ids.
+    pub(super) unwritten: Mutex<BTreeMap<String, Prime>>,
 }
 
 pub(super) type Result<T> = std::result::Result<T, BackendError>;
@@ -77,6 +82,8 @@ impl Database {
             state: Mutex::new(state),
             reader: Mutex::new(open("state.db", "FULL").map_err(failed)?),
             contexts: Mutex::new(contexts),
+            contexts_reader: Mutex::new(open("contexts.db", "NORMAL").map_err(failed)?),
+            unwritten: Mutex::default(),
         })
     }
 
@@ -90,9 +97,15 @@ impl Database {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Contexts, and when files were shown.
+    /// Contexts, and when files were shown, to be written.
     pub(super) fn contexts(&self) -> MutexGuard<'_, Connection> {
         self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, to be read.
+    pub(super) fn contexts_reader(&self) -> MutexGuard<'_, Connection> {
+        let reader = self.contexts_reader.lock();
+        reader.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The hash and size of the file at `path`, where it is kept.

@@ -142,7 +142,7 @@ impl Database {
 
     /// The files that were shown last, the latest first, and when.
     fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
-        let contexts = self.contexts();
+        let contexts = self.contexts_reader();
         let get = "SELECT path, shown_at FROM shown ORDER BY shown_at DESC, path LIMIT ?1";
         let mut get = contexts.prepare_cached(get).map_err(read_failed)?;
         let rows = get

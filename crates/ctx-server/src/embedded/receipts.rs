@@ -1,15 +1,64 @@
 //! Contexts that were built, and when their files were shown.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
 use rusqlite::{OptionalExtension as _, params};
 
 use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
 use crate::backend::{BackendError, Prime, Receipt};
 
+/// More contexts than these do not wait to be written: who builds one more waits for its turn.
+const MOST_UNWRITTEN: usize = 64;
+
+/// Keeps a context behind its answer: it is found from now on, and is written as soon as may be. `held` is let go
+/// when it is.
+pub(super) async fn keep_behind<H>(
+    database: &Arc<Database>,
+    prime: &Prime,
+    quota: &Arc<Quota>,
+    held: H,
+) where
+    H: Send + 'static,
+{
+    let is_behind = database.add_unwritten(prime);
+    let (database, prime) = (Arc::clone(database), prime.clone());
+    let quota = Arc::clone(quota);
+    let writing = tokio::task::spawn_blocking(move || {
+        let kept = database.keep(&prime, &quota);
+        database.unwritten().remove(prime.id());
+        drop(held);
+        if let Err(error) = kept {
+            tracing::error!(cause = %error, "a context cannot be kept");
+        }
+    });
+    if !is_behind {
+        // It has said what went wrong.
+        let _ = writing.await;
+    }
+}
+
 impl Database {
+    fn unwritten(&self) -> MutexGuard<'_, BTreeMap<String, Prime>> {
+        self.unwritten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a context is about to be written, unless too many are.
+    fn add_unwritten(&self, prime: &Prime) -> bool {
+        let mut unwritten = self.unwritten();
+        let has_room = unwritten.len() < MOST_UNWRITTEN;
+        if has_room {
+            unwritten.insert(prime.id().to_owned(), prime.clone());
+        }
+        has_room
+    }
+
     /// Keeps a context, and lets the oldest go. One that is kept already, and is about to go, is made the
     /// latest.
-    pub(super) fn keep(&self, prime: &Prime, quota: &Quota) -> Result<()> {
+    fn keep(&self, prime: &Prime, quota: &Quota) -> Result<()> {
         let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
         let mut get = "SELECT seq, (SELECT max(seq) FROM contexts) FROM contexts WHERE id = ?1";
         let contexts = self.contexts();
@@ -39,7 +88,10 @@ impl Database {
 
     /// The context of this id, where it is kept.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
-        let contexts = self.contexts();
+        if let Some(prime) = self.unwritten().get(id) {
+            return Ok(Some(prime.receipt()));
+        }
+        let contexts = self.contexts_reader();
         let text: Option<String> = contexts
             .query_row("SELECT receipt FROM contexts WHERE id = ?1", [id], |row| {
                 row.get(0)

@@ -13,6 +13,7 @@ use ctx_source::{Limits, Root, Sources};
 
 use super::database::{Database, Result};
 use super::ports::ports;
+use super::receipts::keep_behind;
 use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
@@ -163,15 +164,16 @@ impl Store {
         })
     }
 
-    /// Builds a context, and keeps its receipt.
+    /// Builds a context, and keeps its receipt behind the answer.
     pub(super) async fn build(self: &Arc<Self>, request: PrimeRequest, job: &Job) -> Result<Prime> {
         if let Some(id) = request.thread.clone() {
             let store = Arc::clone(self);
             blocking(move || store.database.check_thread(&id)).await?;
         }
         let prime = build(&self.service, request, job).await?;
-        let (store, kept) = (Arc::clone(self), prime.clone());
-        blocking(move || store.database.keep(&kept, &store.quota)).await?;
+        // Held until it is written, so that the folder is not opened anew before.
+        let held = Arc::clone(self);
+        keep_behind(&self.database, &prime, &self.quota, held).await;
         Ok(prime)
     }
 
