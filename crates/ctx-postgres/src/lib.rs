@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod conversations;
 mod error;
 mod files;
@@ -13,12 +14,14 @@ mod search;
 mod snippets;
 mod store;
 mod threads;
+mod tls;
 mod usage;
 
+pub use address::host;
 pub use conversations::{Added, StoredMessage, StoredThread};
 pub use error::StoreError;
 pub use files::{StoredFile, StoredText, Totals};
 pub use ingest::{FileText, Ingested};
 pub use limits::Limits;
 pub use snippets::Snippet;
-pub use store::{OwnedStore, Store, host};
+pub use store::{OwnedStore, Store};

@@ -7,14 +7,14 @@ use std::time::Duration;
 use deadpool_postgres::{
     Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Transaction,
 };
-use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, NoTls, Row};
+use tokio_postgres::{NoTls, Row};
 use tracing::debug;
 
+use crate::address::{Address, Encryption};
 use crate::error::said;
-use crate::{Limits, StoreError, migrate};
+use crate::{Limits, StoreError, migrate, tls};
 
 /// No owner's name is longer, in bytes: it is in every key.
 const LONGEST_OWNER: usize = 255;
@@ -51,12 +51,16 @@ pub struct OwnedStore {
 
 impl Store {
     /// Opens the database at `url`: `postgres://user:password@host/name`, or `host=/run/postgresql user=ctx`.
-    /// The connection itself is not encrypted: go over a socket, a private network or a proxy that is.
+    /// With `sslmode=require` the connection is encrypted, with `sslmode=verify-full` the server must prove its name
+    /// too, by the certificates in the file `sslrootcert` or of the system; else go over a socket or a private network.
     ///
     /// # Errors
     /// [`StoreError::Address`], and [`StoreError::Connect`] where one connection cannot be made.
     pub async fn connect(url: &str, limits: Limits) -> Result<Store, StoreError> {
-        let mut config: Config = url.parse().map_err(StoreError::Address)?;
+        let Address {
+            mut config,
+            encryption,
+        } = Address::of(url)?;
         if config.get_application_name().is_none() {
             config.application_name("ctx");
         }
@@ -66,7 +70,13 @@ impl Store {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(config, NoTls, recycling);
+        let manager = match encryption {
+            Encryption::None => Manager::from_config(config, NoTls, recycling),
+            Encryption::Unverified => Manager::from_config(config, tls::unverified()?, recycling),
+            Encryption::Verified(roots) => {
+                Manager::from_config(config, tls::verified(roots.as_deref())?, recycling)
+            }
+        };
         let pool = Pool::builder(manager)
             .max_size(limits.connections.max(1))
             .runtime(Runtime::Tokio1)
@@ -136,25 +146,6 @@ impl Store {
             .await
             .map_err(|error| StoreError::Connect { why: why(&error) })
     }
-}
-
-/// Where the database at `url` is, as far as that may be told: hosts and ports, and no user, password or name.
-pub fn host(url: &str) -> String {
-    let Ok(config) = url.parse::<Config>() else {
-        return "an address that is none".to_owned();
-    };
-    let ports = config.get_ports();
-    let place = |(at, host): (usize, &Host)| match (host, ports.get(at).or(ports.first())) {
-        (Host::Tcp(name), Some(port)) => format!("{name}:{port}"),
-        (Host::Tcp(name), None) => name.clone(),
-        #[cfg(unix)]
-        (Host::Unix(folder), _) => folder.display().to_string(),
-    };
-    let places: Vec<String> = config.get_hosts().iter().enumerate().map(place).collect();
-    if places.is_empty() {
-        return "no host".to_owned();
-    }
-    places.join(", ")
 }
 
 fn why(error: &PoolError) -> String {

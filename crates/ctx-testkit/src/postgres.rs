@@ -28,7 +28,7 @@ pub struct Server {
     bin: PathBuf,
     process: Mutex<Child>,
     user: Option<(u32, u32)>,
-    arguments: &'static [&'static str],
+    arguments: Vec<String>,
 }
 
 impl Server {
@@ -46,7 +46,34 @@ impl Server {
     }
 
     /// A server for one test alone, with these arguments.
-    pub fn start(arguments: &'static [&'static str]) -> Option<Server> {
+    pub fn start(arguments: &[&str]) -> Option<Server> {
+        Self::begun(|_, _| arguments.iter().map(|&it| it.to_owned()).collect())
+    }
+
+    /// The same on `port` of 127.0.0.1, with a certificate of its own for that, which it encrypts with; and the
+    /// certificate. `None` where `openssl` is not installed either.
+    pub fn encrypted(port: u16) -> Option<(Server, PathBuf)> {
+        let mut made = false;
+        let server = Self::begun(|folder, user| {
+            made = certify(folder, user);
+            let file = |name: &str| folder.join(name).display().to_string();
+            let settings = [
+                format!("ssl={}", if made { "on" } else { "off" }),
+                format!("ssl_cert_file={}", file("certificate.pem")),
+                format!("ssl_key_file={}", file("key.pem")),
+                "listen_addresses=127.0.0.1".to_owned(),
+                format!("port={port}"),
+            ];
+            settings
+                .into_iter()
+                .flat_map(|it| ["-c".to_owned(), it])
+                .collect()
+        })?;
+        let certificate = server.folder.path().join("certificate.pem");
+        made.then_some((server, certificate))
+    }
+
+    fn begun(arguments: impl FnOnce(&Path, Option<(u32, u32)>) -> Vec<String>) -> Option<Server> {
         let bin = bin()?;
         let folder = TempDir::with_prefix("ctx-pg-").unwrap();
         // It refuses to run as root.
@@ -66,7 +93,8 @@ impl Server {
             ])
             .stdout(Stdio::null());
         assert!(initdb.status().unwrap().success(), "initdb failed");
-        let process = Mutex::new(postgres(&bin, folder.path(), user, arguments));
+        let arguments = arguments(folder.path(), user);
+        let process = Mutex::new(postgres(&bin, folder.path(), user, &arguments));
         let server = Server {
             folder,
             bin,
@@ -95,7 +123,7 @@ impl Server {
     }
 
     fn spawn(&self) -> Child {
-        postgres(&self.bin, self.folder.path(), self.user, self.arguments)
+        postgres(&self.bin, self.folder.path(), self.user, &self.arguments)
     }
 
     /// Whether the server has written that it is.
@@ -179,7 +207,7 @@ pub async fn raw(url: &str) -> tokio_postgres::Client {
     client
 }
 
-fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[&str]) -> Child {
+fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[String]) -> Child {
     let log = fs::File::options()
         .append(true)
         .create(true)
@@ -202,6 +230,42 @@ fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[&s
         .stderr(log)
         .spawn()
         .unwrap()
+}
+
+/// Makes a key, and a certificate of 127.0.0.1 for it, by itself. Whether it could.
+fn certify(folder: &Path, user: Option<(u32, u32)>) -> bool {
+    let mut openssl = command(Path::new("openssl"), folder, user);
+    openssl.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+    ]);
+    openssl.args([
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-keyout",
+        "key.pem",
+        "-out",
+        "certificate.pem",
+    ]);
+    openssl.args([
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+    ]);
+    let made = openssl.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !made.is_ok_and(|it| it.success()) {
+        eprintln!("skipped: `openssl` makes no certificate here");
+        return false;
+    }
+    true
 }
 
 fn command(program: &Path, folder: &Path, user: Option<(u32, u32)>) -> Command {

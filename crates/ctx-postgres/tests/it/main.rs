@@ -9,6 +9,7 @@
 
 mod conformance;
 mod crash;
+mod encryption;
 mod files;
 mod hostile;
 mod measure;

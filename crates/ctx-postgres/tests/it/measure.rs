@@ -131,11 +131,10 @@ fn questions(files: &[FileText]) -> Vec<String> {
         let said = lines[at].strip_prefix("/// ")?;
         let name = lines[at..].iter().find_map(|it| it.split_once("fn "));
         let name = name.and_then(|(_, it)| it.split(['(', '<']).next());
-        Some(format!(
-            "{said} `{}` in {}:7",
-            name.unwrap_or("new"),
-            file.path
-        ))
+        let mut path: Vec<&str> = file.path.rsplitn(4, '/').take(3).collect();
+        path.reverse();
+        let name = name.unwrap_or("new");
+        Some(format!("{said} `{name}` in {}:7", path.join("/")))
     };
     files.iter().step_by(step).filter_map(about).collect()
 }
