@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::workspace::Workspace;
+
 /// The cargo that started us, so that a toolchain override holds for what we start.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
@@ -119,6 +121,19 @@ impl fmt::Display for Call {
         }
         Ok(())
     }
+}
+
+/// The same chore with the same arguments, optimised.
+///
+/// # Errors
+/// It does not build, or fails.
+pub(crate) fn again_in_release(workspace: &Workspace) -> Result<()> {
+    let release = ["run", "--quiet", "--release", "--package", "xtask", "--"];
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    Call::cargo(release)
+        .args(arguments)
+        .within(&workspace.root)
+        .run()
 }
 
 fn quoted(word: &OsStr) -> String {

@@ -1,18 +1,25 @@
 //! The project's own chores: `cargo xtask <verb>`.
 //!
 //! `test` is all a contribution must pass; `layers` and `deny` are two of its steps, and can be run
-//! alone; `bench` measures speed, `eval` what contexts are good for, and both write what they
-//! measured under `docs/record/`.
+//! alone; `bench` measures speed, `eval` what contexts are good for, `load`, `trace`, `kill` and
+//! `api` how the server does, and all write what they measured under `docs/record/`.
 
 #![expect(clippy::print_stdout, reason = "a chore reports to the terminal")]
 
+mod api;
 mod bench;
 mod command;
 mod deny;
 mod eval;
+mod kill;
 mod layers;
+mod load;
 mod mcp;
+mod python;
+mod record;
+mod served;
 mod test;
+mod trace;
 mod workspace;
 
 use std::process::ExitCode;
@@ -43,6 +50,14 @@ enum Verb {
     Eval(eval::Options),
     /// Ask the MCP server what a real client asks, and count what it sends.
     Mcp(mcp::Options),
+    /// Hold the HTTP API against its description, by schemathesis.
+    Api(api::Options),
+    /// Ask a server for more and more contexts, and write what became of it to docs/record/server.md.
+    Load(load::Options),
+    /// End the server without a warning while it is written to, and look for what it had acknowledged.
+    Kill(kill::Options),
+    /// Replay conversations of several users, and hold each answer against what is there and whose it is.
+    Trace(trace::Options),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +69,10 @@ fn main() -> ExitCode {
         Verb::Bench(options) => bench::run(&workspace, &options),
         Verb::Eval(options) => eval::run(&workspace, &options),
         Verb::Mcp(options) => mcp::run(&workspace, &options),
+        Verb::Api(options) => api::run(&workspace, &options),
+        Verb::Kill(options) => kill::run(&workspace, &options),
+        Verb::Trace(options) => trace::run(&workspace, &options),
+        Verb::Load(options) => load::run(&workspace, &options),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

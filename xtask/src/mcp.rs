@@ -1,12 +1,13 @@
 //! `cargo xtask mcp`: the MCP server as the official Python SDK meets it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 use clap::Args;
 
 use crate::command::{Call, cargo};
+use crate::python;
 use crate::workspace::Workspace;
 
 /// What the client is made of.
@@ -31,12 +32,13 @@ pub(crate) struct Options {
 /// Makes the client where there is none, builds the server and has the one ask the other. Where there is no
 /// Python, says so and does nothing.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    let Some(python) = client(&workspace.target.join("mcp-client"))? else {
-        println!(
-            "skipped: python3 with venv and pip is needed, and a package index that has {}",
-            PACKAGES.join(" and ")
-        );
-        return Ok(());
+    let environment = python::environment(&workspace.target.join("mcp-client"), &PACKAGES);
+    let programs = match environment {
+        Ok(programs) => programs,
+        Err(error) => {
+            println!("skipped: {error:#}");
+            return Ok(());
+        }
     };
     let mut build = Call::cargo(["build", "-p", "ctx-cli"]).within(&workspace.root);
     if options.release {
@@ -53,7 +55,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         .and_then(|it| it.parse().ok());
     let calls = options.calls.or(asked).unwrap_or(50);
     let root = options.root.as_ref().unwrap_or(&workspace.root);
-    Call::new(python)
+    Call::new(programs.join("python"))
         .args([workspace.root.join("crates/ctx-mcp/tests/client.py")])
         .args(["--ctx".as_ref(), server.as_os_str()])
         .args(["--root".as_ref(), root.as_os_str()])
@@ -61,32 +63,6 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         .args(["--calls", &calls.to_string()])
         .within(&workspace.root)
         .run()
-}
-
-/// The Python of an environment in `folder` that has the packages; `None` where it cannot be had.
-fn client(folder: &Path) -> Result<Option<PathBuf>> {
-    let python = folder.join(if cfg!(windows) {
-        "Scripts/python.exe"
-    } else {
-        "bin/python"
-    });
-    let made = folder.join("made");
-    let wanted = PACKAGES.join("\n");
-    if std::fs::read_to_string(&made).is_ok_and(|it| it == wanted) {
-        return Ok(Some(python));
-    }
-    let venv = Call::new("python3").args(["-m", "venv"]).args([folder]);
-    let install = Call::new(&python)
-        .args(["-m", "pip", "install", "--quiet"])
-        .args(PACKAGES);
-    for call in [venv, install] {
-        if let Err(error) = call.run() {
-            println!("{error:#}");
-            return Ok(None);
-        }
-    }
-    std::fs::write(&made, wanted).with_context(|| format!("failed to write {}", made.display()))?;
-    Ok(Some(python))
 }
 
 /// Where cargo keeps the vocabulary.

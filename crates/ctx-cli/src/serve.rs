@@ -1,4 +1,4 @@
-//! `ctx serve`: contexts over HTTP, from the embedded store.
+//! `ctx serve`: contexts over HTTP, from the embedded store or a database.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use ctx_server::{Credentials, Embedded, Options, Owner, Quota, Server, ServerError};
+use ctx_server::{
+    Backend, Credentials, DatabaseLimits, Embedded, Options, Owner, Postgres, Quota, Server,
+    ServerError,
+};
 
 use crate::emit;
 use crate::failure::{Exit, Failure};
@@ -46,10 +49,6 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     if let Some(owner) = &args.new_token {
         return new_token(owner);
     }
-    if args.database_url.is_some() {
-        return Err(Failure::usage("this build has no PostgreSQL store")
-            .with_hint("leave --database-url out, and give --data-dir"));
-    }
     if !args.addr.ip().is_loopback() && args.tokens.is_none() {
         let message = format!("{} can be reached from elsewhere", args.addr.ip());
         return Err(Failure::usage(message).with_hint(
@@ -72,11 +71,11 @@ async fn serve(
     token: Option<&str>,
     report: Report,
 ) -> Result<(), Failure> {
-    let backend = Embedded::open(&args.data_dir, Quota::default()).map_err(refused)?;
+    let backend = backend(args).await.map_err(refused)?;
     let options = Options::default()
         .with_credentials(credentials)
         .with_hosts(args.hosts.clone());
-    let server = Server::bind(args.addr, Arc::new(backend), options);
+    let server = Server::bind(args.addr, backend, options);
     let server = server.await.map_err(refused)?;
     let mut stop = Stop::new()?;
     let addr = server.local_addr();
@@ -91,6 +90,17 @@ async fn serve(
     server.run(async move { stop.wait().await }).await;
     report.note("stopped");
     Ok(())
+}
+
+/// Where everything is kept.
+async fn backend(args: &ServeArgs) -> Result<Arc<dyn Backend>, ServerError> {
+    Ok(match &args.database_url {
+        None => Arc::new(Embedded::open(&args.data_dir, Quota::default())?),
+        Some(url) => {
+            let limits = DatabaseLimits::default();
+            Arc::new(Postgres::connect(url, limits, Quota::default()).await?)
+        }
+    })
 }
 
 fn new_token(owner: &str) -> Result<(), Failure> {
@@ -119,6 +129,9 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
+        ServerError::Database { .. } => {
+            "--database-url is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"
+        }
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
         ServerError::TokenFile { .. } | ServerError::TokenLine { .. } => {
             "`ctx serve --new-token OWNER` makes a token and its line"

@@ -99,6 +99,18 @@ impl<'a> Block<'a> {
     }
 }
 
+impl Block<'_> {
+    /// What the list of sources says of it: its label, and, where blocks show their ids, its id in brackets
+    /// behind it, so that it can be cited: `name (path:line) [id]`.
+    pub fn source(&self, with_id: bool) -> String {
+        let label = self.label();
+        if with_id && label != self.id {
+            return format!("{label} [{}]", self.id);
+        }
+        label
+    }
+}
+
 /// Blocks that stand together under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group<'a> {

@@ -199,8 +199,8 @@ pub(crate) fn read_notice(line: &str) -> Option<Notice> {
 
 /// The name of a source on one line of a list. A name that could begin a construct of its own (a
 /// list, a fence, a heading) is put in quotes.
-pub(crate) fn push_label(out: &mut String, block: &Block<'_>) {
-    let label = block.label();
+pub(crate) fn push_label(out: &mut String, block: &Block<'_>, options: &FormatOptions) {
+    let label = block.source(options.metadata);
     let label = neutralise(&label, Slot::Line);
     let digits = label.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = digits.len() < label.len() && digits.starts_with(['.', ')']);

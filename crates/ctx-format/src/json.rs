@@ -158,7 +158,7 @@ impl Formatter for Json {
     }
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
-        push_json(out, &Line(&block.label()));
+        push_json(out, &Line(&block.source(self.options.metadata)));
         out.push('\n');
     }
 

@@ -100,7 +100,7 @@ impl Formatter for Markdown {
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("- ");
-        fields::push_label(out, block);
+        fields::push_label(out, block, &self.options);
         out.push('\n');
     }
 

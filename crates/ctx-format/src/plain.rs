@@ -110,7 +110,7 @@ impl Formatter for Plain {
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("- ");
-        fields::push_label(out, block);
+        fields::push_label(out, block, &self.options);
         out.push('\n');
     }
 

@@ -137,7 +137,8 @@ impl Formatter for Xml {
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("<source>");
-        let label = neutral::neutralise(&block.label(), Slot::Line).into_owned();
+        let label =
+            neutral::neutralise(&block.source(self.options.metadata), Slot::Line).into_owned();
         push_escaped(out, &label, Escapes::Text);
         out.push_str("</source>\n");
     }

@@ -1,6 +1,8 @@
 //! What is kept of each file and each of its parts.
 
-use ctx_rank::Analyzer;
+use std::ops::Range;
+
+use ctx_rank::{Analyzer, Part};
 use serde::{Deserialize, Serialize};
 use tantivy::schema::{
     Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -107,15 +109,48 @@ struct Words {
 }
 
 impl Tokenizer for Words {
-    type TokenStream<'a> = &'a mut Tokens;
+    type TokenStream<'a> = WordStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> &'a mut Tokens {
-        let tokens = &mut self.tokens;
-        tokens.start();
-        self.analyzer.words(text, &mut |term, _, bytes| {
-            tokens.push(term, bytes.start, bytes.end);
-        });
-        tokens
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        self.tokens.start();
+        WordStream {
+            text,
+            at: 0,
+            analyzer: &mut self.analyzer,
+            tokens: &mut self.tokens,
+        }
+    }
+}
+
+/// The words of a text, of which those of one identifier at a time are taken apart.
+struct WordStream<'a> {
+    text: &'a str,
+    at: usize,
+    analyzer: &'a mut Analyzer,
+    tokens: &'a mut Tokens,
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        while !self.tokens.advance() {
+            self.tokens.go_on();
+            let mut push = |term: &str, _: Part, bytes: Range<usize>| {
+                self.tokens.push(term, bytes.start, bytes.end);
+            };
+            match self.analyzer.first_words(self.text, self.at, &mut push) {
+                Some(end) => self.at = end,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.tokens.current()
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.tokens.current_mut()
     }
 }
 
@@ -153,16 +188,26 @@ pub(crate) fn trigrams(text: &str) -> Vec<String> {
     grams
 }
 
-/// The tokens of one text. Their memory is used again.
+/// Some tokens of one text. Their memory is used again.
 #[derive(Clone, Default)]
 pub(crate) struct Tokens {
     all: Vec<Token>,
     count: usize,
+    /// One more than the place of the one that it is at.
     next: usize,
+    /// How many there were before these.
+    before: usize,
 }
 
 impl Tokens {
     fn start(&mut self) {
+        self.go_on();
+        self.before = 0;
+    }
+
+    /// Makes room for those that follow.
+    fn go_on(&mut self) {
+        self.before += self.count;
         self.count = 0;
         self.next = 0;
     }
@@ -176,23 +221,64 @@ impl Tokens {
         token.text.push_str(text);
         token.offset_from = from;
         token.offset_to = to;
-        token.position = self.count;
+        token.position = self.before + self.count;
         self.count += 1;
     }
-}
 
-impl TokenStream for &mut Tokens {
+    /// Whether there is a next one.
     fn advance(&mut self) -> bool {
         self.next += 1;
         self.next <= self.count
     }
 
-    fn token(&self) -> &Token {
+    fn current(&self) -> &Token {
         &self.all[self.next - 1]
     }
 
+    fn current_mut(&mut self) -> &mut Token {
+        &mut self.all[self.next - 1]
+    }
+}
+
+impl TokenStream for &mut Tokens {
+    fn advance(&mut self) -> bool {
+        Tokens::advance(self)
+    }
+
+    fn token(&self) -> &Token {
+        self.current()
+    }
+
     fn token_mut(&mut self) -> &mut Token {
-        let at = self.next - 1;
-        &mut self.all[at]
+        self.current_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_text_are_those_of_the_analyzer_in_their_order() {
+        let mut analyzer = tokenizers().get(WORDS).unwrap();
+        // The second has the memory of the first.
+        for text in [
+            "fn parseHTTPHeader(caf\u{e9}, _) -> __init__;",
+            "a_b __ \u{6e2f}\u{53e3}\u{6e2f} x2",
+            "",
+        ] {
+            let mut expected = Vec::new();
+            Analyzer::default().words(text, &mut |term, _, bytes| {
+                expected.push((term.to_owned(), bytes, expected.len()));
+            });
+            let mut stream = analyzer.token_stream(text);
+            let mut found = Vec::new();
+            while stream.advance() {
+                let token = stream.token();
+                let bytes = token.offset_from..token.offset_to;
+                found.push((token.text.clone(), bytes, token.position));
+            }
+            assert_eq!(found, expected, "{text:?}");
+        }
     }
 }

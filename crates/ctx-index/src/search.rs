@@ -1,12 +1,13 @@
 //! What the index answers.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Feedback, Field, FileSearch, Generation, History, Hit, Message, PortError, References,
-    Relations, TextQuery, Threads, Usage, Vote,
+    Answer, Feedback, Field, FileSearch, Generation, History, Hit, Message, PartQuery, PortError,
+    References, Relations, TextQuery, Threads, Usage, Vote,
 };
 use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::{
@@ -127,6 +128,17 @@ impl Index {
         });
         self.best(&BooleanQuery::new(clauses.collect()), limit)
     }
+
+    /// The documents that hold each of `names`, in lower case, in `field`.
+    fn each_of(
+        &self,
+        field: tantivy::schema::Field,
+        names: &[String],
+        limit: usize,
+    ) -> Result<Vec<Vec<Hit>>, IndexError> {
+        let one = |name: &String| self.any_of(field, &BTreeSet::from([name.to_lowercase()]), limit);
+        names.iter().map(one).collect()
+    }
 }
 
 /// Sums of the same numbers in another order differ in their last digits.
@@ -178,8 +190,10 @@ fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
     })
 }
 
-fn is_part(hit: &Hit) -> bool {
-    hit.kind != "file"
+fn is_wanted(hit: &Hit, query: &PartQuery) -> bool {
+    let holds = |line| hit.span.start() <= line && line <= hit.span.end();
+    let is_called = |name: &String| hit.name.as_ref() == Some(name);
+    hit.kind != "file" && query.line.is_none_or(holds) && query.name.as_ref().is_none_or(is_called)
 }
 
 #[async_trait]
@@ -196,9 +210,8 @@ impl FileSearch for Index {
         Ok(hits.into_iter().map(|hit| (hit.path, hit.score)).collect())
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let names: BTreeSet<String> = names.iter().map(|it| it.to_lowercase()).collect();
-        answer(self.any_of(self.fields.defines, &names, limit))
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        answer(self.each_of(self.fields.defines, names, limit))
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
@@ -228,29 +241,37 @@ impl FileSearch for Index {
         Ok(hits)
     }
 
-    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
-        let hits = answer(self.all(self.fields.path_ends, &[path.to_lowercase()]))?;
-        let mut paths: Vec<String> = hits.into_iter().map(|hit| hit.path).collect();
-        paths.truncate(limit);
-        Ok(paths)
+    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        let one = |end: &String| {
+            let hits = self.all(self.fields.path_ends, &[end.to_lowercase()])?;
+            Ok(hits.into_iter().map(|hit| hit.path).take(limit).collect())
+        };
+        answer(ends.iter().map(one).collect())
     }
 
-    async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
-        let mut hits = answer(self.all(self.fields.path, &[path.to_owned()]))?;
-        hits.retain(|hit| {
-            is_part(hit)
-                && line.is_none_or(|line| hit.span.start() <= line && line <= hit.span.end())
-        });
-        hits.truncate(limit);
-        Ok(hits)
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        // A trace names one file many times.
+        let mut files: BTreeMap<&str, Vec<Hit>> = BTreeMap::new();
+        let mut parts = Vec::with_capacity(wanted.len());
+        for query in wanted {
+            let hits = match files.entry(&query.path) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let path = std::slice::from_ref(&query.path);
+                    new.insert(answer(self.all(self.fields.path, path))?)
+                }
+            };
+            let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
+            parts.push(wanted.take(limit).cloned().collect());
+        }
+        Ok(parts)
     }
 }
 
 #[async_trait]
 impl Relations for Index {
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let names: BTreeSet<String> = names.iter().map(|it| it.to_lowercase()).collect();
-        answer(self.any_of(self.fields.uses, &names, limit))
+    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        answer(self.each_of(self.fields.uses, names, limit))
     }
 }
 

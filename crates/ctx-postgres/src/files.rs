@@ -1,6 +1,9 @@
 //! The files of an owner, as they were stored.
 
+use std::collections::BTreeMap;
+
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::{OwnedStore, StoreError};
 
@@ -20,6 +23,18 @@ pub struct StoredFile {
     pub lines: u32,
     /// How many parts it was cut into.
     pub parts: u32,
+}
+
+/// The text of a file, unless it is known already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredText {
+    /// Where it is.
+    pub path: String,
+    /// BLAKE3 of its text.
+    pub hash: [u8; 32],
+    /// That; `None` where its hash was among those that are known.
+    pub text: Option<String>,
 }
 
 /// How much an owner has.
@@ -60,6 +75,75 @@ impl OwnedStore {
             .read("list files", sql, &[&self.owner(), &after, &limit])
             .await?;
         Ok(rows.iter().map(file).collect())
+    }
+
+    /// The texts of those of `paths` that there are, in the order of their paths. Those with a hash of `known` are
+    /// not sent again. One round trip.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn texts(
+        &self,
+        paths: &[&str],
+        known: &[[u8; 32]],
+    ) -> Result<Vec<StoredText>, StoreError> {
+        let paths: Vec<&str> = paths
+            .iter()
+            .copied()
+            .filter(|it| !it.contains('\0'))
+            .collect();
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known: Vec<&[u8]> = known.iter().map(<[u8; 32]>::as_slice).collect();
+        let sql =
+            "SELECT path, hash, CASE WHEN hash = ANY ($3) THEN NULL ELSE content END FROM ctx.files
+                   WHERE owner = $1 AND path = ANY ($2) ORDER BY path";
+        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &paths, &known];
+        let rows = self.read("read files", sql, &values).await?;
+        let text = |row: &Row| StoredText {
+            path: row.get(0),
+            hash: row.get::<_, &[u8]>(1).try_into().unwrap_or_default(),
+            text: row.get(2),
+        };
+        Ok(rows.iter().map(text).collect())
+    }
+
+    /// The hash and the size in bytes of each of `paths` that there is.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn sizes(
+        &self,
+        paths: &[&str],
+    ) -> Result<BTreeMap<String, ([u8; 32], u64)>, StoreError> {
+        let paths: Vec<&str> = paths
+            .iter()
+            .copied()
+            .filter(|it| !it.contains('\0'))
+            .collect();
+        let sql = "SELECT path, hash, octet_length(content)::bigint FROM ctx.files
+                   WHERE owner = $1 AND path = ANY ($2)";
+        let rows = self
+            .read("look at files", sql, &[&self.owner(), &paths])
+            .await?;
+        let size = |row: &Row| {
+            let hash = row.get::<_, &[u8]>(1).try_into().unwrap_or_default();
+            (row.get(0), (hash, row.get::<_, i64>(2).cast_unsigned()))
+        };
+        Ok(rows.iter().map(size).collect())
+    }
+
+    /// How many bytes all texts of files have together. Looks at each file, and not into it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM ctx.files WHERE owner = $1";
+        let rows = self.read("measure files", sql, &[&self.owner()]).await?;
+        Ok(rows
+            .first()
+            .map_or(0, |row| row.get::<_, i64>(0).cast_unsigned()))
     }
 
     /// The text of the file at `path`, where there is one.

@@ -1,21 +1,24 @@
 #![doc = include_str!("../README.md")]
 
+mod conversations;
 mod error;
 mod files;
 mod ingest;
 mod lexemes;
 mod limits;
+mod lookup;
 mod migrate;
 mod plan;
 mod search;
+mod snippets;
 mod store;
 mod threads;
 mod usage;
 
+pub use conversations::{Added, StoredMessage, StoredThread};
 pub use error::StoreError;
-pub use files::{StoredFile, Totals};
+pub use files::{StoredFile, StoredText, Totals};
 pub use ingest::{FileText, Ingested};
 pub use limits::Limits;
-pub use search::Snippet;
-pub use store::{OwnedStore, Store};
-pub use usage::Vote;
+pub use snippets::Snippet;
+pub use store::{OwnedStore, Store, host};

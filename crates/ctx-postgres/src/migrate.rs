@@ -11,10 +11,12 @@ use crate::error::said;
 use crate::plan::GROUPS;
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 5] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
+    include_str!("../migrations/0004_together.sql"),
+    include_str!("../migrations/0005_service.sql"),
 ];
 
 /// The version that this program needs.

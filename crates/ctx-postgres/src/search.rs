@@ -3,38 +3,22 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use ctx_model::LineSpan;
-use ctx_retrieve::{Answer, Field, FileSearch, Hit, Key, Relations, TextQuery};
-use deadpool_postgres::Transaction;
+use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
-use crate::ingest::reversed;
 use crate::lexemes::Label;
+use crate::lookup::{COLUMNS, hit, lower_all};
 use crate::plan::{Plan, usable};
-use crate::store::{Mode, OwnedStore};
+use crate::store::OwnedStore;
 
 /// So many terms are looked up; the heaviest of them are looked for.
 const MOST_LOOKED_UP: usize = 256;
-/// So many names are looked for at once.
-const MOST_NAMES: usize = 64;
 /// Files are some hundred parts each to rank: so much fewer are candidates.
 const PARTS_OF_A_FILE: u64 = 5;
 /// Candidates are chosen by counts, of which two may share a document; no more than this many times as many are ranked.
 const MOST_RANKED: i32 = 2;
-
-/// All that a hit is made of, of parts `p` of files `f`.
-const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";
-
-/// A passage about a question.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Snippet {
-    /// Text of the part: its best lines, some words of each, joined by " … ".
-    pub text: String,
-    /// The bytes of the words in it that the question has too.
-    pub matches: Vec<std::ops::Range<usize>>,
-}
 
 /// Which of the two indexes of terms is asked.
 #[derive(Clone, Copy)]
@@ -121,13 +105,7 @@ impl OwnedStore {
         if terms.is_empty() || wanted.limit == 0 {
             return Ok(Vec::new());
         }
-        let failed = |error| StoreError::of("search files", self.limits().reading, error);
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Reads).await?;
-        let known = self
-            .counts(&transaction, of, &terms)
-            .await
-            .map_err(failed)?;
+        let known = self.counts(of, &terms).await?;
         let within: Vec<&str> = wanted
             .paths
             .iter()
@@ -147,33 +125,21 @@ impl OwnedStore {
             choosing,
         );
         let Some(plan) = plan else {
-            transaction.commit().await.map_err(failed)?;
             return Ok(Vec::new());
         };
         let most = i32::try_from(candidates).unwrap_or(i32::MAX);
-        let statement = transaction
-            .prepare_cached(&of.search())
-            .await
-            .map_err(failed)?;
-        let rows = transaction
-            .query(
-                &statement,
-                &[
-                    &self.owner(),
-                    &plan.essential,
-                    &plan.groups,
-                    &plan.factors,
-                    &weights,
-                    &is_within.then_some(within),
-                    &known.average,
-                    &most.saturating_mul(MOST_RANKED),
-                    &self.limits().rows(wanted.limit),
-                ],
-            )
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
-        Ok(rows)
+        let values: [&(dyn ToSql + Sync); 9] = [
+            &self.owner(),
+            &plan.essential,
+            &plan.groups,
+            &plan.factors,
+            &weights,
+            &is_within.then_some(within),
+            &known.average,
+            &most.saturating_mul(MOST_RANKED),
+            &self.limits().rows(wanted.limit),
+        ];
+        self.read("search files", &of.search(), &values).await
     }
 
     fn candidates(&self, of: Of) -> u64 {
@@ -184,17 +150,10 @@ impl OwnedStore {
         }
     }
 
-    async fn counts(
-        &self,
-        transaction: &Transaction<'_>,
-        of: Of,
-        terms: &[(&str, f32)],
-    ) -> Result<Known, tokio_postgres::Error> {
-        let statement = transaction.prepare_cached(of.counts()).await?;
+    async fn counts(&self, of: Of, terms: &[(&str, f32)]) -> Result<Known, StoreError> {
         let terms: Vec<&str> = terms.iter().map(|(term, _)| *term).collect();
-        let rows = transaction
-            .query(&statement, &[&self.owner(), &terms])
-            .await?;
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &terms];
+        let rows = self.read("count terms", of.counts(), &values).await?;
         let mut known = Known {
             average: 1.0,
             ..Known::default()
@@ -210,94 +169,6 @@ impl OwnedStore {
         }
         Ok(known)
     }
-
-    /// The parts whose keys `sql` gives, in their order.
-    async fn parts(
-        &self,
-        doing: &'static str,
-        function: &str,
-        names: &[String],
-        limit: usize,
-    ) -> Result<Vec<Hit>, StoreError> {
-        let names = lower(names);
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
-        let sql = format!(
-            "SELECT {COLUMNS}, 1::double precision FROM ctx.{function}($2, $3) s
-             JOIN ctx.parts p ON p.owner = $1 AND p.path = s.path AND p.first = s.first
-             JOIN ctx.files f ON f.owner = $1 AND f.path = s.path
-             ORDER BY p.path, p.first"
-        );
-        let limit = self.limits().rows(limit);
-        let rows = self
-            .read(doing, &sql, &[&self.owner(), &names, &limit])
-            .await?;
-        Ok(rows.iter().filter_map(hit).collect())
-    }
-
-    /// What of each of these parts is about `question`, which is free text: words, "phrases", -without. Parts that
-    /// are not there have an empty snippet. Matches are by the server's English configuration.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn snippets(
-        &self,
-        question: &str,
-        parts: &[Key],
-    ) -> Result<Vec<Snippet>, StoreError> {
-        let question: String = question
-            .chars()
-            .filter(|&it| it != '\0')
-            .take(self.limits().question)
-            .collect();
-        let usable: Vec<(i64, &Key)> = (1..)
-            .zip(parts)
-            .filter(|(_, it)| !it.0.contains('\0'))
-            .collect();
-        let numbers: Vec<i64> = usable.iter().map(|(number, _)| *number).collect();
-        let paths: Vec<&str> = usable.iter().map(|(_, it)| &*it.0).collect();
-        let line = |it: u32| i32::try_from(it).unwrap_or(i32::MAX);
-        let first: Vec<i32> = usable.iter().map(|(_, it)| line(it.1)).collect();
-        let last: Vec<i32> = usable.iter().map(|(_, it)| line(it.2)).collect();
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
-            [&self.owner(), &question, &numbers, &paths, &first, &last];
-        let rows = self.read("write snippets", SNIPPETS, &values).await?;
-        let mut snippets = vec![Snippet::default(); parts.len()];
-        for row in rows {
-            let at = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
-            if let Some(snippet) = snippets.get_mut(at) {
-                *snippet = marked(row.get(1));
-            }
-        }
-        Ok(snippets)
-    }
-}
-
-/// Matches stand between two control characters, which are taken out of the text before.
-const SNIPPETS: &str = "
-    SELECT k.number, ts_headline(
-        'english',
-        translate(array_to_string((string_to_array(f.content, E'\\n'))[k.first:k.last], E'\\n'), E'\\x01\\x02', ''),
-        q,
-        E'StartSel=\\x01, StopSel=\\x02, MaxFragments=3, MinWords=5, MaxWords=24, FragmentDelimiter=\" … \"'
-    )
-    FROM unnest($3::bigint[], $4::text[], $5::int[], $6::int[]) AS k (number, path, first, last)
-    JOIN ctx.files f ON f.owner = $1 AND f.path = k.path, websearch_to_tsquery('english', $2) q";
-
-fn marked(headline: &str) -> Snippet {
-    let mut snippet = Snippet::default();
-    let mut open = None;
-    for c in headline.chars() {
-        match c {
-            '\u{1}' => open = Some(snippet.text.len()),
-            '\u{2}' => snippet
-                .matches
-                .extend(open.take().map(|start| start..snippet.text.len())),
-            other => snippet.text.push(other),
-        }
-    }
-    snippet
 }
 
 /// What is known of terms.
@@ -306,26 +177,6 @@ struct Known {
     counts: BTreeMap<String, u64>,
     total: u64,
     average: f32,
-}
-
-fn lower(names: &[String]) -> Vec<String> {
-    let fits = |it: &&String| !it.is_empty() && it.len() <= 256 && !it.contains('\0');
-    let names = names.iter().filter(fits).take(MOST_NAMES);
-    names.map(|it| it.to_lowercase()).collect()
-}
-
-/// A row of [`COLUMNS`] and a score. Lines that are none cannot have been written.
-fn hit(row: &Row) -> Option<Hit> {
-    let line = |at: usize| row.get::<_, i32>(at).cast_unsigned();
-    let span = LineSpan::new(line(1), line(2)).ok()?;
-    let mut hit = Hit::new(row.get::<_, String>(0), span, row.get(9));
-    hit.kind = row.get(3);
-    hit.name = row.get(4);
-    hit.qualified_name = row.get(5);
-    hit.language = row.get(6);
-    hit.refers_to = row.get(7);
-    hit.modified_at = row.get(8);
-    Some(hit)
 }
 
 #[async_trait]
@@ -340,13 +191,13 @@ impl FileSearch for OwnedStore {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let found = self.parts("find definitions", "defining", names, limit);
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        let found = self.parts_by_name("find definitions", "defining", names, limit);
         Ok(found.await?)
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let names = lower(names);
+        let names = lower_all(names);
         if names.is_empty() {
             return Ok(Vec::new());
         }
@@ -361,41 +212,12 @@ impl FileSearch for OwnedStore {
         Ok(rows.iter().filter_map(hit).collect())
     }
 
-    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
-        if path.contains('\0') {
-            return Ok(Vec::new());
-        }
-        // What comes after a slash, and before the character that follows it.
-        let sql = "SELECT path FROM ctx.files WHERE owner = $1
-                   AND (reversed = $2 OR (reversed > $2 || '/' AND reversed < $2 || '0'))
-                   ORDER BY path LIMIT $3::int";
-        let limit = self.limits().rows(limit);
-        let rows = self
-            .read("find paths", sql, &[&self.owner(), &reversed(path), &limit])
-            .await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        Ok(self.paths_by_end(ends, limit).await?)
     }
 
-    async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
-        if path.contains('\0') {
-            return Ok(Vec::new());
-        }
-        let sql = format!(
-            "SELECT {COLUMNS}, 1::double precision FROM ctx.parts p
-             JOIN ctx.files f ON f.owner = $1 AND f.path = p.path
-             WHERE p.owner = $1 AND p.path = $2 AND ($3::int IS NULL OR (p.first <= $3 AND $3 <= p.last))
-             ORDER BY p.first LIMIT $4::int"
-        );
-        let line = line.map(|it| i32::try_from(it).unwrap_or(i32::MAX));
-        let limit = self.limits().rows(limit);
-        let rows = self
-            .read(
-                "read the parts of a file",
-                &sql,
-                &[&self.owner(), &path, &line, &limit],
-            )
-            .await?;
-        Ok(rows.iter().filter_map(hit).collect())
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        Ok(self.parts_by_place(wanted, limit).await?)
     }
 }
 
@@ -409,8 +231,8 @@ const SIMILAR: &str = "
 
 #[async_trait]
 impl Relations for OwnedStore {
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let found = self.parts("find users of names", "using_names", names, limit);
+    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        let found = self.parts_by_name("find users of names", "using_names", names, limit);
         Ok(found.await?)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use deadpool_postgres::{
     Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Transaction,
 };
+use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, NoTls, Row};
@@ -19,6 +20,12 @@ use crate::{Limits, StoreError, migrate};
 const LONGEST_OWNER: usize = 255;
 /// The first wait before a transaction is tried again; each next is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(4);
+
+/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that.
+const SETTINGS: &str = "
+    SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
+        set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+        set_config('role', 'ctx_app', true)";
 
 /// A database that many processes share, with the data of many owners. Clones share their connections.
 #[derive(Clone)]
@@ -110,12 +117,44 @@ impl Store {
         })
     }
 
+    /// What all processes of this database sign with: made when it was migrated, and never another.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn secret(&self) -> Result<[u8; 32], StoreError> {
+        let limit = self.limits.reading;
+        let client = self.client().await?;
+        let rows = client.query_one("SELECT secret FROM ctx.secret", &[]).await;
+        let row = rows.map_err(|error| not_migrated("read the secret", error, limit))?;
+        // The table holds nothing of another length.
+        Ok(row.get::<_, &[u8]>(0).try_into().unwrap_or_default())
+    }
+
     async fn client(&self) -> Result<Client, StoreError> {
         self.pool
             .get()
             .await
             .map_err(|error| StoreError::Connect { why: why(&error) })
     }
+}
+
+/// Where the database at `url` is, as far as that may be told: hosts and ports, and no user, password or name.
+pub fn host(url: &str) -> String {
+    let Ok(config) = url.parse::<Config>() else {
+        return "an address that is none".to_owned();
+    };
+    let ports = config.get_ports();
+    let place = |(at, host): (usize, &Host)| match (host, ports.get(at).or(ports.first())) {
+        (Host::Tcp(name), Some(port)) => format!("{name}:{port}"),
+        (Host::Tcp(name), None) => name.clone(),
+        #[cfg(unix)]
+        (Host::Unix(folder), _) => folder.display().to_string(),
+    };
+    let places: Vec<String> = config.get_hosts().iter().enumerate().map(place).collect();
+    if places.is_empty() {
+        return "no host".to_owned();
+    }
+    places.join(", ")
 }
 
 fn why(error: &PoolError) -> String {
@@ -145,6 +184,8 @@ pub(crate) fn check_name(what: &'static str, name: &str, longest: usize) -> Resu
 pub(crate) enum Mode {
     Reads,
     Writes,
+    /// Writes what a crash may take along: nobody waits for the disk.
+    Notes,
 }
 
 impl OwnedStore {
@@ -164,7 +205,7 @@ impl OwnedStore {
     pub(crate) fn limit_of(&self, mode: Mode) -> Duration {
         match mode {
             Mode::Reads => self.limits().reading,
-            Mode::Writes => self.limits().writing,
+            Mode::Writes | Mode::Notes => self.limits().writing,
         }
     }
 
@@ -183,38 +224,47 @@ impl OwnedStore {
             .start()
             .await
             .map_err(failed)?;
-        let settings = transaction
-            .prepare_cached(
-                "SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
-                     set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-                     set_config('role', 'ctx_app', true)",
-            )
-            .await
-            .map_err(failed)?;
+        let settings = transaction.prepare_cached(SETTINGS).await.map_err(failed)?;
         let timeout = limit.as_millis().max(1).to_string();
         transaction
             .query_one(&settings, &[&&*self.owner, &timeout])
             .await
-            .map_err(|error| not_migrated(error, limit))?;
+            .map_err(|error| not_migrated("begin a transaction", error, limit))?;
+        if mode == Mode::Notes {
+            let sql = "SET LOCAL synchronous_commit = off";
+            transaction.batch_execute(sql).await.map_err(failed)?;
+        }
         Ok(transaction)
     }
 
-    /// The rows of one statement, in a transaction that reads.
+    /// The rows of one statement, in a transaction that reads. All of it is sent together, so it takes one
+    /// round trip, and a caller that goes away leaves no transaction behind.
     pub(crate) async fn read(
         &self,
         doing: &'static str,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        let failed = |error| StoreError::of(doing, self.limits().reading, error);
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Reads).await?;
-        let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
-        let rows = transaction
-            .query(&statement, values)
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
+        let limit = self.limits().reading;
+        let failed = |error| StoreError::of(doing, limit, error);
+        let unknown = |error| not_migrated(doing, error, limit);
+        let client = self.client().await?;
+        let settings = client.prepare_cached(SETTINGS).await.map_err(failed)?;
+        let statement = client.prepare_cached(sql).await.map_err(unknown)?;
+        let (owner, timeout) = (self.owner(), limit.as_millis().max(1).to_string());
+        let set: [&(dyn ToSql + Sync); 2] = [&owner, &timeout];
+        // The server answers in this order, and after a failure refuses the rest.
+        let (begun, set, rows, ended) = tokio::join!(
+            biased;
+            client.batch_execute("BEGIN READ ONLY"),
+            client.query_one(&settings, &set),
+            client.query(&statement, values),
+            client.batch_execute("COMMIT"),
+        );
+        begun.map_err(failed)?;
+        set.map_err(unknown)?;
+        let rows = rows.map_err(failed)?;
+        ended.map_err(failed)?;
         Ok(rows)
     }
 
@@ -225,28 +275,52 @@ impl OwnedStore {
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, StoreError> {
-        self.retried(|| self.write_once(doing, sql, values)).await
+        self.write_in(doing, Mode::Writes, sql, values).await
     }
 
-    async fn write_once(
+    /// The same, in this mode.
+    pub(crate) async fn write_in(
+        &self,
+        doing: &'static str,
+        mode: Mode,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StoreError> {
+        let once = || async {
+            let failed = |error| StoreError::of(doing, self.limits().writing, error);
+            let mut client = self.client().await?;
+            let transaction = self.begin(&mut client, mode).await?;
+            let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
+            let owner = self.owner();
+            let all = with_owner(&owner, values);
+            let count = transaction.execute(&statement, &all).await;
+            let count = count.map_err(failed)?;
+            transaction.commit().await.map_err(failed)?;
+            Ok(count)
+        };
+        self.retried(once).await
+    }
+
+    /// One statement that writes, whose first value is the owner, and the one row that it has for an answer.
+    pub(crate) async fn write_row(
         &self,
         doing: &'static str,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, StoreError> {
-        let failed = |error| StoreError::of(doing, self.limits().writing, error);
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Writes).await?;
-        let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
-        let owner = self.owner();
-        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&owner];
-        all.extend(values);
-        let count = transaction
-            .execute(&statement, &all)
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
-        Ok(count)
+    ) -> Result<Row, StoreError> {
+        let once = || async {
+            let failed = |error| StoreError::of(doing, self.limits().writing, error);
+            let mut client = self.client().await?;
+            let transaction = self.begin(&mut client, Mode::Writes).await?;
+            let statement = transaction.prepare_cached(sql).await.map_err(failed)?;
+            let owner = self.owner();
+            let all = with_owner(&owner, values);
+            let row = transaction.query_one(&statement, &all).await;
+            let row = row.map_err(failed)?;
+            transaction.commit().await.map_err(failed)?;
+            Ok(row)
+        };
+        self.retried(once).await
     }
 
     /// Does `work` again, after a wait, as long as it gave way to another transaction.
@@ -269,16 +343,29 @@ impl OwnedStore {
     }
 }
 
-/// Without the role there are no tables either.
-fn not_migrated(error: tokio_postgres::Error, limit: Duration) -> StoreError {
-    let code = error.code();
-    let is_unknown = code == Some(&SqlState::INVALID_PARAMETER_VALUE)
-        || code == Some(&SqlState::UNDEFINED_OBJECT);
-    if is_unknown {
+/// The values of a statement, the owner before all others.
+fn with_owner<'v>(
+    owner: &'v &str,
+    values: &[&'v (dyn ToSql + Sync)],
+) -> Vec<&'v (dyn ToSql + Sync)> {
+    let mut all: Vec<&(dyn ToSql + Sync)> = vec![owner];
+    all.extend(values);
+    all
+}
+
+/// Without the role there are no tables either, nor the other way round.
+fn not_migrated(doing: &'static str, error: tokio_postgres::Error, limit: Duration) -> StoreError {
+    let unknown = [
+        SqlState::INVALID_PARAMETER_VALUE,
+        SqlState::UNDEFINED_OBJECT,
+        SqlState::INVALID_SCHEMA_NAME,
+        SqlState::UNDEFINED_TABLE,
+    ];
+    if error.code().is_some_and(|it| unknown.contains(it)) {
         return StoreError::NotMigrated {
             found: 0,
             needed: migrate::VERSION,
         };
     }
-    StoreError::of("begin a transaction", limit, error)
+    StoreError::of(doing, limit, error)
 }

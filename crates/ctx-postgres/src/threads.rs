@@ -9,6 +9,11 @@ use crate::store::{Mode, OwnedStore, check_name};
 /// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
 const LONGEST_KEY: usize = 1024;
 
+/// Whether `key` can be a name of a thread, an id of a message, or a reference.
+pub(crate) fn check_key(what: &'static str, key: &str) -> Result<(), StoreError> {
+    check_name(what, key, LONGEST_KEY)
+}
+
 impl OwnedStore {
     /// Adds `message` to the end of `thread`, which begins with it where it is new. Once this returns, the message is
     /// on the disk of the server. Returns whether it is new: the same id again changes nothing.
@@ -17,14 +22,19 @@ impl OwnedStore {
     /// [`StoreError::Invalid`] for an empty name, one longer than 1,024 bytes, a NUL, or a message over the limit;
     /// those of the database.
     pub async fn append(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
-        check_name("the name of the thread", thread, LONGEST_KEY)?;
-        check_name("the id of the message", &message.id, LONGEST_KEY)?;
-        check_name("the role of the message", &message.role, LONGEST_KEY)?;
-        if !message.content.is_empty() {
-            let longest = self.limits().message_bytes;
-            check_name("the message", &message.content, longest)?;
-        }
+        check_key("the name of the thread", thread)?;
+        check_key("the id of the message", &message.id)?;
+        check_key("the role of the message", &message.role)?;
+        self.check_content(&message.content)?;
         self.retried(|| self.append_once(thread, message)).await
+    }
+
+    /// Whether `content` can be said at all.
+    pub(crate) fn check_content(&self, content: &str) -> Result<(), StoreError> {
+        if content.is_empty() {
+            return Ok(());
+        }
+        check_name("the message", content, self.limits().message_bytes)
     }
 
     async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
@@ -79,8 +89,8 @@ impl OwnedStore {
     /// # Errors
     /// As [`OwnedStore::append`].
     pub async fn pin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
-        check_name("the name of the thread", thread, LONGEST_KEY)?;
-        check_name("the reference", what, LONGEST_KEY)?;
+        check_key("the name of the thread", thread)?;
+        check_key("the reference", what)?;
         let sql = "WITH it AS (
                        INSERT INTO ctx.threads AS t (owner, thread, pins) VALUES ($1, $2, 1)
                        ON CONFLICT (owner, thread) DO UPDATE SET pins = t.pins + 1 RETURNING pins
@@ -95,8 +105,8 @@ impl OwnedStore {
 
     /// Takes `what` off `thread`. Returns whether it was pinned.
     pub async fn unpin(&self, thread: &str, what: &str) -> Result<bool, StoreError> {
-        check_name("the name of the thread", thread, LONGEST_KEY)?;
-        check_name("the reference", what, LONGEST_KEY)?;
+        check_key("the name of the thread", thread)?;
+        check_key("the reference", what)?;
         let sql = "DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what = $3";
         let unpinned = self
             .write_one("unpin a reference", sql, &[&thread, &what])
@@ -106,7 +116,7 @@ impl OwnedStore {
 
     /// Forgets `thread` with all its messages and references. Returns whether there was one.
     pub async fn forget_thread(&self, thread: &str) -> Result<bool, StoreError> {
-        check_name("the name of the thread", thread, LONGEST_KEY)?;
+        check_key("the name of the thread", thread)?;
         let sql = "DELETE FROM ctx.threads WHERE owner = $1 AND thread = $2";
         let forgotten = self.write_one("forget a thread", sql, &[&thread]).await?;
         Ok(forgotten > 0)

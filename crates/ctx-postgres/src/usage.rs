@@ -3,84 +3,106 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Usage};
+use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, Usage, Vote};
 
 use crate::StoreError;
 use crate::store::{Mode, OwnedStore, check_name};
 
-/// More uses than this make no difference.
-const MOST_USES: i64 = 1_000;
-/// No id of a context is longer, in bytes: it is in a key.
-const LONGEST_CONTEXT: usize = 255;
+/// No key or path of a vote is longer, in bytes.
+const LONGEST_KEY: usize = 1024;
 
-/// What became of a vote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vote {
-    /// It counts.
-    Counted,
-    /// The owner has voted on this context before; that vote stands.
-    Repeated,
-}
+/// Counts the votes whose keys are new, each with its key. An owner's votes take turns: their number is what tells
+/// one state from another.
+const VOTE: &str = "
+    WITH turn AS (
+        INSERT INTO ctx.votes AS v (owner, counted) VALUES ($1, 0)
+        ON CONFLICT (owner) DO UPDATE SET counted = v.counted RETURNING 1
+    )
+    SELECT count(*) FROM turn";
+const KEYS: &str = "
+    WITH new AS (
+        INSERT INTO ctx.feedback (owner, context, is_useful, paths, given_at)
+        SELECT $1, key, is_useful, ARRAY[path], given_at
+        FROM unnest($2::text[], $3::text[], $4::boolean[], $5::bigint[]) AS it (key, path, is_useful, given_at)
+        ON CONFLICT (owner, context) DO NOTHING RETURNING paths[1] AS path, is_useful
+    ), used AS (
+        INSERT INTO ctx.usage AS u (owner, path, uses)
+        SELECT $1, path, least(greatest(sum(CASE WHEN is_useful THEN 1 ELSE -1 END), 0), $6::bigint)
+        FROM new GROUP BY path ORDER BY path
+        ON CONFLICT (owner, path) DO UPDATE SET uses = least(greatest(u.uses + (
+            SELECT sum(CASE WHEN is_useful THEN 1 ELSE -1 END) FROM new WHERE new.path = excluded.path
+        ), 0), $6::bigint)
+        RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM used)";
 
 impl OwnedStore {
-    /// Notes whether the context of the id `context`, which showed `paths`, was of use: each of them then has one use
-    /// more, or one less, within 0 and 1,000. Each context has one vote of an owner. Whether the owner was given
-    /// this context at all is for the caller to know.
-    ///
-    /// Once this returns, the vote is on the disk of the server.
-    pub async fn feedback(
-        &self,
-        context: &str,
-        paths: &[String],
-        is_useful: bool,
-        now: i64,
-    ) -> Result<Vote, StoreError> {
-        check_name("the id of the context", context, LONGEST_CONTEXT)?;
-        let paths = in_order(paths);
-        self.retried(|| self.vote(context, &paths, is_useful, now))
-            .await
-    }
-
-    async fn vote(
-        &self,
-        context: &str,
-        paths: &[&str],
-        is_useful: bool,
-        now: i64,
-    ) -> Result<Vote, StoreError> {
+    async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
         let failed = |error| StoreError::of("store feedback", self.limits().writing, error);
+        let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
+        let paths: Vec<&str> = votes.iter().map(|it| it.path.as_str()).collect();
+        let useful: Vec<bool> = votes.iter().map(|it| it.is_useful).collect();
+        let at: Vec<i64> = votes.iter().map(|it| it.at).collect();
         let mut client = self.client().await?;
         let transaction = self.begin(&mut client, Mode::Writes).await?;
-        let vote = transaction
-            .prepare_cached(
-                "INSERT INTO ctx.feedback (owner, context, is_useful, paths, given_at)
-                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (owner, context) DO NOTHING",
-            )
-            .await
-            .map_err(failed)?;
-        let voted = transaction
-            .execute(&vote, &[&self.owner(), &context, &is_useful, &paths, &now])
-            .await
-            .map_err(failed)?;
-        if voted == 0 {
-            transaction.rollback().await.map_err(failed)?;
-            return Ok(Vote::Repeated);
-        }
-        let count = transaction
-            .prepare_cached(
-                "INSERT INTO ctx.usage AS u (owner, path, uses)
-                 SELECT $1, path, greatest($3::bigint, 0) FROM unnest($2::text[]) path ORDER BY path
-                 ON CONFLICT (owner, path) DO UPDATE SET uses = least(greatest(u.uses + $3::bigint, 0), $4::bigint)",
-            )
-            .await
-            .map_err(failed)?;
-        let by = if is_useful { 1_i64 } else { -1 };
+        let turn = transaction.prepare_cached(VOTE).await.map_err(failed)?;
+        let owner = self.owner();
         transaction
-            .execute(&count, &[&self.owner(), &paths, &by, &MOST_USES])
+            .query_one(&turn, &[&owner])
+            .await
+            .map_err(failed)?;
+        let count = transaction.prepare_cached(KEYS).await.map_err(failed)?;
+        let most = MOST_USES.cast_signed();
+        let row = transaction
+            .query_one(&count, &[&owner, &keys, &paths, &useful, &at, &most])
+            .await
+            .map_err(failed)?;
+        let counted: i64 = row.get(0);
+        if counted == 0 {
+            transaction.rollback().await.map_err(failed)?;
+            return Ok(0);
+        }
+        let sql = "UPDATE ctx.votes SET counted = counted + $2 WHERE owner = $1";
+        let add = transaction.prepare_cached(sql).await.map_err(failed)?;
+        transaction
+            .execute(&add, &[&owner, &counted])
             .await
             .map_err(failed)?;
         transaction.commit().await.map_err(failed)?;
-        Ok(Vote::Counted)
+        Ok(usize::try_from(counted).unwrap_or(0))
+    }
+}
+
+#[async_trait]
+impl Feedback for OwnedStore {
+    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+        Ok(self.votes(std::slice::from_ref(vote)).await? > 0)
+    }
+
+    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+        for vote in votes {
+            check_name("the key of the vote", &vote.key, LONGEST_KEY)?;
+            check_name("the path of the vote", &vote.path, LONGEST_KEY)?;
+        }
+        Ok(self.retried(|| self.count_votes(votes)).await?)
+    }
+}
+
+#[async_trait]
+impl Generation for OwnedStore {
+    async fn generation(&self) -> Answer<u64> {
+        let sql = "SELECT coalesce((SELECT generation FROM ctx.owners WHERE owner = $1), 0),
+                       coalesce((SELECT counted FROM ctx.votes WHERE owner = $1), 0)";
+        let rows = self.read("tell the state", sql, &[&self.owner()]).await?;
+        let mut hasher = blake3::Hasher::new();
+        for row in &rows {
+            for number in [row.get::<_, i64>(0), row.get::<_, i64>(1)] {
+                hasher.update(&number.to_le_bytes());
+            }
+        }
+        let mut hash = [0; 8];
+        hasher.finalize_xof().fill(&mut hash);
+        Ok(u64::from_le_bytes(hash))
     }
 }
 
@@ -109,7 +131,7 @@ impl Usage for OwnedStore {
                    SELECT $1, path, $3::bigint FROM unnest($2::text[]) path ORDER BY path
                    ON CONFLICT (owner, path) DO UPDATE SET shown_at = greatest(u.shown_at, excluded.shown_at)";
         let paths = in_order(paths);
-        self.write_one("note what was shown", sql, &[&paths, &now])
+        self.write_in("note what was shown", Mode::Notes, sql, &[&paths, &now])
             .await?;
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Text into terms: the same for what is searched and for what is asked.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
+use rapidhash::RapidHashMap;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// No term is longer, in bytes; longer words are encoded data.
@@ -20,30 +20,15 @@ pub enum Part {
     Identifier,
 }
 
-/// So many stems are remembered.
-const STEMS: usize = 1 << 16;
+/// So many stems, and so many identifiers, are remembered.
+const KNOWN: usize = 1 << 16;
 
-/// Takes texts apart. It remembers the stems of the words it has met, up to some megabytes: keep it.
+/// Takes texts apart. It remembers the identifiers it has met and the stems of their words, up to some ten
+/// megabytes: keep it.
 #[derive(Clone, Debug, Default)]
 pub struct Analyzer {
-    stemmer: Stems,
-    stems: HashMap<Box<str>, Box<str>>,
-    lower: String,
-}
-
-#[derive(Clone)]
-struct Stems(Stemmer);
-
-impl Default for Stems {
-    fn default() -> Self {
-        Stems(Stemmer::new(Algorithm::English))
-    }
-}
-
-impl std::fmt::Debug for Stems {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Stems")
-    }
+    words: Words,
+    known: Known,
 }
 
 impl Analyzer {
@@ -52,13 +37,34 @@ impl Analyzer {
     /// (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`); and pairs of characters for scripts
     /// that put no spaces between words. O(bytes).
     pub fn words(&mut self, text: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
-        for (at, run) in runs(text) {
-            if run.is_ascii() {
-                self.identifier(at, run, note);
-            } else {
-                self.foreign(at, run, note);
-            }
+        let mut at = 0;
+        while let Some(end) = self.first_words(text, at, note) {
+            at = end;
         }
+    }
+
+    /// The same, for the first run of letters, digits and underscores from byte `at` on: where it ends, or
+    /// `None` if there is none, or no character begins at `at`. O(bytes up to its end).
+    pub fn first_words(
+        &mut self,
+        text: &str,
+        at: usize,
+        note: &mut impl FnMut(&str, Part, Range<usize>),
+    ) -> Option<usize> {
+        let bytes = first_run(text, at)?;
+        let run = text.get(bytes.clone())?;
+        if !run.is_ascii() {
+            self.words.foreign(bytes.start, run, note);
+        } else if run.len() > LONGEST {
+            self.words.identifier(run, &mut |term, part| {
+                note(term, part, bytes.clone());
+            });
+        } else {
+            self.known.terms(run, &mut self.words, &mut |term, part| {
+                note(term, part, bytes.clone());
+            });
+        }
+        Some(bytes.end)
     }
 
     /// The terms of `text`, each as often as it occurs.
@@ -67,41 +73,95 @@ impl Analyzer {
         self.words(text, &mut |term, _, _| terms.push(term.to_owned()));
         terms
     }
+}
 
-    fn identifier(
-        &mut self,
-        at: usize,
-        run: &str,
-        note: &mut impl FnMut(&str, Part, Range<usize>),
-    ) {
-        let bytes = at..at + run.len();
+/// The identifiers that were met, and what their terms are.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Which of `terms` are an identifier's.
+    places: RapidHashMap<Box<str>, Range<usize>>,
+    /// Where in `text` each ends; it begins where the one before it ends.
+    terms: Vec<(usize, Part)>,
+    text: String,
+}
+
+impl Known {
+    fn terms(&mut self, run: &str, words: &mut Words, note: &mut impl FnMut(&str, Part)) {
+        let place = match self.places.get(run) {
+            Some(place) => place.clone(),
+            None => self.learn(run, words),
+        };
+        let before = place.start.checked_sub(1);
+        let mut start = before.map_or(0, |before| self.terms[before].0);
+        for &(end, part) in &self.terms[place] {
+            note(&self.text[start..end], part);
+            start = end;
+        }
+    }
+
+    fn learn(&mut self, run: &str, words: &mut Words) -> Range<usize> {
+        if self.places.len() >= KNOWN {
+            self.places.clear();
+            self.terms.clear();
+            self.text.clear();
+        }
+        let first = self.terms.len();
+        words.identifier(run, &mut |term, part| {
+            self.text.push_str(term);
+            self.terms.push((self.text.len(), part));
+        });
+        let place = first..self.terms.len();
+        self.places.insert(run.into(), place.clone());
+        place
+    }
+}
+
+/// What takes words apart.
+#[derive(Clone, Debug, Default)]
+struct Words {
+    stemmer: English,
+    stems: RapidHashMap<Box<str>, Box<str>>,
+    lower: String,
+}
+
+#[derive(Clone)]
+struct English(Stemmer);
+
+impl Default for English {
+    fn default() -> Self {
+        English(Stemmer::new(Algorithm::English))
+    }
+}
+
+impl std::fmt::Debug for English {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("English")
+    }
+}
+
+impl Words {
+    fn identifier(&mut self, run: &str, note: &mut impl FnMut(&str, Part)) {
         let mut parts = sub_words(run);
         let Some(first) = parts.next() else {
             return;
         };
         let Some(second) = parts.next() else {
-            self.word(first, Part::Word, bytes, note);
+            self.word(first, Part::Word, note);
             return;
         };
         for part in [first, second].into_iter().chain(parts) {
-            self.word(part, Part::SubWord, bytes.clone(), note);
+            self.word(part, Part::SubWord, note);
         }
         self.lower.clear();
         let whole = run.bytes().filter(|&byte| byte != b'_');
         self.lower
             .extend(whole.map(|byte| char::from(byte.to_ascii_lowercase())));
         if self.lower.len() <= LONGEST {
-            note(&self.lower, Part::Identifier, bytes);
+            note(&self.lower, Part::Identifier);
         }
     }
 
-    fn word(
-        &mut self,
-        word: &str,
-        part: Part,
-        bytes: Range<usize>,
-        note: &mut impl FnMut(&str, Part, Range<usize>),
-    ) {
+    fn word(&mut self, word: &str, part: Part, note: &mut impl FnMut(&str, Part)) {
         if word.len() > LONGEST {
             return;
         }
@@ -109,14 +169,14 @@ impl Analyzer {
         self.lower.extend(word.chars().flat_map(char::to_lowercase));
         // A stem of three letters is an accident.
         if self.lower.len() < 4 || self.lower.bytes().any(|byte| byte.is_ascii_digit()) {
-            note(&self.lower, part, bytes);
+            note(&self.lower, part);
         } else {
-            note(self.stem(), part, bytes);
+            note(self.stem(), part);
         }
     }
 
     fn stem(&mut self) -> &str {
-        if self.stems.len() >= STEMS && !self.stems.contains_key(self.lower.as_str()) {
+        if self.stems.len() >= KNOWN && !self.stems.contains_key(self.lower.as_str()) {
             self.stems.clear();
         }
         if !self.stems.contains_key(self.lower.as_str()) {
@@ -142,7 +202,10 @@ impl Analyzer {
             if is_unspaced {
                 unspaced.start = bytes.start;
             } else {
-                self.word(word, Part::Word, at + bytes.start..at + bytes.end, note);
+                let bytes = at + bytes.start..at + bytes.end;
+                self.word(word, Part::Word, &mut |term, part| {
+                    note(term, part, bytes.clone());
+                });
             }
         }
         pairs(at, run, unspaced, note);
@@ -176,20 +239,30 @@ fn pairs(
     }
 }
 
-/// Runs of letters, digits and underscores, and where they begin.
-fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_part = |c: char| c == '_' || c.is_alphanumeric();
-    let mut rest = text;
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = rest.find(is_part)?;
-        let tail = &rest[start..];
-        let end = tail.find(|c| !is_part(c)).unwrap_or(tail.len());
-        let found = (at + start, &tail[..end]);
-        at += start + end;
-        rest = &tail[end..];
-        Some(found)
-    })
+/// Where the first run of letters, digits and underscores is, from byte `at` on.
+fn first_run(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = skip(text, at, false);
+    (start < text.len()).then(|| start..skip(text, start, true))
+}
+
+/// Where from byte `at` on the first character is that is of a run, or of none.
+fn skip(text: &str, mut at: usize, runs: bool) -> usize {
+    let bytes = text.as_bytes();
+    while let Some(&byte) = bytes.get(at) {
+        if byte.is_ascii() {
+            if (byte == b'_' || byte.is_ascii_alphanumeric()) != runs {
+                break;
+            }
+            at += 1;
+        } else {
+            let next = text.get(at..).and_then(|rest| rest.chars().next());
+            let Some(c) = next.filter(|c| c.is_alphanumeric() == runs) else {
+                break;
+            };
+            at += c.len_utf8();
+        }
+    }
+    at
 }
 
 /// The parts of an ASCII identifier.

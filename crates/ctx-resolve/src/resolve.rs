@@ -35,6 +35,9 @@ struct Found {
     warning: Option<Warning>,
 }
 
+/// By the hash of the text and the language.
+type Outlines = Cache<([u8; 32], Option<&'static str>), Arc<Outline>>;
+
 /// Looks hits up below one folder, and keeps the outlines of the files it has met.
 #[derive(Debug)]
 pub struct Resolver {
@@ -42,8 +45,7 @@ pub struct Resolver {
     limits: Limits,
     /// How many lines before and after a hit are shown with it.
     context_lines: u32,
-    /// By the hash of the text and the language.
-    outlines: Cache<([u8; 32], Option<&'static str>), Arc<Outline>>,
+    outlines: Arc<Outlines>,
 }
 
 impl Resolver {
@@ -53,7 +55,19 @@ impl Resolver {
             sources,
             limits,
             context_lines: 0,
-            outlines: Cache::new(OUTLINES),
+            outlines: Arc::new(Cache::new(OUTLINES)),
+        }
+    }
+
+    /// Looks hits up in `sources`, and has the outlines in common with this one: they are kept by the hash of
+    /// the text they are of.
+    #[must_use]
+    pub fn over(&self, sources: Sources) -> Self {
+        Resolver {
+            sources,
+            limits: self.limits,
+            context_lines: self.context_lines,
+            outlines: Arc::clone(&self.outlines),
         }
     }
 
@@ -167,6 +181,8 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
             .filter(|_| chunk.expanded_context.is_none());
         by_file.entry(path).or_default().push((index, chunk));
     }
+    let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
+    within.sources.prepare(&paths);
     let by_file: Vec<_> = by_file.into_iter().collect();
     let files: Vec<_> = by_file
         .into_par_iter()

@@ -8,6 +8,6 @@ mod strategies;
 pub use options::{Options, Strategy, Weights};
 pub use ports::{
     Answer, Feedback, Field, FileSearch, Generation, History, Hit, Key, MOST_USES, Message,
-    PortError, References, Relations, TextQuery, Threads, Usage, Vote,
+    PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};

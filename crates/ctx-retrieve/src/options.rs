@@ -121,7 +121,7 @@ impl Default for Weights {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Which ways are gone.
+    /// Which ways are gone. One that has no weight is not, unless none of them has any: then all are, with the same.
     pub strategies: Vec<Strategy>,
     /// So many parts at most.
     pub limit: usize,
@@ -137,6 +137,20 @@ pub struct Options {
     pub profile: Profile,
     /// Now, in seconds since 1970.
     pub now: i64,
+}
+
+impl Options {
+    /// Whether no way that is to be gone has a weight: who asks for that wants to see what they find.
+    pub(crate) fn is_mute(&self) -> bool {
+        let weight = |it: &Strategy| self.weights.strategies[it.index()];
+        self.strategies.iter().all(|it| weight(it) == 0.0)
+    }
+
+    /// Whether `strategy` is to look: what it finds without a weight is of no account.
+    pub(crate) fn wants(&self, strategy: Strategy) -> bool {
+        let is_heard = self.weights.strategies[strategy.index()] != 0.0 || self.is_mute();
+        is_heard && self.strategies.contains(&strategy)
+    }
 }
 
 impl Default for Options {

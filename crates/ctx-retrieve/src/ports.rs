@@ -118,7 +118,47 @@ pub struct PortError(pub String);
 /// What most answers are.
 pub type Answer<T> = Result<T, PortError>;
 
+/// Which parts of a file are wanted: all, or those that hold a line, or bear a name, or both.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct PartQuery {
+    /// The file, as it is stored.
+    pub path: String,
+    /// A line that they hold.
+    pub line: Option<u32>,
+    /// What they are called, to the letter.
+    pub name: Option<String>,
+}
+
+impl PartQuery {
+    /// All parts of the file at `path`.
+    pub fn new(path: impl Into<String>) -> Self {
+        PartQuery {
+            path: path.into(),
+            line: None,
+            name: None,
+        }
+    }
+
+    /// Only those that hold `line`.
+    #[must_use]
+    pub fn at(mut self, line: u32) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Only those that are called `name`.
+    #[must_use]
+    pub fn called(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
 /// Finds files and parts of them.
+///
+/// Several names, paths or places are asked for at once, since a store may be a network away. Their answers are
+/// a list for each, in the order asked, and those that each alone would have; `limit` is that of each list.
 #[async_trait]
 pub trait FileSearch: Send + Sync {
     /// The parts of files that fit best, the best first: BM25 or its like, summed over fields.
@@ -127,24 +167,24 @@ pub trait FileSearch: Send + Sync {
     /// The files that fit best, the best first.
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>>;
 
-    /// The parts that define one of `names`; case does not matter.
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>>;
+    /// For each of `names`, the parts that define it; case does not matter.
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>>;
 
-    /// The parts whose names are most like one of `names`, by their trigrams; scores are 0..=1.
+    /// The parts whose names are most like one of `names`, by their trigrams; scores are 0..=1. One list for all.
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>>;
 
-    /// The files whose paths are `path` or end with it, at most `limit`.
-    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>>;
+    /// For each of `ends`, the files whose paths are it or end with it, in their order.
+    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>>;
 
-    /// The parts of the file at `path`, in their order; those that hold `line` alone, where one is named.
-    async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>>;
+    /// For each of `wanted`, the parts of that file, in their order.
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>>;
 }
 
 /// Finds what code has to do with code.
 #[async_trait]
 pub trait Relations: Send + Sync {
-    /// The parts that use one of `names`.
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>>;
+    /// For each of `names`, the parts that use it. As in [`FileSearch`], each is answered as it would be alone.
+    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>>;
 }
 
 /// A message of a thread.
@@ -254,6 +294,16 @@ pub trait Feedback: Send + Sync {
     /// did: a vote whose key was seen before changes nothing. The vote and its key are kept together or not
     /// at all.
     async fn vote(&self, vote: &Vote) -> Answer<bool>;
+
+    /// Counts each of `votes` as [`Feedback::vote`] does, and tells how many counted. One by one, unless a store
+    /// does better.
+    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+        let mut counted = 0;
+        for vote in votes {
+            counted += usize::from(self.vote(vote).await?);
+        }
+        Ok(counted)
+    }
 }
 
 /// Tells whether a store still says what it said.

@@ -113,11 +113,10 @@ impl Retriever {
             return retrieved;
         }
         let weights = Arc::new(options.weights.clone());
-        let wanted = |strategy: Strategy| options.strategies.contains(&strategy);
         let mut tasks: Vec<(Strategy, Task<Vec<Hit>>)> = Vec::new();
         let limit = options.deadline;
         let start = Instant::now();
-        for strategy in Strategy::ALL.into_iter().filter(|&it| wanted(it)) {
+        for strategy in Strategy::ALL.into_iter().filter(|&it| options.wants(it)) {
             let (search, query, weights) = (
                 Arc::clone(&self.search),
                 Arc::clone(query),
@@ -156,7 +155,7 @@ impl Retriever {
             let (answer, took) = in_time(start, limit, task).await;
             pool.take(strategy, answer, took, &mut retrieved.reports);
         }
-        if let (Some(relations), true) = (&self.relations, wanted(Strategy::Relations)) {
+        if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
             self.expand(relations, options, &mut pool, &mut retrieved)
                 .await;
         }
@@ -384,9 +383,7 @@ impl Pool {
     /// All lists in one, by the weights of strategies and of the roles of files.
     fn fused(&self, options: &Options) -> Vec<Ranked> {
         let weights = &options.weights;
-        // Who asks for nothing but strategies without a weight wants to see what they find.
-        let mut wanted = options.strategies.iter();
-        let is_mute = wanted.all(|it| weights.strategies[it.index()] == 0.0);
+        let is_mute = options.is_mute();
         let lists: Vec<List<Key>> = Strategy::ALL
             .into_iter()
             .map(|strategy| List {

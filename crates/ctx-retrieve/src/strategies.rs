@@ -1,11 +1,11 @@
 //! The ways to find something, one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ctx_rank::{Name, Query, Region, Term};
+use ctx_rank::{Frame, Name, Place, Query, Region, Term};
 
 use crate::options::Weights;
-use crate::ports::{Answer, FileSearch, Hit, Key, Relations, TextQuery};
+use crate::ports::{Answer, FileSearch, Hit, Key, PartQuery, Relations, TextQuery};
 
 /// Parts that each search asks for.
 const WIDE: usize = 400;
@@ -17,8 +17,14 @@ const NAMES: usize = 48;
 const MOST_DEFINITIONS: usize = 40;
 /// Places that are looked up.
 const PLACES: usize = 48;
+/// An end of paths that more files have says nothing.
+const MOST_FILES: usize = 4;
 /// The best parts that relations are followed from.
 const SEEDS: usize = 10;
+/// What uses a name is not followed to its definition where there are more.
+const MOST_DEFINED: usize = 8;
+/// What defines a name is not followed to its users where there are more.
+const MOST_USERS: usize = 16;
 
 fn weighted(terms: &[Term]) -> Vec<(String, f32)> {
     #[expect(
@@ -41,16 +47,9 @@ pub(crate) async fn text(
     query: &Query,
     weights: &Weights,
 ) -> Answer<Vec<Hit>> {
-    let all = search
-        .passages(&TextQuery::new(terms(query), weights.fields.clone(), WIDE))
-        .await?;
-    let title = search
-        .passages(&TextQuery::new(
-            weighted(&query.title),
-            weights.fields.clone(),
-            WIDE,
-        ))
-        .await?;
+    let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), WIDE);
+    let (whole, first) = (wanted(terms(query)), wanted(weighted(&query.title)));
+    let (all, title) = tokio::try_join!(search.passages(&whole), search.passages(&first))?;
     let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
     for (hits, weight) in [(all, 1.0), (title, weights.title)] {
         let best = hits.first().map_or(0.0, |it| it.score);
@@ -119,10 +118,12 @@ fn worth(name: &Name) -> f64 {
 /// Definitions of the names in the question: each shares its worth among those that bear it.
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
-    for name in query.names.iter().take(NAMES) {
-        let hits = search
-            .definitions(std::slice::from_ref(&name.last), MOST_DEFINITIONS + 1)
-            .await?;
+    let names = &query.names[..query.names.len().min(NAMES)];
+    let last = unique(names.iter().map(|it| &it.last));
+    let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
+    let of_name = by_question(&last, answers);
+    for name in names {
+        let hits = of_name.get(&name.last).map_or(&[][..], Vec::as_slice);
         if hits.len() > MOST_DEFINITIONS {
             continue;
         }
@@ -134,14 +135,25 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
         let exactly: Vec<bool> = hits.iter().map(is_within).collect();
         let has_exact = exactly.contains(&true);
         let count = exactly.iter().filter(|&&it| it || !has_exact).count();
-        for (hit, is_exact) in hits.into_iter().zip(exactly) {
+        for (hit, is_exact) in hits.iter().zip(exactly) {
             let share = if has_exact && !is_exact { 0.2 } else { 1.0 };
             #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
             let score = worth(name) * share / (count as f64).sqrt();
-            add(&mut found, hit, score);
+            add(&mut found, hit.clone(), score);
         }
     }
     Ok(in_order(found))
+}
+
+/// Each of `questions` once, in the order met.
+fn unique<'q, T: Ord + Clone + 'q>(questions: impl Iterator<Item = &'q T>) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    questions.filter(|&it| seen.insert(it)).cloned().collect()
+}
+
+/// What a port said to each of `questions`; what it left out is nothing.
+fn by_question<Q: Ord, A>(questions: &[Q], answers: Vec<A>) -> BTreeMap<&Q, A> {
+    questions.iter().zip(answers).collect()
 }
 
 fn add(found: &mut BTreeMap<Key, Hit>, mut hit: Hit, score: f64) {
@@ -161,77 +173,99 @@ fn in_order(found: BTreeMap<Key, Hit>) -> Vec<Hit> {
 
 /// Files, lines and frames that the question names. A frame nearer to the fault is worth more.
 pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let places = &query.places[..query.places.len().min(PLACES)];
+    let frames = &query.frames[..query.frames.len().min(PLACES)];
+    let named = places.iter().map(|it| &it.path);
+    let called = frames.iter().filter_map(|it| it.path.as_ref());
+    let paths = unique(named.chain(called));
+    let files = files_at(search, &paths).await?;
+    let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
+    let of_place = |it: &Place| -> Vec<PartQuery> {
+        let files = at(&it.path).iter();
+        files.map(|path| place_in(path, it)).collect()
+    };
+    let of_frame = |it: &Frame| -> Vec<PartQuery> {
+        let files = it.path.as_ref().map_or(&[][..], at).iter();
+        files.filter_map(|path| frame_in(path, it)).collect()
+    };
+    let wanted: Vec<PartQuery> = (places.iter().flat_map(of_place))
+        .chain(frames.iter().flat_map(of_frame))
+        .collect();
+    let wanted = unique(wanted.iter());
+    let answers = search.parts_of(&wanted, WIDE).await?;
+    let parts = by_question(&wanted, answers);
     let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
-    for place in query.places.iter().take(PLACES) {
-        for path in files_at(search, &place.path).await? {
-            for hit in search.parts_of(&path, place.line, WIDE).await? {
-                add(
-                    &mut found,
-                    hit,
-                    if place.line.is_some() { 1.0 } else { 0.3 },
-                );
-            }
+    for place in places {
+        let worth = if place.line.is_some() { 1.0 } else { 0.3 };
+        for query in of_place(place) {
+            let hits = parts.get(&query).into_iter().flatten();
+            hits.for_each(|hit| add(&mut found, hit.clone(), worth));
+            let path = query.path;
             found.insert((path.as_str().into(), 0, 0), whole(path, 0.3));
         }
     }
-    for frame in query.frames.iter().take(PLACES) {
-        let Some(path) = &frame.path else {
-            continue;
-        };
-        let function = frame
-            .function
-            .as_deref()
-            .map(|it| it.rsplit(['.', ':']).next().unwrap_or(it));
-        for path in files_at(search, path).await? {
-            let parts = search.parts_of(&path, None, WIDE * 4).await?;
-            for hit in parts {
-                // The report may be of another version: the function tells more than the line.
-                let is_named = function.is_some() && hit.name.as_deref() == function;
-                let is_there = function.is_none()
-                    && frame
-                        .line
-                        .is_some_and(|it| hit.span.start() <= it && it <= hit.span.end());
-                if is_named || is_there {
-                    add(&mut found, hit, 0.7);
-                }
-            }
-        }
+    for query in frames.iter().flat_map(of_frame) {
+        let hits = parts.get(&query).into_iter().flatten();
+        hits.for_each(|hit| add(&mut found, hit.clone(), 0.7));
     }
     Ok(in_order(found))
 }
 
-/// The files that a path of another machine may mean: those with the longest end in common.
-async fn files_at(search: &dyn FileSearch, path: &str) -> Answer<Vec<String>> {
-    let mut end = path.trim_start_matches('/');
-    loop {
-        let found = search.ending_with(end, 5).await?;
-        // A name that many files have says nothing.
-        if found.len() > 4 {
-            return Ok(Vec::new());
+/// What `place` means in the file at `path`.
+fn place_in(path: &str, place: &Place) -> PartQuery {
+    let mut query = PartQuery::new(path);
+    query.line = place.line;
+    query
+}
+
+/// What `frame` means in the file at `path`. The report may be of another version: the function tells more than
+/// the line.
+fn frame_in(path: &str, frame: &Frame) -> Option<PartQuery> {
+    let query = PartQuery::new(path);
+    match (&frame.function, frame.line) {
+        (Some(function), _) => {
+            Some(query.called(function.rsplit(['.', ':']).next().unwrap_or(function)))
         }
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        match end.split_once('/') {
-            Some((_, rest)) => end = rest,
-            None => return Ok(Vec::new()),
-        }
+        (None, Some(line)) => Some(query.at(line)),
+        (None, None) => None,
     }
+}
+
+/// The files that each of `paths`, of another machine, may mean: those with the longest end in common.
+async fn files_at(
+    search: &dyn FileSearch,
+    paths: &[String],
+) -> Answer<BTreeMap<String, Vec<String>>> {
+    let mut files = BTreeMap::new();
+    let end = |path: &String| (path.clone(), path.trim_start_matches('/').to_owned());
+    let mut open: Vec<(String, String)> = paths.iter().map(end).collect();
+    while !open.is_empty() {
+        let ends = unique(open.iter().map(|(_, end)| end));
+        let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
+        let found = by_question(&ends, answers);
+        let mut longer = Vec::new();
+        for (path, end) in &open {
+            match found.get(end).map_or(&[][..], Vec::as_slice) {
+                [] => longer.extend(
+                    end.split_once('/')
+                        .map(|(_, rest)| (path.clone(), rest.to_owned())),
+                ),
+                // A name that many files have says nothing.
+                found if found.len() > MOST_FILES => {}
+                found => drop(files.insert(path.clone(), found.to_vec())),
+            }
+        }
+        open = longer;
+    }
+    Ok(files)
 }
 
 /// Names that are nearly those in the question, where those are of nothing.
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
-    let mut unknown = Vec::new();
-    for name in query.names.iter().take(NAMES / 2) {
-        if name.last.len() > 4
-            && search
-                .definitions(std::slice::from_ref(&name.last), 1)
-                .await?
-                .is_empty()
-        {
-            unknown.push(name.last.clone());
-        }
-    }
+    let names = query.names.iter().take(NAMES / 2).map(|it| &it.last);
+    let mut unknown = unique(names.filter(|it| it.len() > 4));
+    let mut definitions = search.definitions(&unknown, 1).await?.into_iter();
+    unknown.retain(|_| definitions.next().is_none_or(|it| it.is_empty()));
     let mut hits = search.similar(&unknown, WIDE / 4).await?;
     hits.retain(|hit| hit.score >= 0.4);
     Ok(hits)
@@ -243,28 +277,38 @@ pub(crate) async fn relations(
     relations: &dyn Relations,
     best: &[(Hit, f64)],
 ) -> Answer<Vec<Hit>> {
+    let best = &best[..best.len().min(SEEDS)];
+    let used = unique(best.iter().flat_map(|(hit, _)| &hit.refers_to));
+    let names = unique(best.iter().filter_map(|(hit, _)| hit.name.as_ref()));
+    if used.is_empty() && names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (definitions, users) = tokio::try_join!(
+        search.definitions(&used, MOST_DEFINED + 1),
+        relations.users_of(&names, MOST_USERS + 1)
+    )?;
+    let definitions = by_question(&used, definitions);
+    let users = by_question(&names, users);
     let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
-    for (hit, score) in best.iter().take(SEEDS) {
+    for (hit, score) in best {
         for name in &hit.refers_to {
-            let definitions = search.definitions(std::slice::from_ref(name), 9).await?;
-            spread(&mut found, definitions, *score, 8);
+            spread(&mut found, definitions.get(name), *score, MOST_DEFINED);
         }
         if let Some(name) = &hit.name {
-            let users = relations.users_of(std::slice::from_ref(name), 17).await?;
-            spread(&mut found, users, *score, 16);
+            spread(&mut found, users.get(name), *score, MOST_USERS);
         }
     }
     Ok(in_order(found))
 }
 
 /// Shares `score` among `hits`, if they are at most `most`.
-fn spread(found: &mut BTreeMap<Key, Hit>, hits: Vec<Hit>, score: f64, most: usize) {
-    if hits.len() > most {
+fn spread(found: &mut BTreeMap<Key, Hit>, hits: Option<&Vec<Hit>>, score: f64, most: usize) {
+    let Some(hits) = hits.filter(|it| it.len() <= most) else {
         return;
-    }
+    };
     #[expect(clippy::cast_precision_loss, reason = "there are at most 16")]
     let share = score / hits.len().max(1) as f64;
     for hit in hits {
-        add(found, hit, share);
+        add(found, hit.clone(), share);
     }
 }

@@ -3,9 +3,15 @@
 //! A request takes a place when it is let in and gives it back when its work has ended, which for a request
 //! that was dropped is when its work has noticed. So the work that runs is never more than was allowed,
 //! however many callers lose patience.
+//!
+//! How many may wait is bounded twice: by their number, and by how long the last of them would wait, going by
+//! what work took lately. A place that comes up when nobody wants it any more is worth nothing, and what is
+//! turned away at once can be asked for elsewhere.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -19,15 +25,35 @@ pub(crate) struct Admission {
     owners: Mutex<BTreeMap<Owner, usize>>,
     /// The most places of one owner.
     share: usize,
+    /// So many run at once, and have or wait for a place.
+    workers: usize,
+    all: usize,
+    /// Nobody is let in to wait for longer.
+    patience: Duration,
+    /// How long work takes, in nanoseconds: a mean in which the latest counts most. 0 before the first.
+    mean: AtomicU64,
 }
+
+/// How much the latest piece of work counts in the mean: 1 part in so many.
+const WEIGHT: u64 = 8;
 
 /// There is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// For nobody.
     All,
+    /// There is one, but its turn would come too late.
+    Late,
     /// For this owner, who has its share.
     Owner,
+}
+
+/// A turn, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    admission: Arc<Admission>,
+    began: Instant,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// A place, until it is dropped.
@@ -39,8 +65,9 @@ pub(crate) struct Place {
 }
 
 impl Admission {
-    /// `workers` run, `queue` wait, and one owner has at most `percent` of all these places.
-    pub(crate) fn new(workers: usize, queue: usize, percent: usize) -> Self {
+    /// `workers` run, `queue` wait, for `patience` at most as far as can be told, and one owner has at most
+    /// `percent` of all these places.
+    pub(crate) fn new(workers: usize, queue: usize, percent: usize, patience: Duration) -> Self {
         let workers = workers.max(1);
         let places = workers + queue;
         Admission {
@@ -48,18 +75,55 @@ impl Admission {
             running: Arc::new(Semaphore::new(workers)),
             owners: Mutex::new(BTreeMap::new()),
             share: (places * percent.min(100)).div_ceil(100).max(1),
+            workers,
+            all: places,
+            patience,
+            mean: AtomicU64::new(0),
         }
     }
 
-    /// Whether nobody would be let in now.
-    pub(crate) fn is_full(&self) -> bool {
-        self.places.available_permits() == 0
+    /// Why nobody would be let in now, if that is so.
+    pub(crate) fn full(&self) -> Option<Full> {
+        match self.places.available_permits() {
+            0 => Some(Full::All),
+            free => self.is_late(self.all - free).then_some(Full::Late),
+        }
+    }
+
+    /// Whether the turn of who comes after `taken` others would come too late. Whoever would be the first in
+    /// line is never too late: else one long piece of work would turn all away for good.
+    fn is_late(&self, taken: usize) -> bool {
+        let Some(before) = taken.checked_sub(self.workers).filter(|it| *it > 0) else {
+            return false;
+        };
+        let ends = u64::try_from(before + 1).unwrap_or(u64::MAX);
+        let workers = u64::try_from(self.workers).unwrap_or(u64::MAX);
+        let mean = self.mean.load(Ordering::Relaxed);
+        Duration::from_nanos(mean.saturating_mul(ends) / workers) > self.patience
+    }
+
+    /// Some work took so long.
+    fn note(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let next = |mean: u64| match mean {
+            0 => took,
+            mean => (mean - mean / WEIGHT).saturating_add(took / WEIGHT),
+        };
+        // The closure never declines.
+        let _ = self
+            .mean
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| Some(next(it)));
     }
 
     /// Lets one request of `owner` in.
     pub(crate) fn enter(self: &Arc<Self>, owner: &Owner) -> Result<Place, Full> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| Full::All)?;
+        // Without the place that it has just taken.
+        let taken = self.all - self.places.available_permits();
+        if self.is_late(taken.saturating_sub(1)) {
+            return Err(Full::Late);
+        }
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let held = owners.entry(owner.clone()).or_default();
         if *held >= self.share {
@@ -75,12 +139,21 @@ impl Admission {
 }
 
 impl Place {
-    /// Waits for its turn.
-    pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.admission.running)
-            .acquire_owned()
-            .await
-            .ok()
+    /// Waits for its turn; how long that is had tells how long others wait.
+    pub(crate) async fn turn(&self) -> Option<Turn> {
+        let running = Arc::clone(&self.admission.running);
+        let permit = running.acquire_owned().await.ok()?;
+        Some(Turn {
+            admission: Arc::clone(&self.admission),
+            began: Instant::now(),
+            _permit: permit,
+        })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.admission.note(self.began.elapsed());
     }
 }
 
@@ -94,5 +167,80 @@ impl Drop for Place {
                 owners.remove(&self.owner);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(500);
+
+    fn admission(workers: usize, queue: usize) -> Arc<Admission> {
+        Arc::new(Admission::new(workers, queue, 100, PATIENCE))
+    }
+
+    /// How many get in, and what the next is told.
+    fn fill(admission: &Arc<Admission>) -> (usize, Option<Full>) {
+        let owner = Owner::new("ada").unwrap();
+        let mut places = Vec::new();
+        loop {
+            match admission.enter(&owner) {
+                Ok(place) => places.push(place),
+                Err(full) => {
+                    assert_eq!(
+                        admission.full(),
+                        Some(full),
+                        "before a body is read, and after"
+                    );
+                    return (places.len(), Some(full));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn before_anything_ended_only_numbers_count() {
+        assert_eq!(fill(&admission(2, 8)), (10, Some(Full::All)));
+    }
+
+    #[test]
+    fn short_work_fills_the_queue() {
+        let short = admission(2, 8);
+        short.note(Duration::from_millis(1));
+        assert_eq!(fill(&short), (10, Some(Full::All)));
+    }
+
+    #[test]
+    fn the_longer_work_takes_the_fewer_wait() {
+        for (milliseconds, wanted) in [(100, 12), (200, 7), (300, 5), (400, 4), (5_000, 3)] {
+            let long = admission(2, 16);
+            long.note(Duration::from_millis(milliseconds));
+            let found = fill(&long);
+            assert_eq!(found, (wanted, Some(Full::Late)), "{milliseconds} ms");
+        }
+    }
+
+    #[test]
+    fn whoever_would_be_first_in_line_is_let_in_so_that_one_long_piece_of_work_does_not_close_for_good()
+     {
+        let slow = admission(1, 8);
+        slow.note(Duration::from_secs(3_600));
+        assert_eq!(fill(&slow), (2, Some(Full::Late)));
+        for _ in 0..200 {
+            slow.note(Duration::from_millis(1));
+        }
+        assert_eq!(fill(&slow), (9, Some(Full::All)));
+    }
+
+    #[test]
+    fn who_is_turned_away_leaves_no_trace() {
+        let slow = admission(1, 8);
+        slow.note(Duration::from_secs(10));
+        for _ in 0..3 {
+            assert_eq!(fill(&slow).0, 2);
+        }
+        assert_eq!(slow.places.available_permits(), 9);
+        assert!(slow.owners.lock().unwrap().is_empty());
     }
 }

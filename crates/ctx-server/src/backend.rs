@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ctx_assemble::Cancel;
 use ctx_model::{BuildOptions, BuiltContext};
-use ctx_service::ServiceError;
+use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -22,7 +22,7 @@ pub trait Backend: Send + Sync {
     /// Whether it can answer.
     async fn ready(&self) -> Result<(), BackendError>;
 
-    /// The context for a message, remembered under its id.
+    /// The context for a message, by [`crate::build`], remembered under its id.
     async fn build(
         &self,
         owner: &Owner,
@@ -56,11 +56,17 @@ pub trait Backend: Send + Sync {
         page: Page,
     ) -> Result<Listing<Message>, BackendError>;
 
-    /// Notes whether a context was of use. Whether that counted: the first vote on a context does.
+    /// Notes whether a context, or a file in it, was of use. Whether that counted: of each context, the first
+    /// vote on a file does.
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool, BackendError>;
 
     /// A context that was built before, as long as it is kept.
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError>;
+
+    /// How the contexts that are kept for whoever asks again have done so far; of all owners together.
+    fn cache(&self) -> CacheMetrics {
+        CacheMetrics::default()
+    }
 }
 
 /// Why a store has no answer.
@@ -206,7 +212,7 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timing {
-    /// In one word: `analyse`, `retrieve`, `resolve`, `assemble`, …
+    /// In one word: `history`, `retrieve`, `resolve`, `score`, `assemble`.
     #[schema(value_type = String)]
     pub stage: Cow<'static, str>,
     /// Milliseconds.
@@ -239,36 +245,18 @@ impl PrimeRequest {
     }
 }
 
-/// A context, and what went into it.
-#[derive(Clone, Debug, PartialEq)]
+/// A context, and how it came about.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Prime {
-    /// Its id among the owner's contexts.
-    pub id: String,
-    /// What a vote on it is signed with.
-    pub handle: String,
-    /// The context and its receipt.
-    pub built: BuiltContext,
-    /// How many of what were found.
-    pub stats: Stats,
-    /// How long each stage took, in their order.
-    pub timings: Vec<Timing>,
+    /// The context, its receipt, and what may be cited. Whoever asked the same may hold it too.
+    pub context: Arc<PrimeContext>,
+    /// The thread that it was built for.
+    pub thread: Option<String>,
     /// Whether it was kept from before.
-    pub is_cached: bool,
-}
-
-impl Prime {
-    /// A context built now.
-    pub fn new(id: String, handle: String, built: BuiltContext) -> Self {
-        Prime {
-            id,
-            handle,
-            built,
-            stats: Stats::default(),
-            timings: Vec::new(),
-            is_cached: false,
-        }
-    }
+    pub served: Served,
+    /// Milliseconds since 1970 when it was answered.
+    pub answered_at: i64,
 }
 
 /// How many of what were found.
@@ -279,8 +267,11 @@ pub struct Stats {
     pub explicit_count: usize,
     /// Parts of files.
     pub search_count: usize,
-    /// Messages of the thread.
+    /// Exchanges of the thread: a question with what was answered to it.
     pub history_count: usize,
+    /// Files that were shown lately.
+    #[serde(default)]
+    pub recent_count: usize,
     /// What of all these was left out.
     pub excluded_count: usize,
 }
@@ -405,18 +396,30 @@ pub struct Listing<T> {
     pub next: Option<i64>,
 }
 
-/// Whether a context was of use.
+impl<T> Listing<T> {
+    /// The part that `page` wants of `rows`, each with its number: one row more than it wants tells that there is
+    /// a next part.
+    pub fn of(mut rows: Vec<(i64, T)>, page: &Page) -> Self {
+        let is_more = rows.len() > page.limit.get();
+        rows.truncate(page.limit.get());
+        let next = rows.last().filter(|_| is_more).map(|(seq, _)| *seq);
+        Listing {
+            items: rows.into_iter().map(|(_, it)| it).collect(),
+            next,
+        }
+    }
+}
+
+/// Whether a context, or a file in it, was of use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// What came with the context.
+    /// What came with the context, or with an item of it.
     pub handle: String,
     /// Whether it was.
     pub useful: bool,
-    /// The part it is about; all of it, if none.
-    pub item: Option<String>,
 }
 
-/// A context that was built before.
+/// A context that was built before, in the form in which it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -431,4 +434,7 @@ pub struct Receipt {
     pub stats: Stats,
     /// The context, and why it is what it is.
     pub receipt: BuiltContext,
+    /// What an answer may cite, with its text. Kept, and not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<StoredSource>,
 }

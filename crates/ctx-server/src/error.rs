@@ -26,6 +26,15 @@ pub enum ServerError {
         #[source]
         source: io::Error,
     },
+    /// The database cannot be had, or its tables cannot be used.
+    #[error("use the database at {host}")]
+    Database {
+        /// Where it is, without user, password and all else.
+        host: String,
+        /// What is wrong.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The file of tokens cannot be read.
     #[error("read the tokens in {}", path.display())]
     TokenFile {

@@ -33,10 +33,7 @@ where
 {
     let place = admission.enter(owner).map_err(|full| {
         app.meter.shed();
-        Problem::overloaded(match full {
-            Full::All => "every place is taken",
-            Full::Owner => "every place that one owner may have is taken",
-        })
+        refused(full)
     })?;
     let limit = app.limits.request_time;
     let cancel = app.cancel.child();
@@ -76,6 +73,15 @@ where
         }
         Ok(Ok(done)) => done.map_err(Problem::from),
     }
+}
+
+/// What is said to who is turned away.
+pub(crate) fn refused(full: Full) -> Problem {
+    Problem::overloaded(match full {
+        Full::All => "every place is taken",
+        Full::Late => "those who wait already would take too long",
+        Full::Owner => "every place that one owner may have is taken",
+    })
 }
 
 /// Raises the flag when nobody waits any more.

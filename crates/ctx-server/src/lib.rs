@@ -3,6 +3,8 @@
 mod admission;
 mod auth;
 mod backend;
+mod build;
+mod chance;
 mod embedded;
 mod error;
 mod guard;
@@ -13,6 +15,9 @@ mod meter;
 mod openapi;
 mod owner;
 mod page;
+mod paths;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod problem;
 mod routes;
 mod schema;
@@ -25,9 +30,14 @@ pub use backend::{
     Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,
     NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,
 };
+pub use build::{Priming, build, count};
+#[cfg(feature = "postgres")]
+pub use ctx_postgres::Limits as DatabaseLimits;
 pub use embedded::{Embedded, Quota};
 pub use error::ServerError;
 pub use limits::Limits;
 pub use owner::Owner;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use problem::Problem;
 pub use server::{Options, Server};

@@ -26,6 +26,9 @@ pub struct Limits {
     pub workers: usize,
     /// Builds that wait; what comes then is turned away.
     pub queue: usize,
+    /// How long a build may be expected to wait, going by what builds took lately; what would wait longer is
+    /// turned away. The first in line is not.
+    pub queue_time: Duration,
     /// Reads and writes of the store that run at once.
     pub store_workers: usize,
     /// Of those, so many wait.
@@ -45,7 +48,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One build per core and sixteen waiting for each, 4 MiB a body, ten seconds a request.
+    /// One build per core and sixteen waiting for each, half a second at most, 4 MiB a body, ten seconds a request.
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         Limits {
@@ -59,6 +62,7 @@ impl Default for Limits {
             references: 32,
             workers,
             queue: workers * 16,
+            queue_time: Duration::from_millis(500),
             store_workers: workers * 4,
             store_queue: workers * 64,
             owner_percent: 75,

@@ -1,9 +1,9 @@
 //! What is counted and timed. Names and numbers alone: no text of any request, and no owner.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ctx_model::BuiltContext;
+use ctx_service::CacheMetrics;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
@@ -17,8 +17,11 @@ const SECONDS: [f64; 14] = [
 const ITEMS: [f64; 10] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 1000.0];
 const METADATA: Metadata<'static> = Metadata::new("ctx_server", Level::INFO, None);
 
+/// The one histogram that has a label.
+const STAGES: &str = "context_stage_seconds";
+
 /// Each metric, its unit and what it tells.
-const DESCRIBED: [(&str, Unit, &str); 13] = [
+const DESCRIBED: [(&str, Unit, &str); 17] = [
     (
         "context_assembly_time",
         Unit::Seconds,
@@ -45,6 +48,26 @@ const DESCRIBED: [(&str, Unit, &str); 13] = [
         "Share of contexts that were kept from before",
     ),
     (
+        "context_cache_hits_total",
+        Unit::Count,
+        "Contexts that were kept from before, or made for an equal request",
+    ),
+    (
+        "context_cache_misses_total",
+        Unit::Count,
+        "Contexts that had to be made",
+    ),
+    (
+        "context_cache_evictions_total",
+        Unit::Count,
+        "Contexts that made room for others",
+    ),
+    (
+        "context_cache_refused_total",
+        Unit::Count,
+        "Contexts found under the key of another owner: not 0 is a defect",
+    ),
+    (
         "context_search_latency",
         Unit::Seconds,
         "Time to find parts of files",
@@ -52,18 +75,14 @@ const DESCRIBED: [(&str, Unit, &str); 13] = [
     (
         "context_scoring_latency",
         Unit::Seconds,
-        "Time to take a message apart and weigh what was found",
+        "Time to weigh what was found",
     ),
     (
         "context_optimization_latency",
         Unit::Seconds,
         "Time to choose and write what is shown",
     ),
-    (
-        "context_stage_seconds",
-        Unit::Seconds,
-        "Time of each stage of a build",
-    ),
+    (STAGES, Unit::Seconds, "Time of each stage of a build"),
     (
         "http_requests_total",
         Unit::Count,
@@ -90,8 +109,6 @@ const DESCRIBED: [(&str, Unit, &str); 13] = [
 pub(crate) struct Meter {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    hits: AtomicU64,
-    contexts: AtomicU64,
 }
 
 impl Meter {
@@ -117,12 +134,7 @@ impl Meter {
             }
         }
         let handle = recorder.handle();
-        let meter = Meter {
-            recorder,
-            handle,
-            hits: AtomicU64::new(0),
-            contexts: AtomicU64::new(0),
-        };
+        let meter = Meter { recorder, handle };
         meter.begin();
         meter
     }
@@ -133,8 +145,10 @@ impl Meter {
         self.counter("http_late_total", Vec::new()).absolute(0);
         self.gauge("context_token_usage").set(0.0);
         self.gauge("context_cache_hit_rate").set(0.0);
-        for (name, ..) in &DESCRIBED[..8] {
-            if !name.ends_with("usage") && !name.ends_with("rate") {
+        self.cache(&CacheMetrics::default());
+        for (name, ..) in DESCRIBED.iter().filter(|it| it.0.starts_with("context_")) {
+            let key = metrics::KeyName::from_const_str(name);
+            if !is_gauge(&key) && !is_counter(&key) && *name != STAGES {
                 let _ = self.histogram(name, Vec::new());
             }
         }
@@ -175,18 +189,23 @@ impl Meter {
 
     /// A context was built for a message.
     pub(crate) fn prime(&self, prime: &Prime, took: Duration) {
-        let contexts = self.contexts.fetch_add(1, Ordering::Relaxed) + 1;
-        let hits = self
-            .hits
-            .fetch_add(u64::from(prime.is_cached), Ordering::Relaxed)
-            + u64::from(prime.is_cached);
-        #[expect(clippy::cast_precision_loss, reason = "a share need not be exact")]
-        self.gauge("context_cache_hit_rate")
-            .set(hits as f64 / contexts as f64);
-        self.built(&prime.built, took);
-        for timing in &prime.timings {
-            self.stage(timing);
+        self.built(&prime.context.built, took);
+        for timing in prime.timings() {
+            self.stage(&timing);
         }
+    }
+
+    /// How the cache has done so far.
+    pub(crate) fn cache(&self, so_far: &CacheMetrics) {
+        for (name, count) in [
+            ("context_cache_hits_total", so_far.hits + so_far.coalesced),
+            ("context_cache_misses_total", so_far.misses),
+            ("context_cache_evictions_total", so_far.evictions),
+            ("context_cache_refused_total", so_far.refused),
+        ] {
+            self.counter(name, Vec::new()).absolute(count);
+        }
+        self.gauge("context_cache_hit_rate").set(so_far.hit_rate());
     }
 
     /// A context was built.
@@ -209,11 +228,10 @@ impl Meter {
     fn stage(&self, timing: &Timing) {
         let seconds = timing.milliseconds / 1_000.0;
         let stage = Label::new("stage", timing.stage.clone().into_owned());
-        self.histogram("context_stage_seconds", vec![stage])
-            .record(seconds);
+        self.histogram(STAGES, vec![stage]).record(seconds);
         let seeds = match &*timing.stage {
             "retrieve" => "context_search_latency",
-            "analyse" | "score" => "context_scoring_latency",
+            "score" => "context_scoring_latency",
             "assemble" => "context_optimization_latency",
             _ => return,
         };

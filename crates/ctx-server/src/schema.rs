@@ -326,15 +326,16 @@ pub(crate) struct BuiltContext {
 pub(crate) struct ContextData {
     /// Its id, for its receipt.
     id: String,
-    /// What feedback on it is signed with.
-    handle: String,
+    /// What feedback on all its files is given with, where it shows any.
+    #[schema(nullable = false)]
+    handle: Option<String>,
     /// The tokens of the context.
     total_tokens: u32,
     /// What is in it, in the order shown.
     items: Vec<crate::wire::Item>,
     /// How many of what were found.
     stats: crate::backend::Stats,
-    /// How long each stage took.
+    /// How long each stage took; nothing where the context was kept.
     timings: Vec<crate::backend::Timing>,
     /// And all that is told of every context.
     #[serde(flatten)]
@@ -356,6 +357,60 @@ pub(crate) struct Receipt {
     stats: crate::backend::Stats,
     /// The context, and why it is what it is.
     receipt: BuiltContext,
+}
+
+/// What an answer cites.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Resolved {
+    /// The answer. Sound citations stand as they stood; the others say what is wrong with them:
+    /// `[fil-000000: unknown]`.
+    text: String,
+    /// The ids of the items cited, each once, in the order they are first cited.
+    used: Vec<String>,
+    /// Every citation, in order.
+    marks: Vec<Mark>,
+    /// The list of the sources that the answer uses, to be put after it; empty where it uses none.
+    sources: String,
+}
+
+/// One citation of an answer.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Mark {
+    /// Where it stands in the answer, without its brackets.
+    range: ByteRange,
+    /// The id, as it is written.
+    id: String,
+    /// The first and the last line, where lines are cited.
+    #[schema(nullable = false)]
+    lines: Option<Vec<u32>>,
+    /// The words quoted right before it, where there are any.
+    #[schema(nullable = false)]
+    quote: Option<String>,
+    /// What is wrong with it.
+    verdict: Verdict,
+}
+
+/// Bytes of a text in UTF-8, from 0.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ByteRange {
+    /// The first.
+    start: u64,
+    /// The one after the last.
+    end: u64,
+}
+
+/// What is wrong with a citation: nothing; the context has no item of that id; it is no id; the item has no
+/// such lines; the words quoted are not the item's.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Verdict {
+    Sound,
+    Unknown,
+    Malformed,
+    OutOfRange,
+    Misquoted,
 }
 
 /// Where the tokens went: the parts add up to the total.

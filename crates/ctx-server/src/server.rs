@@ -110,11 +110,17 @@ impl Server {
             backend,
             credentials: options.credentials,
             hosts: hosts(options.hosts, addr),
-            builds: Arc::new(Admission::new(limits.workers, limits.queue, percent)),
+            builds: Arc::new(Admission::new(
+                limits.workers,
+                limits.queue,
+                percent,
+                limits.queue_time,
+            )),
             store: Arc::new(Admission::new(
                 limits.store_workers,
                 limits.store_queue,
                 percent,
+                limits.queue_time,
             )),
             meter: Meter::new(),
             cancel: Cancel::new(),

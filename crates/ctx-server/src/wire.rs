@@ -1,11 +1,14 @@
 //! What is said over the wire.
 
-use ctx_model::{BuildOptions, BuiltContext, Chunk, Included, Origin};
+use std::collections::BTreeMap;
+
+use ctx_model::{BuildOptions, BuiltContext, Chunk, Included, Origin, Relevance, Tokens};
+use ctx_service::{Cited, PrimeOptions, Resolved, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::backend::{Prime, Stage, Stats, Timing};
+use crate::backend::{Prime, Receipt, Stage, Stats, Timing};
 use crate::json::{Input, convert};
 use crate::limits::Limits;
 use crate::problem::Problem;
@@ -34,26 +37,35 @@ pub(crate) struct BuildRequest {
     /// What the user says. It is not added to the thread.
     #[schema(min_length = 1, max_length = 32_768)]
     pub(crate) message: String,
-    /// What must be in: paths, `path:10-20`, names.
+    /// What must be in: paths, `path:10-20`, names, ids of what the thread was shown. So is what the message
+    /// names after an `@`.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,
-    /// How it is built. Where they are not given, `selection` is `optimal` and `relevancePower` 8.
+    /// How it is built. Where they are not given, `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` and
+    /// at most 500, and `selection` `optimal`. Kinds stand together, in an order that keeps turns, with their
+    /// ids, whatever is said of `groupBy`, `order` and `includeMetadata`.
     #[serde(default)]
     #[schema(value_type = schema::BuildOptions)]
     pub(crate) options: Map<String, Value>,
 }
 
 impl BuildRequest {
-    /// The options, with what is best for what was found where nothing is said.
+    /// The options, with what is best for a prime context where nothing is said.
     pub(crate) fn options(&self) -> Result<BuildOptions, Problem> {
+        let best = PrimeOptions::default().build;
         let mut options = self.options.clone();
         let mut default = |name: &str, value: Value| {
             options.entry(name).or_insert(value);
         };
+        default("maxTokens", best.max_tokens.get().into());
         default("selection", "optimal".into());
-        default("relevancePower", 8.into());
-        let options = convert("options", Value::Object(options))?;
+        let is_reserved = options.contains_key("reserve");
+        let mut options: BuildOptions = convert("options", Value::Object(options))?;
+        if !is_reserved {
+            let eighth = Tokens::new(options.max_tokens.get() / 8);
+            options.reserve = best.reserve.min(eighth);
+        }
         check_options(&options)?;
         Ok(options)
     }
@@ -143,30 +155,86 @@ impl Input for FilesRequest {
     }
 }
 
-/// Whether a context was of use.
+/// Whether a context, or a file in it, was of use.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FeedbackRequest {
-    /// What came with the context.
-    #[schema(min_length = 1, max_length = 256)]
+    /// The `handle` of a context, which means every file in it, or that of one of its items.
+    #[schema(min_length = 1, max_length = 20_000)]
     pub(crate) handle: String,
     /// Whether it was.
     pub(crate) useful: bool,
-    /// The id of the included item that is meant; without it, all of them are.
-    #[serde(default)]
-    #[schema(max_length = 4096)]
-    pub(crate) context_item_id: Option<String>,
 }
 
 impl Input for FeedbackRequest {
     fn check(&self, _: &Limits) -> Result<(), Problem> {
-        check_text("handle", &self.handle, 256)?;
-        match &self.context_item_id {
-            Some(id) if id.chars().count() > 4096 => Err(Problem::invalid(
-                "contextItemId",
-                "it has at most 4096 characters",
-            )),
-            _ => Ok(()),
+        check_text("handle", &self.handle, 20_000)
+    }
+}
+
+/// What a model answered to a context.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ResolveRequest {
+    /// The answer, with its citations: ids of items between brackets.
+    #[schema(min_length = 1, max_length = 262_144)]
+    pub(crate) answer: String,
+}
+
+impl Input for ResolveRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        check_text("answer", &self.answer, limits.kept_message_chars)
+    }
+}
+
+/// What an answer cites.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResolvedData {
+    #[serde(flatten)]
+    pub(crate) resolved: Resolved,
+    pub(crate) sources: String,
+}
+
+/// How an answer's citations fare.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResolvedMeta {
+    /// Citations in the answer.
+    pub(crate) citation_count: usize,
+    /// Those of them with nothing wrong.
+    pub(crate) sound_count: usize,
+}
+
+impl ResolvedMeta {
+    pub(crate) fn of(resolved: &Resolved) -> Self {
+        ResolvedMeta {
+            citation_count: resolved.marks.len(),
+            sound_count: resolved.with(Verdict::Sound).count(),
+        }
+    }
+}
+
+/// A context that was built before.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReceiptData {
+    pub(crate) id: String,
+    pub(crate) created_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) thread_id: Option<String>,
+    pub(crate) stats: Stats,
+    pub(crate) receipt: BuiltContext,
+}
+
+impl From<Receipt> for ReceiptData {
+    fn from(kept: Receipt) -> Self {
+        ReceiptData {
+            id: kept.id,
+            created_at: kept.created_at,
+            thread_id: kept.thread_id,
+            stats: kept.stats,
+            receipt: kept.receipt,
         }
     }
 }
@@ -265,7 +333,8 @@ pub(crate) struct PageQuery {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ContextData {
     pub(crate) id: String,
-    pub(crate) handle: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) handle: Option<String>,
     pub(crate) total_tokens: u32,
     pub(crate) items: Vec<Item>,
     pub(crate) stats: Stats,
@@ -278,54 +347,55 @@ pub(crate) struct ContextData {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item {
-    /// Its id.
+    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
     pub(crate) id: String,
-    /// `reference`, `chunk` or `message`.
+    /// `reference` for what was named, `chunk` for what was found, `file` for what was shown lately, `message`.
     #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
+    #[schema(value_type = schema::Origin)]
+    pub(crate) kind: Origin,
     /// What a reader knows it by: path, name or id.
     pub(crate) source: String,
+    /// How much it matters.
+    #[schema(value_type = f64, minimum = 0, maximum = 1)]
+    pub(crate) relevance: Relevance,
     /// What it costs.
     pub(crate) tokens: u32,
-    /// What it is cited by.
+    /// Which of `citations` says where it is from.
     pub(crate) citation: String,
+    /// What feedback on it is given with, where it is of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) handle: Option<String>,
 }
 
-impl From<Prime> for ContextData {
-    fn from(prime: Prime) -> Self {
-        let items = prime.built.included.iter().map(|it| Item::of(it, &prime));
-        ContextData {
-            items: items.collect(),
-            id: prime.id,
-            handle: prime.handle,
-            total_tokens: prime.built.tokens.total.get(),
-            stats: prime.stats,
-            timings: prime.timings,
-            built: prime.built,
-        }
-    }
-}
-
-impl Item {
-    fn of(included: &Included, prime: &Prime) -> Item {
-        let citations = &prime.built.citations;
-        let citation = citations.iter().find(|it| it.id == included.citation);
-        let source = citation.map_or_else(|| included.id.clone(), |it| it.source.clone());
-        let kind = match &included.file_path {
-            Some(_) if included.id.starts_with("reference:") => Origin::Reference,
-            Some(_) => Origin::Chunk,
-            None => Origin::Message,
+impl From<&Prime> for ContextData {
+    fn from(prime: &Prime) -> Self {
+        let context = &prime.context;
+        let cited: BTreeMap<&str, &Cited> = context
+            .citations
+            .iter()
+            .map(|it| (it.id.as_str(), it))
+            .collect();
+        let item = |included: &Included| {
+            let cited = cited.get(included.id.as_str())?;
+            Some(Item {
+                id: included.id.clone(),
+                kind: cited.origin,
+                source: cited.citation.source.clone(),
+                relevance: cited.relevance,
+                tokens: included.tokens.get(),
+                citation: included.citation.clone(),
+                handle: cited.feedback.clone(),
+            })
         };
-        Item {
-            id: included.id.clone(),
-            kind: match kind {
-                Origin::Reference => "reference",
-                Origin::Message => "message",
-                _ => "chunk",
-            },
-            source,
-            tokens: included.tokens.get(),
-            citation: included.citation.clone(),
+        ContextData {
+            items: context.built.included.iter().filter_map(item).collect(),
+            id: prime.id().to_owned(),
+            handle: context.feedback.clone(),
+            total_tokens: context.built.tokens.total.get(),
+            stats: prime.stats(),
+            timings: prime.timings(),
+            built: prime.built(),
         }
     }
 }
@@ -340,6 +410,8 @@ pub(crate) struct ContextMeta {
     pub(crate) source_count: usize,
     /// What may be cited.
     pub(crate) citation_count: usize,
+    /// Whether it was kept from before, or made for an equal request at the same time.
+    pub(crate) cached: bool,
 }
 
 impl ContextMeta {
@@ -348,6 +420,14 @@ impl ContextMeta {
             token_usage: built.tokens.total.get(),
             source_count: built.included.len(),
             citation_count: built.citations.len(),
+            cached: false,
+        }
+    }
+
+    pub(crate) fn of_prime(prime: &Prime) -> Self {
+        ContextMeta {
+            cached: prime.is_cached(),
+            ..ContextMeta::of(&prime.context.built)
         }
     }
 }
@@ -384,7 +464,7 @@ pub(crate) struct ListMeta {
 pub(crate) struct FeedbackData {
     /// Whether it was taken.
     pub(crate) success: bool,
-    /// Whether it counted: the first vote on a context does.
+    /// Whether it counted: of each context, the first vote on a file does.
     pub(crate) counted: bool,
 }
 

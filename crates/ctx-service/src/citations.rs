@@ -1,5 +1,6 @@
 //! What an answer cites, and whether it may.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use ctx_format::{Slot, neutralise};
 use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, Origin, Relevance};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::label::{is_label, resembles_label};
 use crate::mention::lines_of;
@@ -76,6 +77,57 @@ pub(crate) fn of_chunks(
         })
     };
     first.filter_map(cited).collect()
+}
+
+/// A source with its text, as it is stored for an answer that is to be held against it later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StoredSource {
+    /// What the context calls it.
+    pub id: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What the receipt says of it.
+    pub citation: Citation,
+    /// How it begins, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// How much it matters.
+    pub relevance: Relevance,
+    /// What feedback on it is given with, where there can be any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// What it says.
+    pub text: String,
+}
+
+impl From<&Cited> for StoredSource {
+    fn from(cited: &Cited) -> Self {
+        StoredSource {
+            id: cited.id.clone(),
+            origin: cited.origin,
+            citation: cited.citation.clone(),
+            excerpt: cited.excerpt.clone(),
+            relevance: cited.relevance,
+            feedback: cited.feedback.clone(),
+            text: cited.text.to_string(),
+        }
+    }
+}
+
+impl From<&StoredSource> for Cited {
+    fn from(stored: &StoredSource) -> Self {
+        Cited {
+            id: stored.id.clone(),
+            origin: stored.origin,
+            citation: stored.citation.clone(),
+            excerpt: stored.excerpt.clone(),
+            relevance: stored.relevance,
+            feedback: stored.feedback.clone(),
+            text: Arc::from(stored.text.as_str()),
+        }
+    }
 }
 
 impl Cited {
@@ -182,14 +234,14 @@ impl Resolved {
 /// Finds what `answer` cites of `citations`: ids between brackets, alone or in a list, each with lines or
 /// without. O(bytes of the answer and of the sources it quotes).
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
-    let known: BTreeMap<&str, &Cited> = citations.iter().map(|it| (it.id.as_str(), it)).collect();
+    let known = Known::new(citations);
     let mut resolved = Resolved::default();
     let mut from = 0;
     for range in parts(answer) {
         let Some(mark) = mark(answer, range, &known) else {
             continue;
         };
-        let is_known = known.contains_key(mark.id.as_str());
+        let is_known = known.of(&mark.id).is_some();
         if is_known && !resolved.used.contains(&mark.id) {
             resolved.used.push(mark.id.clone());
         }
@@ -227,8 +279,30 @@ fn parts(answer: &str) -> Vec<Range<usize>> {
     parts
 }
 
+/// What may be cited, by id; and what it says, as quotations are held against it, once one is.
+struct Known<'c>(BTreeMap<&'c str, (&'c Cited, OnceCell<String>)>);
+
+impl<'c> Known<'c> {
+    fn new(citations: &'c [Cited]) -> Self {
+        let entry = |it: &'c Cited| (it.id.as_str(), (it, OnceCell::new()));
+        Known(citations.iter().map(entry).collect())
+    }
+
+    fn of(&self, id: &str) -> Option<&'c Cited> {
+        self.0.get(id).map(|(cited, _)| *cited)
+    }
+
+    /// Whether the source of this id has the words of `quote`.
+    fn says(&self, id: &str, quote: &str) -> bool {
+        self.0.get(id).is_some_and(|(cited, text)| {
+            let text = text.get_or_init(|| words(&cited.text));
+            says(text, quote)
+        })
+    }
+}
+
 /// The citation at `range`, if it is one.
-fn mark(answer: &str, range: Range<usize>, known: &BTreeMap<&str, &Cited>) -> Option<Mark> {
+fn mark(answer: &str, range: Range<usize>, known: &Known<'_>) -> Option<Mark> {
     let part = &answer[range.clone()];
     let (id, lines) = match part.split_once([':', '#']) {
         Some((id, lines)) => (id.trim_end(), Some(lines.trim())),
@@ -241,7 +315,7 @@ fn mark(answer: &str, range: Range<usize>, known: &BTreeMap<&str, &Cited>) -> Op
         quote: None,
         verdict: Verdict::Malformed,
     };
-    let cited = known.get(id);
+    let cited = known.of(id);
     if cited.is_none() && !is_label(id) {
         return resembles_label(id).then_some(mark);
     }
@@ -262,7 +336,7 @@ fn mark(answer: &str, range: Range<usize>, known: &BTreeMap<&str, &Cited>) -> Op
     } else if mark
         .quote
         .as_ref()
-        .is_some_and(|quote| !says(&cited.text, quote))
+        .is_some_and(|quote| !known.says(id, quote))
     {
         Verdict::Misquoted
     } else {
@@ -304,10 +378,9 @@ fn block_quote(before: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Whether `text` has the words of `quote`, whatever space is between them. `…` and `...` stand for what was
-/// left out.
+/// Whether `text`, as [`words`] has it, has the words of `quote`, whatever space is between them. `…` and `...`
+/// stand for what was left out.
 fn says(text: &str, quote: &str) -> bool {
-    let text = words(text);
     let quote = quote.replace("...", "…");
     let mut from = 0;
     quote.split('…').all(|piece| {

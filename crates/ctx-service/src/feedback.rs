@@ -1,7 +1,10 @@
 //! What a user says of what they were shown: counted once, and only for what they were shown.
 
-use ctx_retrieve::PortError;
+use ctx_model::BuiltContext;
+use ctx_retrieve::{PortError, Vote};
 
+use crate::Service;
+use crate::citations::Cited;
 use crate::owner::{Owner, Secret};
 
 /// Why a vote does not count. `Display` is a fragment that follows "failed to …".
@@ -14,7 +17,7 @@ pub enum FeedbackError {
     /// It was not given out by this service, or to somebody else.
     #[error("accept the feedback handle: it was not given to this user")]
     Forged,
-    /// The user has said so of this file in this context already.
+    /// The user has said so already, of every file in this context that is meant.
     #[error("count the feedback: it was given before")]
     Repeated,
     /// There is nowhere to keep it.
@@ -27,21 +30,27 @@ pub enum FeedbackError {
 
 /// The word that handles of this form begin with.
 const FORM: &str = "f1";
+/// Stands in the place of a label where all of a context is meant. No label is like it.
+const ALL: &str = "all";
+/// Stands between two paths. No path has it in it: there is no name between its slashes.
+const BETWEEN: &str = "//";
+/// So many bytes of paths are in the handle of a context; what it shows beyond has handles of its own.
+const LONGEST: usize = 16 << 10;
 
-/// What feedback is about: a file that one context showed to one owner.
+/// What feedback is about: a file that one context showed to one owner, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shown<'a> {
+struct Shown<'a> {
     /// The digest of the context.
-    pub(crate) context: &'a str,
+    context: &'a str,
     /// What the context called it.
-    pub(crate) label: &'a str,
-    /// The file.
-    pub(crate) path: &'a str,
+    label: &'a str,
+    /// The file, or all of them with [`BETWEEN`] between.
+    path: &'a str,
 }
 
 impl<'a> Shown<'a> {
     /// What feedback on it is given with: `f1.LABEL.CONTEXT.SIGNATURE.PATH`.
-    pub(crate) fn handle(&self, secret: &Secret, owner: &Owner) -> String {
+    fn handle(&self, secret: &Secret, owner: &Owner) -> String {
         let Shown {
             context,
             label,
@@ -52,11 +61,7 @@ impl<'a> Shown<'a> {
     }
 
     /// What `handle` is about, if it was given to `owner`.
-    pub(crate) fn of(
-        handle: &'a str,
-        secret: &Secret,
-        owner: &Owner,
-    ) -> Result<Self, FeedbackError> {
+    fn of(handle: &'a str, secret: &Secret, owner: &Owner) -> Result<Self, FeedbackError> {
         let mut parts = handle.splitn(5, '.');
         let mut next = || parts.next().ok_or(FeedbackError::Malformed);
         let (form, label, context, signature, path) = (next()?, next()?, next()?, next()?, next()?);
@@ -78,13 +83,91 @@ impl<'a> Shown<'a> {
     }
 
     /// What tells one vote from another: each file of a context has one, whatever parts of it were shown.
-    pub(crate) fn vote_key(&self, secret: &Secret, owner: &Owner) -> String {
-        let parts = [owner.as_str(), self.context, self.path].map(str::as_bytes);
+    fn vote_key(&self, path: &str, secret: &Secret, owner: &Owner) -> String {
+        let parts = [owner.as_str(), self.context, path].map(str::as_bytes);
         secret.sign("ctx vote 1", &parts).to_hex().to_string()
+    }
+
+    /// The files that are meant.
+    fn paths(&self) -> Vec<&'a str> {
+        match self.label {
+            ALL => self
+                .path
+                .split(BETWEEN)
+                .filter(|it| !it.is_empty())
+                .collect(),
+            _ => vec![self.path],
+        }
     }
 
     fn signature(&self, secret: &Secret, owner: &Owner) -> blake3::Hash {
         let parts = [owner.as_str(), self.context, self.label, self.path].map(str::as_bytes);
         secret.sign("ctx feedback 1", &parts)
+    }
+}
+
+impl Service {
+    /// Counts what the user says of what `handle` stands for: a file, by [`Cited::feedback`], or all files of a
+    /// context, by [`crate::PrimeContext::feedback`]. Of a context each file counts once, whichever handle it
+    /// is meant by; a file's uses stay within bounds.
+    ///
+    /// # Errors
+    /// [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, and
+    /// [`FeedbackError::Repeated`] where each of the files was counted before; nothing is counted then.
+    pub async fn feedback(
+        &self,
+        handle: &str,
+        is_useful: bool,
+        now: i64,
+    ) -> Result<(), FeedbackError> {
+        let secret = self.secret.as_ref().ok_or(FeedbackError::Forged)?;
+        let shown = Shown::of(handle, secret, &self.owner)?;
+        let port = self.ports.feedback.as_ref().ok_or(FeedbackError::NoStore)?;
+        let vote = |path: &str| {
+            let key = shown.vote_key(path, secret, &self.owner);
+            Vote::new(key, path, is_useful, now)
+        };
+        let votes: Vec<Vote> = shown.paths().into_iter().map(vote).collect();
+        match port.votes(&votes).await {
+            Ok(0) => Err(FeedbackError::Repeated),
+            Ok(_) => Ok(()),
+            Err(error) => Err(FeedbackError::Store(error)),
+        }
+    }
+
+    /// Says with each citation of a file what feedback on it is given with.
+    pub(crate) fn with_handles(&self, mut citations: Vec<Cited>, digest: &str) -> Vec<Cited> {
+        for cited in &mut citations {
+            let path = cited.citation.file_path.as_deref();
+            cited.feedback = path.and_then(|path| self.handle(digest, &cited.id, path));
+        }
+        citations
+    }
+
+    /// What feedback on all files that `built` shows is given with; nothing where it shows none.
+    pub(crate) fn context_handle(&self, built: &BuiltContext) -> Option<String> {
+        let mut paths = String::new();
+        for path in built.files.iter().filter(|it| !it.contains(BETWEEN)) {
+            if paths.len() + BETWEEN.len() + path.len() > LONGEST {
+                break;
+            }
+            if !paths.is_empty() {
+                paths.push_str(BETWEEN);
+            }
+            paths.push_str(path);
+        }
+        if paths.is_empty() {
+            return None;
+        }
+        self.handle(&built.digest, ALL, &paths)
+    }
+
+    fn handle(&self, context: &str, label: &str, path: &str) -> Option<String> {
+        let shown = Shown {
+            context,
+            label,
+            path,
+        };
+        Some(shown.handle(self.secret.as_ref()?, &self.owner))
     }
 }

@@ -258,7 +258,7 @@ async fn file(
     path: &str,
     lines: Option<LineSpan>,
 ) -> Answer<Found> {
-    let ending = search.ending_with(path, 16).await?;
+    let ending = search.ending_with(&[path.to_owned()], 16).await?.concat();
     let found = match ending.iter().find(|it| *it == path) {
         Some(exact) => exact.clone(),
         None if ending.is_empty() => {
@@ -290,7 +290,7 @@ async fn symbols(search: &dyn FileSearch, name: &str) -> Answer<Found> {
     let Some((&last, scopes)) = segments.split_last() else {
         return Ok(Err("it is no name".to_owned()));
     };
-    let mut hits = search.definitions(&[last.to_owned()], 64).await?;
+    let mut hits = search.definitions(&[last.to_owned()], 64).await?.concat();
     hits.retain(|hit| hit.kind != "file");
     // Case matters where anything is of the same.
     if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {

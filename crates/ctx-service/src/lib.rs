@@ -4,22 +4,27 @@ mod cache;
 mod candidates;
 mod citations;
 mod compose;
+mod context;
 mod feedback;
 mod gather;
 mod history;
 mod label;
 mod mention;
+mod options;
 mod owner;
 mod ports;
 mod prime;
 mod service;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
-pub use citations::{CITING, Cited, Mark, Resolved, Verdict, format_citations, resolve};
+pub use citations::{
+    CITING, Cited, Mark, Resolved, StoredSource, Verdict, format_citations, resolve,
+};
 pub use compose::Stats;
+pub use context::{Item, Prime, PrimeContext, Recording};
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Source, Unresolved};
+pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
 pub use ports::Ports;
-pub use prime::{Item, Prime, PrimeContext, PrimeOptions, PrimeTimings, Recording};
 pub use service::{Answer, Service, ServiceError, Timings};

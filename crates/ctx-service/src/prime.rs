@@ -2,221 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
-use ctx_model::{BuildOptions, BuiltContext, LineSpan, Origin, Relevance, Selection, Tokens};
-use ctx_rank::{Contribution, Profile, Query};
-use ctx_retrieve::{Answer, Options as RetrieveOptions, PortError, Report, Vote};
-use serde::Serialize;
-use tokio::task::JoinHandle;
+use ctx_model::BuiltContext;
+use ctx_rank::{Contribution, Query};
+use ctx_retrieve::Report;
 use tracing::debug;
 
 use crate::cache::{Key, Served};
 use crate::candidates::{Candidates, Gathered};
-use crate::citations::{Cited, of_chunks};
+use crate::citations::of_chunks;
 use crate::compose::{Stats, arranged, compose};
-use crate::feedback::{FeedbackError, Shown};
-use crate::gather::{Failure, Source, Thread, Unresolved, or_note};
+use crate::context::{Item, Prime, PrimeContext, Recording};
+use crate::gather::{Failure, Source, Thread, or_note};
 use crate::label::Labels;
 use crate::mention::{MOST, Mention, mentions};
+use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
 use crate::service::lap;
-use crate::{Resolved, Service, ServiceError, format_citations, resolve};
+use crate::{Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
 const FORM: &[u8] = b"prime context 1";
-
-/// How a prime context is made.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct PrimeOptions {
-    /// The budget, its reserve, the format, and what else the assembler is told. Grouping, order and metadata
-    /// are not looked at: kinds stand together, in an order that keeps turns, with their ids.
-    pub build: BuildOptions,
-    /// How files are searched. Its time is not looked at.
-    pub retrieve: RetrieveOptions,
-    /// What each signal is worth.
-    pub profile: Profile,
-    /// So many messages of the thread are read, the last.
-    pub messages: usize,
-    /// So many files that were shown lately are considered.
-    pub recent: usize,
-    /// How long each source may take.
-    pub deadline: Duration,
-    /// Now, in seconds since 1970.
-    pub now: i64,
-}
-
-impl Default for PrimeOptions {
-    /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, 40 parts of files, and a quarter of
-    /// a second for each source.
-    fn default() -> Self {
-        let deadline = Duration::from_millis(250);
-        let mut retrieve = RetrieveOptions::default();
-        retrieve.limit = 40;
-        retrieve.deadline = deadline;
-        PrimeOptions {
-            build: BuildOptions::default()
-                .with_max_tokens(Tokens::new(4_000))
-                .with_reserve(Tokens::new(500))
-                .with_selection(Selection::Optimal),
-            retrieve,
-            profile: Profile::default(),
-            messages: 20,
-            recent: 5,
-            deadline,
-            now: 0,
-        }
-    }
-}
-
-impl PrimeOptions {
-    /// Sets what the assembler is told.
-    #[must_use]
-    pub fn with_build(mut self, build: BuildOptions) -> Self {
-        self.build = build;
-        self
-    }
-
-    /// Sets how files are searched.
-    #[must_use]
-    pub fn with_retrieve(mut self, retrieve: RetrieveOptions) -> Self {
-        self.retrieve = retrieve;
-        self
-    }
-
-    /// Sets how long each source may take.
-    #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets the time, in seconds since 1970.
-    #[must_use]
-    pub fn with_now(mut self, now: i64) -> Self {
-        self.now = now;
-        self
-    }
-
-    /// Every option but the time, in bytes. Two that differ anywhere differ here: whatever is added to the
-    /// options is part of how they are written for debugging.
-    fn digest(&self) -> [u8; 32] {
-        let mut timeless = self.clone();
-        timeless.now = 0;
-        timeless.retrieve.now = 0;
-        *blake3::hash(format!("{timeless:?}").as_bytes()).as_bytes()
-    }
-}
-
-/// How long each stage took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct PrimeTimings {
-    /// Reading the thread and its pins.
-    pub thread: Duration,
-    /// Looking up references, searching, and asking for recent files, side by side.
-    pub retrieve: Duration,
-    /// Reading files.
-    pub resolve: Duration,
-    /// Scoring.
-    pub score: Duration,
-    /// Choosing, and writing the context.
-    pub assemble: Duration,
-}
-
-/// Something that was considered, shown or not.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Item {
-    /// What the receipt and the context call it.
-    pub id: String,
-    /// Where it came from.
-    pub origin: Origin,
-    /// What a reader knows it by.
-    pub source: String,
-    /// The file it is in.
-    pub path: Option<String>,
-    /// Its lines.
-    pub span: Option<LineSpan>,
-    /// What it is worth.
-    pub relevance: Relevance,
-    /// The five signals. What was named is worth 1 whatever they say.
-    pub signals: [Contribution; 5],
-}
-
-/// The best context for one message of a thread.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PrimeContext {
-    /// The context and its receipt.
-    pub built: BuiltContext,
-    /// What an answer may cite, in the order shown.
-    pub citations: Vec<Cited>,
-    /// All that was considered, by id.
-    pub items: Vec<Item>,
-    /// How many there were of each sort.
-    pub stats: Stats,
-    /// What was named and not found.
-    pub unresolved: Vec<Unresolved>,
-    /// Sources that have no say in it.
-    pub failures: Vec<Failure>,
-    /// How each strategy of the search fared.
-    pub reports: Vec<Report>,
-    /// How long each stage took, when it was made.
-    pub timings: PrimeTimings,
-    /// The hash of each file that is shown, when it was read.
-    files: Vec<(String, [u8; 32])>,
-}
-
-impl PrimeContext {
-    /// Finds what `answer` cites of it: see [`resolve`].
-    pub fn resolve(&self, answer: &str) -> Resolved {
-        resolve(answer, &self.citations)
-    }
-
-    /// The list of the sources that `resolved` uses: see [`format_citations`].
-    pub fn sources(&self, resolved: &Resolved) -> String {
-        format_citations(&self.citations, &resolved.used)
-    }
-
-    /// Whether all had their say, so that the next to ask may have the same.
-    fn is_whole(&self) -> bool {
-        self.failures.is_empty()
-    }
-}
-
-/// A prime context, and how it came about.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Prime {
-    /// The context. Whoever asked the same may hold it too.
-    pub context: Arc<PrimeContext>,
-    /// Whether it was kept, made, or made for somebody else.
-    pub served: Served,
-    /// Noting when its files were shown, which goes on behind it.
-    pub recording: Recording,
-}
-
-/// Work that goes on behind an answer. Dropping this does not end it.
-#[derive(Debug, Default)]
-pub struct Recording(Option<JoinHandle<Answer<()>>>);
-
-impl Recording {
-    /// Waits until it is done.
-    ///
-    /// # Errors
-    /// That of the store.
-    pub async fn done(self) -> Answer<()> {
-        match self.0 {
-            None => Ok(()),
-            Some(task) => task
-                .await
-                .unwrap_or_else(|error| Err(PortError(error.to_string()))),
-        }
-    }
-}
 
 /// Raises the flag when it goes out of scope.
 struct CancelOnDrop(Cancel);
@@ -258,6 +65,7 @@ impl Service {
         control: &Control,
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
+        self.told.begin(PrimeStage::Thread);
         let state = self
             .ports
             .thread(thread, options.messages, options.deadline)
@@ -282,34 +90,6 @@ impl Service {
             served,
             recording,
         })
-    }
-
-    /// Counts what the user says of what `handle` stands for, one of [`Cited::feedback`]: whether it was of
-    /// use. Of a context each file counts once; a file's uses stay within bounds.
-    ///
-    /// # Errors
-    /// [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, and
-    /// [`FeedbackError::Repeated`]; nothing is counted then.
-    pub async fn feedback(
-        &self,
-        handle: &str,
-        is_useful: bool,
-        now: i64,
-    ) -> Result<(), FeedbackError> {
-        let secret = self.secret.as_ref().ok_or(FeedbackError::Forged)?;
-        let shown = Shown::of(handle, secret, &self.owner)?;
-        let port = self.ports.feedback.as_ref().ok_or(FeedbackError::NoStore)?;
-        let vote = Vote::new(
-            shown.vote_key(secret, &self.owner),
-            shown.path,
-            is_useful,
-            now,
-        );
-        match port.vote(&vote).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(FeedbackError::Repeated),
-            Err(error) => Err(FeedbackError::Store(error)),
-        }
     }
 
     /// The answer that is kept, or one that is made.
@@ -383,6 +163,8 @@ impl Service {
     async fn is_current(&self, kept: Arc<PrimeContext>) -> bool {
         let resolver = Arc::clone(&self.resolver);
         let look = move || {
+            let paths: Vec<&str> = kept.files.iter().map(|it| it.0.as_str()).collect();
+            resolver.sources().prepare(&paths);
             kept.files.iter().all(|(path, hash)| {
                 let text = resolver.sources().text(path);
                 text.is_ok_and(|text| text.hash() == hash)
@@ -393,57 +175,40 @@ impl Service {
 
     /// Makes the answer.
     async fn make(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
-        let counter = ctx_tokens::counter(&request.options.build.counter)?;
         let cancel = request.control.cancel.child();
         let control = request.control.clone().with_cancel(cancel.clone());
         // Should the future be dropped, nobody waits for the answer any more.
-        let _stop = CancelOnDrop(cancel);
+        let _stop = CancelOnDrop(cancel.clone());
         let mut clock = Instant::now();
+        self.begin(PrimeStage::Retrieve, &cancel)?;
         let query = Arc::new(Query::analyse(request.asked));
         let mut failures = Vec::new();
         let (gathered, reports) = self.gather(request, &query, &mut failures).await;
         let mut timings = request.timings;
         timings.retrieve = lap(&mut clock);
-
-        let service = self.clone();
-        let (thread, asked) = (request.thread_name.to_owned(), request.asked.to_owned());
-        let options = request.options.clone();
-        let work = move || -> Result<PrimeContext, ServiceError> {
-            let labels = Labels {
-                secret: &service.secret.unwrap_or_default(),
-                owner: &service.owner,
-                thread: &thread,
-            };
-            let resolver = &service.resolver;
-            // Before they are read: what changes in between is then known to have changed.
-            let mut files = service.hashes(gathered.paths());
-            let mut candidates = Candidates::read(&gathered, &query, &asked, resolver, &labels);
-            timings.resolve = lap(&mut clock);
-            let signals =
-                candidates.score(&asked, &query, &gathered, &options.profile, options.now);
-            timings.score = lap(&mut clock);
-            let items = items(&candidates, &signals);
-            let mut stats = Stats::of(&candidates.chunks);
-            let chunks = candidates.chunks.clone();
-            let arranged = arranged(&options.build);
-            let built = compose(&mut candidates, &arranged, &*counter, &control)?;
-            timings.assemble = lap(&mut clock);
-            stats.excluded_count = built.omitted.len();
-            files.retain(|(path, _)| built.files.contains(path));
-            let citations = of_chunks(&built, &chunks, |it| it.chunk_id.clone());
-            Ok(PrimeContext {
-                citations: service.with_handles(citations, &built.digest),
-                files,
-                unresolved: std::mem::take(&mut candidates.unresolved),
-                built,
-                items,
-                stats,
-                failures,
-                reports,
-                timings,
-            })
+        let making = Making {
+            service: self.clone(),
+            thread: request.thread_name.to_owned(),
+            asked: request.asked.to_owned(),
+            options: request.options.clone(),
+            control,
+            query,
+            gathered,
+            failures,
+            reports,
+            timings,
         };
-        tokio::task::spawn_blocking(work).await?
+        let made = tokio::task::spawn_blocking(move || making.finish(clock)).await;
+        made?
+    }
+
+    /// Tells that `stage` begins, unless nobody waits for what comes of it.
+    fn begin(&self, stage: PrimeStage, cancel: &Cancel) -> Result<(), AssembleError> {
+        if cancel.is_cancelled() {
+            return Err(AssembleError::Cancelled);
+        }
+        self.told.begin(stage);
+        Ok(())
     }
 
     /// Asks all sources side by side.
@@ -454,14 +219,7 @@ impl Service {
         failures: &mut Vec<Failure>,
     ) -> (Gathered, Vec<Report>) {
         let options = request.options;
-        let pinned = request.thread.pinned.iter();
-        let mut mentioned: Vec<Mention> = pinned.filter_map(|it| Mention::of(it)).collect();
-        for mention in mentions(request.asked) {
-            if !mentioned.contains(&mention) {
-                mentioned.push(mention);
-            }
-        }
-        mentioned.truncate(2 * MOST);
+        let mentioned = request.mentions();
         // Each begins when it is made.
         let named = self.ports.look_up(mentioned.clone(), options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
@@ -491,26 +249,29 @@ impl Service {
         (gathered, retrieved.reports)
     }
 
-    /// Says with each citation of a file what feedback on it is given with.
-    fn with_handles(&self, mut citations: Vec<Cited>, digest: &str) -> Vec<Cited> {
-        let Some(secret) = &self.secret else {
-            return citations;
-        };
-        for cited in &mut citations {
-            cited.feedback = cited.citation.file_path.as_deref().map(|path| {
-                let shown = Shown {
-                    context: digest,
-                    label: &cited.id,
-                    path,
-                };
-                shown.handle(secret, &self.owner)
-            });
-        }
-        citations
+    /// What tells this context from any other of the owner's.
+    fn context_id(&self, thread: &str, built: &mut BuiltContext) -> String {
+        let mut receipt = blake3::Hasher::new();
+        // How long it took is no part of what it is.
+        let took = std::mem::take(&mut built.build_time);
+        let written = serde_json::to_writer(&mut receipt, built);
+        debug_assert!(written.is_ok(), "a hash takes whatever is written");
+        built.build_time = took;
+        let receipt = receipt.finalize();
+        let secret = self.secret.unwrap_or_default();
+        let parts = [
+            self.owner.as_str().as_bytes(),
+            thread.as_bytes(),
+            receipt.as_bytes(),
+        ];
+        let hash = secret.sign("ctx context 1", &parts).to_hex();
+        format!("ctx-{}", &hash[..32])
     }
 
     /// The hash of each file; none that a text has where it cannot be read.
     fn hashes(&self, paths: Vec<String>) -> Vec<(String, [u8; 32])> {
+        let wanted: Vec<&str> = paths.iter().map(String::as_str).collect();
+        self.resolver.sources().prepare(&wanted);
         let hash = |path: String| {
             let text = self.resolver.sources().text(&path);
             (path, text.map_or([0; 32], |text| *text.hash()))
@@ -530,6 +291,95 @@ impl Service {
         Recording(Some(tokio::spawn(
             async move { usage.shown(&paths, now).await },
         )))
+    }
+}
+
+impl Request<'_> {
+    /// What is pinned to the thread, what the request names, and what its message names; each once.
+    fn mentions(&self) -> Vec<Mention> {
+        let listed = |names: &[String]| -> Vec<Mention> {
+            let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
+            names.filter_map(Mention::of).take(MOST).collect()
+        };
+        let pinned = listed(&self.thread.pinned);
+        let named = listed(&self.options.references);
+        let said = mentions(self.asked);
+        let mut all: Vec<Mention> = Vec::new();
+        for mention in pinned.into_iter().chain(named).chain(said) {
+            if !all.contains(&mention) {
+                all.push(mention);
+            }
+        }
+        all
+    }
+}
+
+/// All that a context is made of, once it was gathered.
+struct Making {
+    service: Service,
+    thread: String,
+    asked: String,
+    options: PrimeOptions,
+    control: Control,
+    query: Arc<Query>,
+    gathered: Gathered,
+    failures: Vec<Failure>,
+    reports: Vec<Report>,
+    timings: PrimeTimings,
+}
+
+impl Making {
+    /// Reads, scores and assembles; for a thread that may block.
+    fn finish(self, mut clock: Instant) -> Result<PrimeContext, ServiceError> {
+        let Making {
+            service,
+            gathered,
+            options,
+            control,
+            mut timings,
+            ..
+        } = self;
+        let begin = |stage| service.begin(stage, &control.cancel);
+        let counter = ctx_tokens::counter(&options.build.counter)?;
+        let labels = Labels {
+            secret: &service.secret.unwrap_or_default(),
+            owner: &service.owner,
+            thread: &self.thread,
+        };
+        begin(PrimeStage::Resolve)?;
+        // Before they are read: what changes in between is then known to have changed.
+        let mut files = service.hashes(gathered.paths());
+        let resolver = &service.resolver;
+        let mut candidates =
+            Candidates::read(&gathered, &self.query, &self.asked, resolver, &labels);
+        timings.resolve = lap(&mut clock);
+        begin(PrimeStage::Score)?;
+        let (profile, now) = (&options.profile, options.now);
+        let signals = candidates.score(&self.asked, &self.query, &gathered, profile, now);
+        timings.score = lap(&mut clock);
+        begin(PrimeStage::Assemble)?;
+        let items = items(&candidates, &signals);
+        let mut stats = Stats::of(&candidates.chunks);
+        let arranged = arranged(&options.build);
+        let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
+        timings.assemble = lap(&mut clock);
+        stats.excluded_count = built.omitted.len();
+        files.retain(|(path, _)| built.files.contains(path));
+        // What was taken out meanwhile is not shown.
+        let citations = of_chunks(&built, &candidates.chunks, |it| it.chunk_id.clone());
+        Ok(PrimeContext {
+            id: service.context_id(&self.thread, &mut built),
+            feedback: service.context_handle(&built),
+            citations: service.with_handles(citations, &built.digest),
+            files,
+            unresolved: std::mem::take(&mut candidates.unresolved),
+            built,
+            items,
+            stats,
+            failures: self.failures,
+            reports: self.reports,
+            timings,
+        })
     }
 }
 

@@ -13,9 +13,10 @@ use ctx_tokens::{TokenCounter, TokensError};
 use tracing::debug;
 
 use crate::cache::Cache;
+use crate::context::PrimeContext;
+use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
-use crate::prime::PrimeContext;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
@@ -29,6 +30,7 @@ pub struct Service {
     pub(crate) owner: Owner,
     pub(crate) secret: Option<Secret>,
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
+    pub(crate) told: Told,
 }
 
 /// What came of a question.
@@ -99,6 +101,7 @@ impl Service {
             owner: Owner::default(),
             secret: None,
             cache: None,
+            told: Told::default(),
         }
     }
 
@@ -122,6 +125,14 @@ impl Service {
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<Cache<PrimeContext>>) -> Self {
         self.cache = Some(cache);
+        self
+    }
+
+    /// Has `told` told of each stage of a prime context as it begins, on whatever thread that is. Of equal
+    /// requests at the same time, only the one that is worked on is told of more than the first.
+    #[must_use]
+    pub fn with_progress(mut self, told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
+        self.told = Told::new(told);
         self
     }
 

@@ -25,12 +25,9 @@ fn read(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("read");
     let root = || Root::open(folder.path()).expect("it is a folder");
     group.bench_function("cold", |b| {
-        let sources = Sources::new(root(), Limits::default());
+        let root = root();
         b.iter(|| {
-            let bytes = sources
-                .root()
-                .read("file.rs", 1 << 20)
-                .expect("it is there");
+            let bytes = root.read("file.rs", 1 << 20).expect("it is there");
             black_box(ctx_source::Text::decode(bytes))
         });
     });

@@ -47,16 +47,43 @@ pub struct Metrics {
     pub reads: u64,
 }
 
+/// Files that lie in no folder, but in a database.
+pub trait Files: std::fmt::Debug + Send + Sync {
+    /// The text of the file at `path`. May wait for whoever has it.
+    ///
+    /// # Errors
+    /// [`SourceError::NotFound`], and [`SourceError::Io`] where it cannot be had.
+    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError>;
+
+    /// Tells that the texts of these files are about to be wanted, so that they can be fetched together.
+    fn prepare(&self, paths: &[&str]) {
+        let _ = paths;
+    }
+}
+
 /// Texts of the files below a root. Every answer is the text of the state the file is in now: its
 /// size, time and inode are looked up each time, and a file that has changed is read again. Several
 /// threads that want one file at once share one reading of it.
+///
+/// Or those of [`Files`], which answer for themselves how recent they are.
 #[derive(Debug)]
 pub struct Sources {
+    kind: Kind,
+    hits: AtomicU64,
+    reads: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Folder(Box<Folder>),
+    Files(Arc<dyn Files>),
+}
+
+#[derive(Debug)]
+struct Folder {
     root: Root,
     limits: Limits,
     cache: Cache<(Box<str>, Stamp), Arc<Text>, Bytes>,
-    hits: AtomicU64,
-    reads: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -80,18 +107,32 @@ impl Sources {
             .expect("both capacities are given");
         let hasher = DefaultHashBuilder::default();
         let lifecycle = quick_cache::sync::DefaultLifecycle::default();
-        Sources {
+        Sources::with(Kind::Folder(Box::new(Folder {
             root,
             limits,
             cache: Cache::with_options(options, Bytes, hasher, lifecycle),
+        })))
+    }
+
+    /// Has the texts of `files`.
+    pub fn of(files: Arc<dyn Files>) -> Self {
+        Sources::with(Kind::Files(files))
+    }
+
+    fn with(kind: Kind) -> Self {
+        Sources {
+            kind,
             hits: AtomicU64::new(0),
             reads: AtomicU64::new(0),
         }
     }
 
-    /// The folder.
-    pub fn root(&self) -> &Root {
-        &self.root
+    /// Tells that the texts of these files are about to be wanted: where one has to be waited for, all are
+    /// waited for together.
+    pub fn prepare(&self, paths: &[&str]) {
+        if let Kind::Files(files) = &self.kind {
+            files.prepare(paths);
+        }
     }
 
     /// The text of the file at `path` as it is now. One look at the file where it is kept; O(bytes)
@@ -100,25 +141,29 @@ impl Sources {
     /// # Errors
     /// Those of [`Root::read`], and [`SourceError::Binary`].
     pub fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
-        let key = (Box::from(path), self.root.stamp(path)?);
-        match self.cache.get_value_or_guard(&key, None) {
+        let folder = match &self.kind {
+            Kind::Folder(folder) => folder,
+            Kind::Files(files) => return files.text(path),
+        };
+        let key = (Box::from(path), folder.root.stamp(path)?);
+        match folder.cache.get_value_or_guard(&key, None) {
             GuardResult::Value(text) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 Ok(text)
             }
             GuardResult::Guard(guard) => {
-                let (text, stamp) = self.load(path)?;
+                let (text, stamp) = self.load(folder, path)?;
                 if stamp == key.1 && !is_recent(stamp) {
                     // Nobody else can have put it there, and what is not kept is none the worse.
                     let _ = guard.insert(Arc::clone(&text));
                 }
                 Ok(text)
             }
-            GuardResult::Timeout => Ok(self.load(path)?.0),
+            GuardResult::Timeout => Ok(self.load(folder, path)?.0),
         }
     }
 
-    /// How the cache has done.
+    /// How the cache has done; that of [`Files`] is their own.
     pub fn metrics(&self) -> Metrics {
         Metrics {
             hits: self.hits.load(Ordering::Relaxed),
@@ -126,13 +171,16 @@ impl Sources {
         }
     }
 
-    /// Bytes of text that are kept.
+    /// Bytes of text that are kept here.
     pub fn cached_bytes(&self) -> u64 {
-        self.cache.weight()
+        match &self.kind {
+            Kind::Folder(folder) => folder.cache.weight(),
+            Kind::Files(_) => 0,
+        }
     }
 
-    fn load(&self, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
-        let (bytes, stamp) = self.root.read_stamped(path, self.limits.file_bytes)?;
+    fn load(&self, folder: &Folder, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
+        let (bytes, stamp) = folder.root.read_stamped(path, folder.limits.file_bytes)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
         let text = Text::decode(bytes).ok_or_else(|| SourceError::Binary {
             path: path.to_owned(),

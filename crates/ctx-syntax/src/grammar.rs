@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{
     Node, ParseOptions, Parser, Query, QueryCursor, QueryCursorOptions, QueryMatch,
-    StreamingIterator as _, Tree,
+    StreamingIterator as _, Tree, TreeCursor,
 };
 
 use crate::outline::{Fallback, Import, RawReference, ReferenceKind, SymbolKind, span_of};
+use crate::roots::{Root, Roots};
 use crate::table::ROWS;
 use crate::{Language, Limits};
 
@@ -19,6 +20,7 @@ use crate::{Language, Limits};
 pub(crate) struct Grammar {
     parser_of: tree_sitter::Language,
     query: Query,
+    roots: Roots,
     roles: Vec<Role>,
     deepest: Option<usize>,
 }
@@ -114,14 +116,16 @@ impl Grammar {
             return Ok(None);
         };
         let grammar = tree_sitter::Language::new(grammar);
-        let query = format!("{}\n{}", row.query, comments(&grammar));
-        let query = Query::new(&grammar, &query).map_err(|error| error.to_string())?;
+        let source = format!("{}\n{}", row.query, comments(&grammar));
+        let query = Query::new(&grammar, &source).map_err(|error| error.to_string())?;
+        let roots = Roots::of(&grammar, &query, &source)?;
         let names = query.capture_names().iter();
         let roles: Option<Vec<Role>> = names.map(|name| role(name)).collect();
         let roles = roles.ok_or_else(|| format!("a capture of {:?} has no meaning", row.name))?;
         Ok(Some(Grammar {
             parser_of: grammar,
             query,
+            roots,
             roles,
             deepest: row.deepest,
         }))
@@ -145,23 +149,58 @@ impl Grammar {
         if root.is_error() {
             return Err(Fallback::NotParsed);
         }
+        let mut reading = self.walk(&tree, text, deadline)?;
+        reading.comment_rows.sort_unstable_by_key(|rows| rows.start);
+        Ok(reading)
+    }
+
+    /// What the query finds in `tree`: each node is looked at, and where patterns begin, they are tried.
+    fn walk(&self, tree: &Tree, text: &str, deadline: Instant) -> Result<Reading, Fallback> {
         let mut reading = Reading::default();
-        let mut cursor = QueryCursor::new();
+        let mut patterns = QueryCursor::new();
+        patterns.set_max_start_depth(Some(0));
+        let mut cursor = tree.walk();
+        for number in 0_usize.. {
+            let node = cursor.node();
+            match self.roots.at(node.kind_id()) {
+                Root::Nothing => {}
+                Root::Capture(capture) => self.note_node(capture, node, text, &mut reading),
+                Root::Query => self.ask(&mut patterns, node, text, deadline, &mut reading)?,
+            }
+            if number % 4096 == 0 && Instant::now() >= deadline {
+                return Err(Fallback::TooSlow);
+            }
+            if !advance(&mut cursor) {
+                break;
+            }
+        }
+        Ok(reading)
+    }
+
+    /// What the patterns find from `node` on.
+    fn ask(
+        &self,
+        patterns: &mut QueryCursor,
+        node: Node<'_>,
+        text: &str,
+        deadline: Instant,
+        reading: &mut Reading,
+    ) -> Result<(), Fallback> {
         // More states at once are a query's explosion, not a file's richness.
-        cursor.set_match_limit(4096);
+        patterns.set_match_limit(4096);
         let mut late = false;
         let mut progress = |_: &_| stop_after(deadline, &mut late);
         let options = QueryCursorOptions::new().progress_callback(&mut progress);
-        let mut matches = cursor.matches_with_options(&self.query, root, text.as_bytes(), options);
+        let mut matches =
+            patterns.matches_with_options(&self.query, node, text.as_bytes(), options);
         while let Some(found) = matches.next() {
-            self.note(found, text, &mut reading);
+            self.note(found, text, reading);
         }
         drop(matches);
         if late {
             return Err(Fallback::TooSlow);
         }
-        reading.comment_rows.sort_unstable_by_key(|rows| rows.start);
-        Ok(reading)
+        Ok(())
     }
 
     fn parse(&self, text: &str, deadline: Instant) -> Result<Tree, Fallback> {
@@ -181,6 +220,18 @@ impl Grammar {
         }
     }
 
+    /// What says something by itself.
+    fn note_node(&self, capture: u32, node: Node<'_>, text: &str, reading: &mut Reading) {
+        match self.roles[capture as usize] {
+            Role::Doc => reading.docs.push((node.byte_range(), rows_of(node))),
+            Role::Reference(kind) => reading.references.extend(reference(kind, node, text)),
+            Role::Comment if begins_its_row(node, text) => {
+                reading.comment_rows.push(rows_of(node));
+            }
+            _ => {}
+        }
+    }
+
     fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
         let mut defined: Option<(SymbolKind, Node<'_>)> = None;
         let (mut name, mut head, mut body) = (None, None, None);
@@ -192,14 +243,9 @@ impl Grammar {
                 Role::Name => name = Some(node),
                 Role::Head => head = Some(node),
                 Role::Body => body = Some(node),
-                Role::Doc => reading.docs.push((node.byte_range(), rows_of(node))),
                 Role::Import => import = Some(node),
                 Role::Module => module = Some(node),
-                Role::Reference(kind) => reading.references.extend(reference(kind, node, text)),
-                Role::Comment if begins_its_row(node, text) => {
-                    reading.comment_rows.push(rows_of(node));
-                }
-                Role::Comment | Role::Word => {}
+                _ => self.note_node(capture.index, node, text, reading),
             }
         }
         if let (Some((kind, node)), Some(name)) = (defined, name) {
@@ -240,6 +286,19 @@ fn role(name: &str) -> Option<Role> {
         "_word" => Role::Word,
         _ => Role::Definition(SymbolKind::of(name.strip_prefix("def.")?)?),
     })
+}
+
+/// Goes on to the next node, what is in one before what follows it; `false` where there is none.
+fn advance(cursor: &mut TreeCursor<'_>) -> bool {
+    if cursor.goto_first_child() {
+        return true;
+    }
+    while !cursor.goto_next_sibling() {
+        if !cursor.goto_parent() {
+            return false;
+        }
+    }
+    true
 }
 
 fn stop_after(deadline: Instant, late: &mut bool) -> ControlFlow<()> {
@@ -338,22 +397,5 @@ fn indented_levels(text: &str) -> usize {
 pub(crate) const TIME: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn levels_are_those_of_indentation() {
-        assert_eq!(indented_levels(""), 0);
-        assert_eq!(indented_levels("a:\n  b:\n    c\n  d\n"), 3);
-        assert_eq!(indented_levels("- - - a\n- b\n"), 4);
-        assert_eq!(indented_levels("-a: b\n"), 1);
-    }
-
-    #[test]
-    fn every_query_is_one_for_its_grammar() {
-        let wrong: Vec<String> = Language::all()
-            .filter_map(|language| Some(format!("{language}: {}", Grammar::load(language).err()?)))
-            .collect();
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    }
-}
+#[path = "grammar_tests.rs"]
+mod tests;

@@ -9,6 +9,7 @@ mod outline;
 mod pieces;
 mod relations;
 mod rendition;
+mod roots;
 mod table;
 mod truncate;
 

@@ -1,6 +1,5 @@
 //! What a file defines, imports and refers to.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ctx_model::LineSpan;
@@ -396,14 +395,13 @@ fn narrow_signature(symbol: &mut Symbol, inner: Option<u32>, lines: &[&str]) {
 fn place(mut references: Vec<RawReference>, symbols: &[Symbol]) -> Vec<Reference> {
     references.sort_by(|a, b| a.byte.cmp(&b.byte).then(a.kind.cmp(&b.kind)));
     // What is called or extended is not merely a type as well.
-    let mut told: BTreeMap<usize, ReferenceKind> = BTreeMap::new();
-    for reference in &references {
-        let kind = told.entry(reference.byte).or_insert(reference.kind);
-        if *kind == ReferenceKind::Type {
-            *kind = reference.kind;
+    references.dedup_by(|later, first| {
+        let is_same = later.byte == first.byte;
+        if is_same && first.kind == ReferenceKind::Type {
+            first.kind = later.kind;
         }
-    }
-    references.dedup_by_key(|it| it.byte);
+        is_same
+    });
     let mut placed = Vec::with_capacity(references.len());
     let mut open: Vec<usize> = Vec::new();
     let mut next = 0;
@@ -415,7 +413,7 @@ fn place(mut references: Vec<RawReference>, symbols: &[Symbol]) -> Vec<Reference
         }
         open.retain(|&index| symbols[index].bytes.end > reference.byte);
         placed.push(Reference {
-            kind: told.get(&reference.byte).copied().unwrap_or(reference.kind),
+            kind: reference.kind,
             name: reference.name,
             line: reference.line,
             within: open.last().copied(),

@@ -2,4 +2,6 @@
 
 pub mod generate;
 pub mod laws;
+#[cfg(all(unix, feature = "postgres"))]
+pub mod postgres;
 pub mod shared;

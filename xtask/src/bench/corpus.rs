@@ -14,15 +14,15 @@ const LARGEST_FILE: u64 = 512 * 1024;
 
 /// A folder of source files.
 #[derive(Debug)]
-pub(super) struct Corpus {
-    pub(super) folder: PathBuf,
+pub(crate) struct Corpus {
+    pub(crate) folder: PathBuf,
     pub(super) files: usize,
     pub(super) bytes: u64,
 }
 
 /// Copies the Rust files of the dependencies, crate by crate in the order of their names, until there
 /// are 20 MB of them.
-pub(super) fn build(workspace: &Workspace) -> Result<Corpus> {
+pub(crate) fn build(workspace: &Workspace) -> Result<Corpus> {
     let mut corpus = Corpus {
         folder: workspace.target.join("bench/corpus"),
         files: 0,
@@ -80,7 +80,8 @@ fn dependencies(workspace: &Workspace) -> Result<Vec<(String, PathBuf)>> {
     Ok(dependencies)
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Adds every Rust file below `folder`.
+pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;

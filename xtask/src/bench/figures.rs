@@ -1,7 +1,7 @@
 //! Figures as people read them: three significant digits, and a unit.
 
 /// A time, from nanoseconds.
-pub(super) fn time(nanoseconds: f64) -> String {
+pub(crate) fn time(nanoseconds: f64) -> String {
     let (value, unit) = match nanoseconds {
         n if n < 1e3 => (n, "ns"),
         n if n < 1e6 => (n / 1e3, "µs"),
@@ -12,7 +12,7 @@ pub(super) fn time(nanoseconds: f64) -> String {
 }
 
 /// A number of bytes, in units of 1024.
-pub(super) fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     if bytes < 1024.0 * 1024.0 {
         format!("{} KiB", digits(bytes / 1024.0))
     } else {
@@ -21,7 +21,7 @@ pub(super) fn bytes(bytes: f64) -> String {
 }
 
 /// Three significant digits, and all those before the point.
-pub(super) fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
         v if v >= 9.995 => format!("{value:.1}"),
@@ -30,7 +30,7 @@ pub(super) fn digits(value: f64) -> String {
 }
 
 /// The middle value; of an even number of them the upper of the two.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }

@@ -1,22 +1,29 @@
 //! What was to be reached, held against what was found. A goal that is missed is reported, and is
 //! no error: the page says so.
 
+use std::fmt::Write as _;
+
 use super::Run;
 use super::criterion::Benches;
 use super::figures::{bytes, digits, time};
 
 /// A goal, and how near it is.
 #[derive(Debug, PartialEq)]
-pub(super) struct Goal {
-    pub(super) what: String,
-    pub(super) wanted: String,
+pub(crate) struct Goal {
+    pub(crate) what: String,
+    pub(crate) wanted: String,
     /// What was found, and whether that is good enough; `None` where it was not measured.
-    pub(super) found: Option<(String, bool)>,
+    pub(crate) found: Option<(String, bool)>,
 }
 
 impl Goal {
     /// `found` is to be at least `least`.
-    fn least(what: impl Into<String>, least: f64, unit: &str, found: Option<f64>) -> Self {
+    pub(crate) fn least(
+        what: impl Into<String>,
+        least: f64,
+        unit: &str,
+        found: Option<f64>,
+    ) -> Self {
         Goal {
             what: what.into(),
             wanted: format!("≥ {least}{unit}"),
@@ -25,7 +32,7 @@ impl Goal {
     }
 
     /// `found` is to be at most `most`.
-    fn most(what: impl Into<String>, most: f64, unit: &str, found: Option<f64>) -> Self {
+    pub(crate) fn most(what: impl Into<String>, most: f64, unit: &str, found: Option<f64>) -> Self {
         Goal {
             what: what.into(),
             wanted: format!("≤ {most}{unit}"),
@@ -34,13 +41,29 @@ impl Goal {
     }
 
     /// A time in nanoseconds is to be at most `most`.
-    fn soon(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
+    pub(crate) fn soon(what: impl Into<String>, most: f64, found: Option<f64>) -> Self {
         Goal {
             what: what.into(),
             wanted: format!("≤ {}", time(most)),
             found: found.map(|f| (time(f), f <= most)),
         }
     }
+}
+
+/// The table of `goals`, as Markdown.
+pub(crate) fn table(goals: &[Goal]) -> String {
+    let mut table = "| goal | wanted | found | |\n|---|---|---|---|\n".to_owned();
+    for goal in goals {
+        let (found, verdict) = match &goal.found {
+            None => ("", "not measured in this run"),
+            Some((found, true)) => (found.as_str(), "met"),
+            Some((found, false)) => (found.as_str(), "**not met**"),
+        };
+        let (what, wanted) = (&goal.what, &goal.wanted);
+        // Writing to a string cannot fail.
+        let _ = writeln!(table, "| {what} | {wanted} | {found} | {verdict} |");
+    }
+    table
 }
 
 /// Every goal, in the order of the pipeline.

@@ -10,7 +10,7 @@ use crate::command::Call;
 use crate::workspace::Workspace;
 
 /// One line: date, commit, processor, memory, compiler.
-pub(super) fn describe(workspace: &Workspace) -> Result<String> {
+pub(crate) fn describe(workspace: &Workspace) -> Result<String> {
     let date = Call::new("date").args(["-u", "+%F"]).output()?;
     let git = |arguments: &[&str]| {
         Call::new("git")

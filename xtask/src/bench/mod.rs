@@ -4,11 +4,11 @@
 //! line as a whole, beside its [`peers`], on a [`corpus`] of real source; [`goals`] says what was to
 //! be reached; [`report`] writes the page.
 
-mod corpus;
+pub(crate) mod corpus;
 mod criterion;
-mod figures;
-mod goals;
-mod machine;
+pub(crate) mod figures;
+pub(crate) mod goals;
+pub(crate) mod machine;
 mod peers;
 mod report;
 mod tool;

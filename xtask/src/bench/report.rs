@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Run;
 use super::criterion::{Benches, Measurement, Work};
 use super::figures::{bytes, digits, time};
-use super::goals::{goals, growth, sized};
+use super::goals::{goals, growth, sized, table};
 use super::tool::Figures;
 
 const LEFT_OUT: &str = "\
@@ -26,7 +26,7 @@ pub(super) fn page(run: &Run, machine: &str) -> String {
         "# Benchmarks\n\nWritten by `{}`; not by hand.\n\nMeasured {machine}.\n\n## Goals\n\n",
         run.command
     );
-    write_goals(&mut page, run);
+    page += &table(&goals(run));
     write_benches(&mut page, &run.benches);
     for (command, table) in &run.tables {
         let table = table.trim_end();
@@ -43,22 +43,6 @@ pub(super) fn page(run: &Run, machine: &str) -> String {
         format_args!("\n## What this leaves out\n\n{LEFT_OUT}"),
     );
     page
-}
-
-fn write_goals(page: &mut String, run: &Run) {
-    page.push_str("| goal | wanted | found | |\n|---|---|---|---|\n");
-    for goal in goals(run) {
-        let (found, verdict) = match &goal.found {
-            None => ("", "not measured in this run"),
-            Some((found, true)) => (found.as_str(), "met"),
-            Some((found, false)) => (found.as_str(), "**not met**"),
-        };
-        let (what, wanted) = (&goal.what, &goal.wanted);
-        push(
-            page,
-            format_args!("| {what} | {wanted} | {found} | {verdict} |\n"),
-        );
-    }
 }
 
 /// One table for each group: the first part of the names.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
-use crate::command::Call;
+use crate::command::again_in_release;
 use crate::workspace::Workspace;
 
 /// Which evaluation.
@@ -60,12 +60,7 @@ pub(crate) struct Passages {
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if cfg!(debug_assertions) {
         // Counting is the work, and ten times as fast when it is optimised.
-        let release = ["run", "--quiet", "--release", "--package", "xtask", "--"];
-        let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-        return Call::cargo(release)
-            .args(arguments)
-            .within(&workspace.root)
-            .run();
+        return again_in_release(workspace);
     }
     match options {
         Options::Passages(options) => passages(workspace, options),

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 
 use crate::run::Folder;
 
@@ -35,18 +36,34 @@ impl Serving {
     }
 
     fn ask(&self, line: &str, token: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.addr).unwrap();
+        self.try_ask(line, token, body).unwrap()
+    }
+
+    /// Fails when the server has gone.
+    fn try_ask(&self, line: &str, token: &str, body: &str) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(&self.addr)?;
         let length = body.len();
         write!(
             stream,
             "{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}",
             self.addr
-        )
-        .unwrap();
+        )?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// Sends what `next` makes of 0, 1, … until the server is gone, or as many messages as one page lists;
+    /// what was acknowledged is noted.
+    fn write(&self, line: &str, noted: &Mutex<Vec<String>>, next: impl Fn(usize) -> String) {
+        for number in 0..200 {
+            let body = next(number);
+            match self.try_ask(line, &self.token, &body) {
+                Ok(answer) if answer.starts_with("HTTP/1.1 20") => noted.lock().unwrap().push(body),
+                _ => return,
+            }
+        }
     }
 }
 
@@ -120,6 +137,83 @@ fn each_run_has_a_token_of_its_own_and_the_same_data() {
     );
 }
 
+/// The short form of `cargo xtask kill`.
+#[test]
+#[cfg(unix)]
+fn what_was_acknowledged_is_there_after_each_kill() {
+    let folder = Folder::new();
+    let mut votes = Vec::new();
+    let vote = |serving: &Serving, handle: &str| {
+        let body = format!(r#"{{"handle": "{handle}", "useful": true}}"#);
+        serving.ask("POST /v1/context/feedback", &serving.token, &body)
+    };
+    for run in 0..3 {
+        let serving = Serving::start(&folder);
+        serving.ask(
+            "POST /v1/threads",
+            &serving.token,
+            &format!(r#"{{"id": "t{run}"}}"#),
+        );
+        let files = format!(r#"{{"files": [{{"path": "a.md", "content": "alpha {run}"}}]}}"#);
+        serving.ask("POST /v1/files", &serving.token, &files);
+        let built = serving.ask(
+            "POST /v1/context/build",
+            &serving.token,
+            r#"{"message": "alpha"}"#,
+        );
+        let handle = built.split_once(r#""handle":""#).unwrap().1;
+        votes.push(handle.split('"').next().unwrap().to_owned());
+        assert!(
+            vote(&serving, &votes[run]).contains(r#""counted":true"#),
+            "run {run}"
+        );
+        let (messages, files) = (Mutex::default(), Mutex::default());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                serving.write(
+                    &format!("POST /v1/threads/t{run}/messages"),
+                    &messages,
+                    |number| {
+                        format!(r#"{{"role": "user", "content": "run {run} number {number}."}}"#)
+                    },
+                );
+            });
+            scope.spawn(|| {
+                serving.write("POST /v1/files", &files, |number| {
+                    format!(r#"{{"files": [{{"path": "{run}/{number}.md", "content": "x"}}]}}"#)
+                });
+            });
+            let count = |noted: &Mutex<Vec<String>>| noted.lock().unwrap().len();
+            while count(&messages) < 3 + run || count(&files) < 1 + run {
+                std::thread::yield_now();
+            }
+            let id = serving.child.id().to_string();
+            let killed = Command::new("kill").args(["-9", &id]).status();
+            assert!(killed.unwrap().success());
+        });
+        drop(serving);
+        let serving = Serving::start(&folder);
+        let kept = serving.ask(
+            &format!("GET /v1/threads/t{run}/messages?limit=200"),
+            &serving.token,
+            "",
+        );
+        for (number, message) in messages.into_inner().unwrap().iter().enumerate() {
+            let content = format!("run {run} number {number}.");
+            assert!(message.contains(&content));
+            assert_eq!(kept.matches(&content).count(), 1, "{content}");
+        }
+        for file in files.into_inner().unwrap() {
+            let again = serving.ask("POST /v1/files", &serving.token, &file);
+            assert!(again.contains(r#""status":"unchanged""#), "{file}: {again}");
+        }
+        for handle in &votes {
+            let again = vote(&serving, handle);
+            assert!(again.contains(r#""counted":false"#), "run {run}: {again}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_served_is_told_with_a_hint() {
     let folder = Folder::of([("tokens", b"ada nohash\n"), ("file", b"")]);
@@ -130,9 +224,9 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "0.0.0.0 can be reached from elsewhere",
         ),
         (
-            vec!["--database-url", "postgres://x"],
-            2,
-            "no PostgreSQL store",
+            vec!["--database-url", "postgres://ada:sesame@127.0.0.1:1/x"],
+            1,
+            "use the database at 127.0.0.1:1",
         ),
         (
             vec!["--addr", "127.0.0.1:0", "--tokens", "tokens"],
@@ -159,5 +253,6 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "{args:?}: {told}"
         );
         assert!(ran.stdout.is_empty());
+        assert!(!told.contains("sesame"), "{told}");
     }
 }

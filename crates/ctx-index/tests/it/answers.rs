@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_retrieve::{FileSearch as _, Relations as _, Usage as _};
+use ctx_retrieve::{FileSearch as _, PartQuery, Relations as _, Usage as _};
 
 use crate::{Fixture, block_on, definitions, passages};
 
@@ -72,7 +72,11 @@ fn passages_are_found_by_parts_of_words_in_code_and_prose() {
 #[test]
 fn files_are_found_by_the_ends_of_their_paths() {
     let index = shop().updated();
-    let ending = |end: &str| block_on(index.ending_with(end, 10)).unwrap();
+    let ending = |end: &str| {
+        block_on(index.ending_with(&[end.to_owned()], 10))
+            .unwrap()
+            .concat()
+    };
     assert_eq!(ending("cart.rs"), ["src/cart.rs"]);
     assert_eq!(ending("src/price.rs"), ["src/price.rs"]);
     assert!(ending("art.rs").is_empty());
@@ -81,14 +85,11 @@ fn files_are_found_by_the_ends_of_their_paths() {
 #[test]
 fn parts_are_found_by_file_and_line() {
     let index = shop().updated();
-    let all = block_on(index.parts_of("src/price.rs", None, 10)).unwrap();
+    let parts = |query| block_on(index.parts_of(&[query], 10)).unwrap().concat();
+    let all = parts(PartQuery::new("src/price.rs"));
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].span.start(), all[0].span.end()), (1, 4));
-    assert!(
-        block_on(index.parts_of("src/price.rs", Some(9), 10))
-            .unwrap()
-            .is_empty()
-    );
+    assert!(parts(PartQuery::new("src/price.rs").at(9)).is_empty());
 }
 
 #[test]
@@ -103,7 +104,10 @@ fn a_misspelt_name_is_found() {
 fn who_uses_a_name_is_found() {
     let index = shop().updated();
     let hits = block_on(index.users_of(&["total_price".to_owned()], 3)).unwrap();
-    assert!(hits.iter().any(|it| it.path == "src/cart.rs"), "{hits:?}");
+    assert!(
+        hits[0].iter().any(|it| it.path == "src/cart.rs"),
+        "{hits:?}"
+    );
 }
 
 #[test]

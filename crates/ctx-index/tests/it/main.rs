@@ -136,7 +136,9 @@ fn passages(index: &Index, words: &str) -> Vec<Hit> {
 
 /// Where this name is defined: `path:line`.
 fn definitions(index: &Index, name: &str) -> Vec<String> {
-    let hits = block_on(index.definitions(&[name.to_owned()], 100)).unwrap();
+    let hits = block_on(index.definitions(&[name.to_owned()], 100))
+        .unwrap()
+        .concat();
     hits.iter()
         .map(|hit| format!("{}:{}", hit.path, hit.span.start()))
         .collect()

@@ -136,7 +136,7 @@ async fn texts_of_any_shape_are_indexed() {
     let ingested = store.ingest(texts(shapes)).await.unwrap();
     assert_eq!((ingested.stored, ingested.skipped), (count, Vec::new()));
     let hits = store.definitions(&["f4321".to_owned()], 5).await.unwrap();
-    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0].len(), 1);
 }
 
 #[tokio::test]

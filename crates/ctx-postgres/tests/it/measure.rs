@@ -3,19 +3,23 @@
 //! * `CTX_PASSAGES`: a folder with `codebase_chunks.json` and `codebase_questions.jsonl`; both stores answer, and how
 //!   often the passage that answers is among the first is printed.
 //! * `CTX_SOURCES`: a folder of source files; they are stored, and how long searches among them take is printed.
+//!   With `CTX_DATABASE`, the address of a database, they are stored there the first time, and kept.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_index::{Index, Options};
-use ctx_postgres::{FileText, OwnedStore};
-use ctx_retrieve::{Field, FileSearch, Relations as _, TextQuery, Usage as _};
+use ctx_postgres::{FileText, Limits, OwnedStore, Store};
+use ctx_rank::Query;
+use ctx_retrieve::{Field, FileSearch, Relations as _, Retriever, TextQuery, Usage as _};
 use serde_json::Value;
 
 use crate::ranking::asked;
+use crate::server::Fresh;
 use crate::{fresh, texts};
 
 #[tokio::test]
@@ -115,27 +119,43 @@ fn figures(what: &str, mut times: Vec<Duration>) {
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn how_long_searches_take_among_many_files() {
-    let Some(folder) = std::env::var_os("CTX_SOURCES").map(PathBuf::from) else {
-        return;
+/// What is said of something, with the name that it is said of.
+fn questions(files: &[FileText]) -> Vec<String> {
+    let step = (files.len() / 200).max(1);
+    let about = |file: &FileText| {
+        let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
+        let at = lines.iter().position(|line| {
+            let said = line.strip_prefix("/// ").unwrap_or_default();
+            said.split(' ').count() > 5
+        })?;
+        let said = lines[at].strip_prefix("/// ")?;
+        let name = lines[at..].iter().find_map(|it| it.split_once("fn "));
+        let name = name.and_then(|(_, it)| it.split(['(', '<']).next());
+        Some(format!(
+            "{said} `{}` in {}:7",
+            name.unwrap_or("new"),
+            file.path
+        ))
     };
-    let fresh = fresh!();
-    let store = fresh.owner("alice");
-    let (mut files, mut bytes) = (Vec::new(), 0);
-    sources(&folder, &mut files, &mut bytes);
-    let questions: Vec<String> = files
-        .iter()
-        .step_by((files.len() / 200).max(1))
-        .filter_map(|file| {
-            let mut said = file
-                .text
-                .lines()
-                .filter_map(|it| it.trim().strip_prefix("/// "));
-            said.find(|it| it.split(' ').count() > 5).map(str::to_owned)
-        })
-        .collect();
+    files.iter().step_by(step).filter_map(about).collect()
+}
+
+/// A store of these files; what `CTX_DATABASE` names is filled once, and kept.
+async fn filled(files: Vec<FileText>) -> Option<(Option<Fresh>, OwnedStore)> {
+    let (fresh, store, url) = if let Ok(url) = std::env::var("CTX_DATABASE") {
+        let store = Store::connect(&url, Limits::default()).await.unwrap();
+        store.migrate().await.unwrap();
+        (None, store.owner("alice").unwrap(), url)
+    } else {
+        let fresh = Fresh::new().await?;
+        let (store, url) = (fresh.owner("alice"), fresh.url.clone());
+        (Some(fresh), store, url)
+    };
+    if store.totals().await.unwrap().files > 0 {
+        return Some((fresh, store));
+    }
     let start = Instant::now();
+    let bytes: usize = files.iter().map(|it| it.text.len()).sum();
     let ingested = store.ingest(files).await.unwrap();
     println!(
         "{} files, {} parts, {} MB stored in {:?}",
@@ -144,14 +164,55 @@ async fn how_long_searches_take_among_many_files() {
         bytes >> 20,
         start.elapsed()
     );
-    let raw = crate::server::raw(&fresh.url).await;
+    let raw = crate::server::raw(&url).await;
     raw.batch_execute("VACUUM ANALYZE").await.unwrap();
     let sizes = "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class
                  WHERE relnamespace = 'ctx'::regnamespace AND relkind IN ('r', 'i') AND relpages > 1000 ORDER BY 1";
     for row in raw.query(sizes, &[]).await.unwrap() {
         println!("  {}: {}", row.get::<_, &str>(0), row.get::<_, &str>(1));
     }
+    Some((fresh, store))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_long_searches_take_among_many_files() {
+    let Some(folder) = std::env::var_os("CTX_SOURCES").map(PathBuf::from) else {
+        return;
+    };
+    let (mut files, mut bytes) = (Vec::new(), 0);
+    sources(&folder, &mut files, &mut bytes);
+    let questions = questions(&files);
+    let Some((_fresh, store)) = filled(files).await else {
+        return;
+    };
+    retrievals(&store, &questions).await;
     measure(&store, &questions).await;
+}
+
+/// Whole retrievals, one after the other, and what each strategy takes of them.
+async fn retrievals(store: &OwnedStore, questions: &[String]) {
+    let store = Arc::new(store.clone());
+    let retriever = Retriever::new(Arc::clone(&store) as _)
+        .with_relations(Arc::clone(&store) as _)
+        .with_usage(store);
+    let wanted = ctx_retrieve::Options::default();
+    for round in ["first", "again"] {
+        let mut times: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
+        for question in questions {
+            let query = Arc::new(Query::analyse(question));
+            let start = Instant::now();
+            let answer = retriever.retrieve(&query, &wanted).await;
+            times.entry("retrieval").or_default().push(start.elapsed());
+            for report in answer.reports {
+                assert_eq!(report.failure, None, "{:?}", report.strategy);
+                let its = times.entry(report.strategy.as_str()).or_default();
+                its.push(report.took);
+            }
+        }
+        for (what, times) in times {
+            figures(&format!("{round} {what}"), times);
+        }
+    }
 }
 
 async fn measure(store: &OwnedStore, questions: &[String]) {
@@ -188,7 +249,10 @@ async fn measure(store: &OwnedStore, questions: &[String]) {
             store.similar(&names, 50).await.unwrap();
             note("similar", start);
             let start = Instant::now();
-            store.ending_with("src/lib.rs", 5).await.unwrap();
+            store
+                .ending_with(&["src/lib.rs".to_owned()], 5)
+                .await
+                .unwrap();
             note("ending with", start);
             let start = Instant::now();
             store.recent(5).await.unwrap();

@@ -1,14 +1,15 @@
 //! Nothing of one owner is seen by another.
 
 use ctx_postgres::{OwnedStore, StoreError};
-use ctx_retrieve::Usage as _;
+use ctx_retrieve::{Feedback as _, Usage as _, Vote};
 use ctx_testkit::laws::store as laws;
 
 use crate::server::raw;
 use crate::{fresh, texts};
 
-const OWNED: [&str; 9] = [
+const OWNED: [&str; 11] = [
     "owners", "files", "parts", "terms", "threads", "messages", "pinned", "usage", "feedback",
+    "votes", "contexts",
 ];
 
 async fn fill(store: &OwnedStore, canary: &str) {
@@ -21,7 +22,12 @@ async fn fill(store: &OwnedStore, canary: &str) {
     }
     let paths = [format!("src/{canary}.rs"), "src/config.rs".to_owned()];
     store.shown(&paths, 10).await.unwrap();
-    store.feedback("context 1", &paths, true, 10).await.unwrap();
+    for path in &paths {
+        let vote = Vote::new(format!("context 1 {path}"), path, true, 10);
+        assert!(store.vote(&vote).await.unwrap());
+    }
+    let kept = store.keep_context("context 1", canary, 10).await;
+    kept.unwrap();
 }
 
 #[tokio::test]
@@ -44,6 +50,8 @@ async fn no_port_shows_the_canary_of_another_owner() {
         }
         let seen = laws::ask_all(&store, own).await;
         assert!(seen.iter().any(|it| it.contains(own)), "its own is seen");
+        let receipt = store.context("context 1").await.unwrap();
+        assert_eq!(receipt.as_deref(), Some(own));
         assert_eq!(store.totals().await.unwrap().files, 2);
         assert_eq!(store.threads(10).await.unwrap().len(), 2);
         let paths: Vec<String> = store
@@ -160,7 +168,7 @@ async fn every_table_of_owners_has_forced_row_level_security_and_the_owner_first
             "SELECT i.indexrelid::regclass::text FROM pg_index i
              JOIN pg_class c ON c.oid = i.indrelid
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-             WHERE c.relnamespace = 'ctx'::regnamespace AND c.relname <> 'version' AND a.attname <> 'owner'",
+             WHERE c.relnamespace = 'ctx'::regnamespace AND c.relname NOT IN ('version', 'secret') AND a.attname <> 'owner'",
             &[],
         )
         .await

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ctx_postgres::Vote;
-use ctx_retrieve::{History as _, Message, Usage as _};
+use ctx_retrieve::{
+    Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Vote,
+};
 
 use crate::fresh;
 use crate::server::raw;
@@ -13,38 +14,53 @@ fn paths(paths: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_context_has_one_vote_and_a_file_no_uses_below_none() {
+async fn a_vote_counts_once_and_a_file_has_no_uses_below_none_or_above_ten() {
     let fresh = fresh!();
     let store = fresh.owner("alice");
-    let both = paths(&["a.rs", "b.rs", "a.rs"]);
-    assert_eq!(
-        store.feedback("c1", &both, true, 1).await.unwrap(),
-        Vote::Counted
-    );
+    let vote = |key: &str, path: &str, is_useful| Vote::new(key, path, is_useful, 1);
+    let state = async || store.generation().await.unwrap();
+    let before = state().await;
+    let both = [vote("1", "a.rs", true), vote("2", "b.rs", true)];
+    assert_eq!(store.votes(&both).await.unwrap(), 2);
+    let after = state().await;
+    assert_ne!(before, after);
     for _ in 0..5 {
-        assert_eq!(
-            store.feedback("c1", &both, true, 2).await.unwrap(),
-            Vote::Repeated
-        );
+        assert_eq!(store.votes(&both).await.unwrap(), 0);
+        assert!(!store.vote(&both[0]).await.unwrap());
     }
-    assert_eq!(
-        store.feedback("c2", &both[..1], true, 3).await.unwrap(),
-        Vote::Counted
-    );
-    for context in ["c3", "c4", "c5"] {
-        store
-            .feedback(context, &both[1..2], false, 4)
-            .await
-            .unwrap();
+    assert_eq!(state().await, after, "nothing was counted");
+    let mixed = [vote("1", "a.rs", true), vote("3", "a.rs", true)];
+    assert_eq!(store.votes(&mixed).await.unwrap(), 1);
+    for key in ["4", "5", "6"] {
+        assert!(store.vote(&vote(key, "b.rs", false)).await.unwrap());
     }
-    let counts: Vec<u64> = store.counts(&both).await.unwrap().into_values().collect();
-    assert_eq!(counts, [2, 0]);
-    // The same context of another owner is another context.
-    let bob = fresh.owner("bob");
-    assert_eq!(
-        bob.feedback("c1", &both, true, 1).await.unwrap(),
-        Vote::Counted
-    );
+    let counts = async || store.counts(&paths(&["a.rs", "b.rs"])).await.unwrap();
+    assert_eq!(counts().await.into_values().collect::<Vec<_>>(), [2, 0]);
+    let many: Vec<Vote> = (10..30)
+        .map(|it| vote(&it.to_string(), "a.rs", true))
+        .collect();
+    assert_eq!(store.votes(&many).await.unwrap(), 20);
+    assert_eq!(counts().await["a.rs"], MOST_USES);
+    // The same key of another owner is another key.
+    assert!(fresh.owner("bob").vote(&both[0]).await.unwrap());
+}
+
+#[tokio::test]
+async fn votes_that_come_at_once_count_once() {
+    let fresh = fresh!();
+    let mut tasks = Vec::new();
+    for _ in 0..8 {
+        let store = fresh.owner("alice");
+        let votes = ["a", "b", "c"].map(|it| Vote::new(it, format!("{it}.rs"), true, 1));
+        tasks.push(tokio::spawn(
+            async move { store.votes(&votes).await.unwrap() },
+        ));
+    }
+    let mut counted = 0;
+    for task in tasks {
+        counted += task.await.unwrap();
+    }
+    assert_eq!(counted, 3);
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! What holds of any text, list and signal.
 
 use ctx_rank::{
-    Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex, keyword_match,
-    recency, reciprocal_rank, usage_frequency,
+    Analyzer, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex,
+    keyword_match, recency, reciprocal_rank, usage_frequency,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -90,6 +90,25 @@ fn of(values: [f64; 5]) -> Signals {
 
 proptest! {
     #[test]
+    fn what_an_analyzer_has_met_changes_no_terms(texts in vec(text(), 1..4)) {
+        let mut kept = Analyzer::default();
+        for text in texts.iter().chain(&texts) {
+            prop_assert_eq!(kept.terms(text), Analyzer::default().terms(text));
+        }
+    }
+
+    #[test]
+    fn the_terms_of_a_text_are_those_of_its_runs(text in text()) {
+        let mut analyzer = Analyzer::default();
+        let runs = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+        let of_runs: Vec<String> = runs.flat_map(|run| analyzer.terms(run)).collect();
+        prop_assert_eq!(analyzer.terms(&text), of_runs);
+        analyzer.words(&text, &mut |_, _, bytes| {
+            assert!(text.get(bytes).is_some_and(|it| !it.is_empty()));
+        });
+    }
+
+    #[test]
     fn any_text_can_be_analysed(text in text()) {
         let query = Query::analyse(&text);
         prop_assert_eq!(&query, &Query::analyse(&text));
@@ -112,7 +131,7 @@ proptest! {
     #[test]
     fn terms_lie_where_they_are_said_to(text in text()) {
         let mut last = 0;
-        ctx_rank::Analyzer::default().words(&text, &mut |term, _, bytes| {
+        Analyzer::default().words(&text, &mut |term, _, bytes| {
             assert!(!term.is_empty() && !text[bytes.clone()].is_empty());
             assert!(last <= bytes.start, "{bytes:?} comes after {last}");
             last = bytes.start;

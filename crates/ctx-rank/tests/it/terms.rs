@@ -137,3 +137,12 @@ fn stop_words_say_nothing() {
         assert!(!is_stop_word(word), "{word}");
     }
 }
+
+#[test]
+fn more_identifiers_than_are_remembered_have_their_terms() {
+    let mut analyzer = Analyzer::default();
+    for number in (0..70_000).chain(0..100) {
+        let terms = analyzer.terms(&format!("name{number}"));
+        assert_eq!(terms[1..], [number.to_string(), format!("name{number}")]);
+    }
+}

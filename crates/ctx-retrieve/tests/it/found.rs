@@ -148,6 +148,8 @@ async fn a_strategy_without_a_weight_is_heard_where_it_is_alone() {
     options.weights.strategies[Strategy::Names.index()] = 0.0;
     let both = ask(library(), "`Cache` or a proxy", &options).await;
     assert_eq!(paths(&both)[0], "src/proxy.py");
+    let asked = both.reports.iter().map(|it| it.strategy);
+    assert!(!asked.clone().any(|it| it == Strategy::Names), "{asked:?}");
     options.strategies = vec![Strategy::Names];
     let alone = ask(library(), "`Cache` or a proxy", &options).await;
     assert_eq!(paths(&alone), ["src/cache.py"]);
@@ -185,6 +187,33 @@ async fn a_path_of_another_machine_is_found_by_its_end() {
     options.strategies = vec![Strategy::Places];
     let retrieved = ask(library(), trace, &options).await;
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+}
+
+#[tokio::test]
+async fn many_names_and_places_are_asked_for_together() {
+    let lines = (0..40).map(|it| {
+        format!(
+            "  File \"/home/me/a/b/file{it}.py\", line 9, in call_{it}\n`name_{it}` of file{it}.py\n"
+        )
+    });
+    let question = "it fails\n".to_owned() + &lines.collect::<String>();
+    let mut options = options();
+    for (strategy, most) in [
+        (Strategy::Text, 2),
+        (Strategy::Files, 2),
+        (Strategy::Names, 1),
+        // Each end of the longest path, then the parts of all files.
+        (Strategy::Places, 6),
+        (Strategy::Similar, 2),
+    ] {
+        let store = library();
+        let calls = Arc::clone(&store.calls);
+        options.strategies = vec![strategy];
+        ask(store, &question, &options).await;
+        // Uses are counted once more.
+        let calls = calls.load(Ordering::Relaxed) - 1;
+        assert!((1..=most).contains(&calls), "{strategy:?}: {calls}");
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_rank::Analyzer;
-use ctx_retrieve::{Answer, FileSearch, Hit, PortError, Relations, TextQuery, Usage};
+use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, Relations, TextQuery, Usage};
 use tokio::sync::{Barrier, Semaphore};
 
 /// What a port does before it answers.
@@ -129,10 +129,13 @@ impl FileSearch for Store {
         Ok(files)
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("definitions").await?;
-        let is_named = |hit: &Hit| hit.name.as_ref().is_some_and(|it| names.contains(it));
-        Ok(self.best(|hit, _| is_one(is_named(hit)), limit))
+        let is_named = |name| move |hit: &Hit, _: &str| is_one(hit.name.as_ref() == Some(name));
+        Ok(names
+            .iter()
+            .map(|name| self.best(is_named(name), limit))
+            .collect())
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
@@ -144,37 +147,42 @@ impl FileSearch for Store {
         Ok(self.best(|hit, _| 0.9 * is_one(is_like(hit)), limit))
     }
 
-    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
+    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         self.enter("ending_with").await?;
         let paths: BTreeSet<&str> = self
             .parts
             .iter()
             .map(|(hit, _)| hit.path.as_str())
             .collect();
-        let ends = |it: &&str| *it == path || it.ends_with(&format!("/{path}"));
-        Ok(paths
-            .into_iter()
-            .filter(ends)
-            .take(limit)
-            .map(str::to_owned)
-            .collect())
+        let of = |end: &String| {
+            let ends = |it: &&str| *it == end || it.ends_with(&format!("/{end}"));
+            let found = paths.iter().copied().filter(ends).take(limit);
+            found.map(str::to_owned).collect()
+        };
+        Ok(ends.iter().map(of).collect())
     }
 
-    async fn parts_of(&self, path: &str, line: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("parts_of").await?;
-        let is_there = |hit: &Hit| {
-            hit.path == path && line.is_none_or(|it| hit.span.start() <= it && it <= hit.span.end())
+        let of = |query: &PartQuery| {
+            let holds = |hit: &Hit, line| hit.span.start() <= line && line <= hit.span.end();
+            let is_there = |hit: &Hit, _: &str| {
+                let is_at = query.line.is_none_or(|line| holds(hit, line));
+                let is_called = query.name.is_none() || query.name == hit.name;
+                is_one(hit.path == query.path && is_at && is_called)
+            };
+            self.best(is_there, limit)
         };
-        Ok(self.best(|hit, _| is_one(is_there(hit)), limit))
+        Ok(wanted.iter().map(of).collect())
     }
 }
 
 #[async_trait]
 impl Relations for Store {
-    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
+    async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("users_of").await?;
-        let uses = |hit: &Hit| hit.refers_to.iter().any(|it| names.contains(it));
-        Ok(self.best(|hit, _| is_one(uses(hit)), limit))
+        let uses = |name| move |hit: &Hit, _: &str| is_one(hit.refers_to.contains(name));
+        Ok(names.iter().map(|it| self.best(uses(it), limit)).collect())
     }
 }
 

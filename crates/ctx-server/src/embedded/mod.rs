@@ -1,31 +1,34 @@
 //! The store without a server: below one folder, one folder for each owner.
 //!
 //! `owners/<digest>/files` holds what the owner sent, `index` the index of it (derived: it is made anew when it
-//! is damaged), `state.db` threads, messages and votes, and `contexts.db` the contexts that were built. An
-//! owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
+//! is damaged), `state.db` threads, messages and votes, and `contexts.db` the contexts that were built and when
+//! files were shown. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
 
 mod database;
 mod files;
-mod handle;
-mod references;
+mod ports;
+mod receipts;
+mod secret;
 mod store;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use ctx_service::CacheMetrics;
 use tokio::sync::OnceCell;
 
-use self::handle::Signer;
 use self::store::Store;
 use crate::backend::{
     Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
     Prime, PrimeRequest, Receipt, Thread, Vote,
 };
+use crate::build::Priming;
+use crate::chance::random_id;
 use crate::{Owner, ServerError};
 
 /// So many owners' folders stay open.
@@ -64,7 +67,7 @@ impl Default for Quota {
 pub struct Embedded {
     owners: Arc<Dir>,
     path: std::path::PathBuf,
-    signer: Arc<Signer>,
+    priming: Arc<Priming>,
     quota: Arc<Quota>,
     open: Mutex<Open>,
 }
@@ -101,13 +104,13 @@ impl Embedded {
         };
         make_private(folder).map_err(failed)?;
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
-        let signer = Signer::open(&dir, &failed)?;
+        let secret = secret::secret(&dir, &failed)?;
         dir.create_dir_all("owners").map_err(failed)?;
         let owners = dir.open_dir("owners").map_err(failed)?;
         Ok(Embedded {
             owners: Arc::new(owners),
             path: folder.join("owners"),
-            signer: Arc::new(signer),
+            priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
             open: Mutex::default(),
         })
@@ -117,10 +120,13 @@ impl Embedded {
     async fn store(&self, owner: &Owner) -> Result<Arc<Store>, BackendError> {
         let cell = self.cell(owner);
         let opened = cell.get_or_try_init(|| {
-            let name = owner.digest();
-            let (owners, path) = (Arc::clone(&self.owners), self.path.join(&name));
-            let quota = Arc::clone(&self.quota);
-            blocking(move || Ok(Arc::new(Store::open(&owners, &name, &path, quota)?)))
+            let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
+            let (owner, quota) = (owner.clone(), Arc::clone(&self.quota));
+            let priming = Arc::clone(&self.priming);
+            blocking(move || {
+                let store = Store::open(&owners, &path, &owner, &priming, quota);
+                Ok(Arc::new(store?))
+            })
         });
         opened.await.cloned()
     }
@@ -186,8 +192,7 @@ impl Backend for Embedded {
         job: &Job,
     ) -> Result<Prime, BackendError> {
         let store = self.store(owner).await?;
-        let (id, handle) = self.signer.issue(owner)?;
-        store.build(request, job, id, handle).await
+        store.build(request, job).await
     }
 
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError> {
@@ -201,7 +206,7 @@ impl Backend for Embedded {
     ) -> Result<Thread, BackendError> {
         let id = match &thread.id {
             Some(id) => id.clone(),
-            None => format!("thr-{}", handle::random_id()?),
+            None => format!("thr-{}", random_id()?),
         };
         self.with(owner, move |it| it.create_thread(id, thread))
             .await
@@ -218,7 +223,7 @@ impl Backend for Embedded {
         message: NewMessage,
     ) -> Result<Message, BackendError> {
         let thread = thread.to_owned();
-        let id = format!("msg-{}", handle::random_id()?);
+        let id = format!("msg-{}", random_id()?);
         self.with(owner, move |it| it.append(&thread, id, message))
             .await
     }
@@ -235,19 +240,16 @@ impl Backend for Embedded {
     }
 
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool, BackendError> {
-        let Some(id) = self.signer.verify(owner, &vote.handle) else {
-            return Err(BackendError::Invalid {
-                field: "handle".to_owned(),
-                detail: "the handle is not one of a context of yours".to_owned(),
-            });
-        };
-        let id = id.to_owned();
-        self.with(owner, move |it| it.feedback(&id, &vote)).await
+        self.store(owner).await?.feedback(&vote).await
     }
 
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError> {
         let id = id.to_owned();
         self.with(owner, move |it| it.receipt(&id)).await
+    }
+
+    fn cache(&self) -> CacheMetrics {
+        self.priming.metrics()
     }
 }
 
@@ -257,12 +259,6 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, BackendError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| BackendError::failed("finish", error))?
-}
-
-/// Milliseconds since 1970.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Makes a folder that nobody else may look into.

@@ -3,46 +3,52 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use cap_std::fs::Dir;
-use ctx_assemble::{Control, assemble};
 use ctx_index::Index;
-use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, Origin, Relevance, Warning};
 use ctx_resolve::Resolver;
-use ctx_retrieve::{Options as RetrieveOptions, Retriever};
-use ctx_service::{Answer, Service, ServiceError};
+use ctx_retrieve::Retriever;
+use ctx_service::Service;
 use ctx_source::{Limits, Root, Sources};
 
-use super::database::Database;
-use super::{Quota, blocking, files, now, references};
+use super::database::{Database, Result};
+use super::ports::ports;
+use super::receipts::keep_behind;
+use super::{Quota, blocking, files};
+use crate::Owner;
 use crate::backend::{
     BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage, NewThread,
-    Page, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,
+    Page, Prime, PrimeRequest, Receipt, Thread, Vote,
 };
+use crate::build::{Priming, build, count};
+use crate::chance::random_number;
+use crate::paths;
 
-/// So many messages of a thread are looked at.
-const HISTORY: usize = 20;
 /// Bytes of texts of files that are kept in memory for one owner.
 const CACHE: u64 = 16 << 20;
-
-type Result<T> = std::result::Result<T, BackendError>;
 
 /// One owner's folder.
 pub(super) struct Store {
     files: Dir,
     index: Arc<Index>,
-    resolver: Arc<Resolver>,
     service: Service,
-    database: Database,
+    database: Arc<Database>,
     quota: Arc<Quota>,
     /// Held while files are written and indexed.
     ingesting: Mutex<()>,
 }
 
 impl Store {
-    /// Opens the folder `name` of `owners`, which is at `path`.
-    pub(super) fn open(owners: &Dir, name: &str, path: &Path, quota: Arc<Quota>) -> Result<Self> {
+    /// Opens the folder of `owner` in `owners`, which is at `path`.
+    pub(super) fn open(
+        owners: &Dir,
+        path: &Path,
+        owner: &Owner,
+        priming: &Priming,
+        quota: Arc<Quota>,
+    ) -> Result<Self> {
+        let name = &owner.digest();
+        let path = &path.join(name);
         let failed = |error| BackendError::failed("open an owner's folder", error);
         owners.create_dir_all(name).map_err(failed)?;
         let folder = owners.open_dir(name).map_err(failed)?;
@@ -62,12 +68,13 @@ impl Store {
         let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
         let index = Arc::new(index);
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
+        let database = Arc::new(Database::open(path)?);
+        let ports = ports(&index, &database, random_number()?);
         let store = Store {
             files,
-            service: Service::new(retriever, Arc::clone(&resolver)),
+            service: priming.service(owner, retriever, resolver, ports),
             index,
-            resolver,
-            database: Database::open(path)?,
+            database,
             quota,
             ingesting: Mutex::default(),
         };
@@ -100,7 +107,7 @@ impl Store {
         let mut known = Vec::with_capacity(new.len());
         let (mut count, mut bytes) = self.database.totals()?;
         for (number, file) in new.iter().enumerate() {
-            if let Some(detail) = files::fault(&file.path) {
+            if let Some(detail) = paths::fault(&file.path) {
                 return Err(of_file(number, detail));
             }
             let row = self.database.file(&file.path)?;
@@ -157,128 +164,22 @@ impl Store {
         })
     }
 
-    /// Builds a context: what the message is about, the thread's last messages, and what was pinned.
-    pub(super) async fn build(
-        self: &Arc<Self>,
-        request: PrimeRequest,
-        job: &Job,
-        id: String,
-        handle: String,
-    ) -> Result<Prime> {
-        let started = job.started;
-        let control = Control::default()
-            .with_cancel(job.cancel.clone())
-            .with_clock(Arc::new(move || started.elapsed()))
-            .with_deadline(Some(job.deadline));
-        job.begin(Stage::History)?;
-        let mut clock = Instant::now();
-        let (messages, mut wanted) = self.history(request.thread.clone()).await?;
-        wanted.extend(request.references.iter().cloned());
-        let sources = self.resolver.sources();
-        let (pinned, warnings) = references::pinned(&wanted, sources, &self.index).await;
-        let explicit_count = pinned.len();
-        let history_count = messages.len();
-        let mut more = pinned;
-        more.extend(messages.iter().enumerate().map(|(at, it)| spoken(at, it)));
-        let read = clock.elapsed();
-        job.begin(Stage::Search)?;
-        let mut options = request.options.clone();
-        if !more.is_empty() {
-            // What is found comes into the context together with the rest, not before it.
-            options.max_chunks = Some(0);
+    /// Builds a context, and keeps its receipt behind the answer.
+    pub(super) async fn build(self: &Arc<Self>, request: PrimeRequest, job: &Job) -> Result<Prime> {
+        if let Some(id) = request.thread.clone() {
+            let store = Arc::clone(self);
+            blocking(move || store.database.check_thread(&id)).await?;
         }
-        let answered = self
-            .service
-            .answer(
-                &request.message,
-                &RetrieveOptions::default(),
-                &options,
-                &control,
-            )
-            .await?;
-        let mut timings = vec![timing("history", read)];
-        timings.extend([
-            timing("analyse", answered.timings.analyse),
-            timing("retrieve", answered.timings.retrieve),
-            timing("resolve", answered.timings.resolve),
-        ]);
-        let search_count = answered.retrieved.found.len();
-        job.begin(Stage::Assemble)?;
-        let mut took = answered.timings.assemble;
-        let mut built = if more.is_empty() {
-            answered.built
-        } else {
-            clock = Instant::now();
-            let built = self.together(answered, more, request.options, control);
-            let built = built.await?;
-            took += clock.elapsed();
-            built
-        };
-        timings.push(timing("assemble", took));
-        built.warnings.extend(warnings);
-        let mut prime = Prime::new(id, handle, built);
-        prime.timings = timings;
-        prime.stats = Stats {
-            explicit_count,
-            search_count,
-            history_count,
-            excluded_count: prime.built.omitted.len(),
-        };
-        self.keep(&prime, request.thread).await?;
+        let prime = build(&self.service, request, job).await?;
+        // Held until it is written, so that the folder is not opened anew before.
+        let held = Arc::clone(self);
+        keep_behind(&self.database, &prime, &self.quota, held).await;
         Ok(prime)
     }
 
-    async fn history(self: &Arc<Self>, id: Option<String>) -> Result<(Vec<Message>, Vec<String>)> {
-        let Some(id) = id else {
-            return Ok((Vec::new(), Vec::new()));
-        };
-        let store = Arc::clone(self);
-        blocking(move || store.database.history(&id, HISTORY)).await
-    }
-
-    /// What was found and `more` in one context.
-    async fn together(
-        self: &Arc<Self>,
-        answered: Answer,
-        more: Vec<Chunk>,
-        options: BuildOptions,
-        control: Control,
-    ) -> Result<BuiltContext> {
-        let store = Arc::clone(self);
-        blocking(move || {
-            let resolved = store.resolver.resolve(more);
-            let mut chunks = answered.chunks;
-            let is_chunk = |id: &str| chunks.iter().any(|it| it.id == id);
-            let before = answered.built.omitted.into_iter();
-            let unread: Vec<_> = before.filter(|it| !is_chunk(&it.id)).collect();
-            let of_reading = |it: &Warning| {
-                ["moved", "stale", "moved_or_deleted", "unreadable"].contains(&it.code.as_str())
-            };
-            let warned = answered.built.warnings.into_iter().filter(of_reading);
-            let warned: Vec<_> = warned.collect();
-            chunks.extend(resolved.chunks);
-            let counter = ctx_tokens::counter(&options.counter).map_err(ServiceError::from)?;
-            let built = assemble(&chunks, &options, &*counter, &control);
-            let mut built = built.map_err(ServiceError::from)?;
-            built.omitted.extend(unread);
-            built.omitted.extend(resolved.omitted);
-            built.warnings.extend(warned);
-            built.warnings.extend(resolved.warnings);
-            Ok(built)
-        })
-        .await
-    }
-
-    async fn keep(self: &Arc<Self>, prime: &Prime, thread_id: Option<String>) -> Result<()> {
-        let receipt = Receipt {
-            id: prime.id.clone(),
-            created_at: now(),
-            thread_id,
-            stats: prime.stats,
-            receipt: prime.built.clone(),
-        };
-        let store = Arc::clone(self);
-        blocking(move || store.database.keep(&receipt, &store.quota)).await
+    /// Counts a vote.
+    pub(super) async fn feedback(&self, vote: &Vote) -> Result<bool> {
+        count(&self.service, vote).await
     }
 
     /// Begins a thread.
@@ -301,21 +202,6 @@ impl Store {
         self.database.messages(thread, page)
     }
 
-    /// Counts the first vote on the context `id`.
-    pub(super) fn feedback(&self, id: &str, vote: &Vote) -> Result<bool> {
-        let receipt = self.database.receipt(id)?;
-        let mut paths = Vec::new();
-        if let Some(Receipt { receipt, .. }) = &receipt {
-            let is_meant = |id: &str| vote.item.as_deref().is_none_or(|it| it == id);
-            let included = receipt.included.iter().filter(|it| is_meant(&it.id));
-            paths.extend(included.filter_map(|it| it.file_path.clone()));
-            paths.sort_unstable();
-            paths.dedup();
-        }
-        self.database
-            .vote(id, vote.useful, vote.item.as_deref(), &paths)
-    }
-
     /// The context of this id, where it is kept.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
         self.database.receipt(id)
@@ -327,28 +213,4 @@ fn of_file(number: usize, detail: &str) -> BackendError {
         field: format!("files[{number}].path"),
         detail: detail.to_owned(),
     }
-}
-
-fn timing(stage: &'static str, took: std::time::Duration) -> Timing {
-    Timing {
-        stage: stage.into(),
-        milliseconds: took.as_secs_f64() * 1_000.0,
-    }
-}
-
-/// A message as a chunk; the later it was said, the more it matters.
-fn spoken(at: usize, message: &Message) -> Chunk {
-    #[expect(clippy::cast_precision_loss, reason = "there are at most twenty")]
-    let relevance = 0.5 + 0.4 * (at + 1) as f64 / HISTORY as f64;
-    let relevance = Relevance::new(relevance.min(1.0)).unwrap_or(Relevance::ONE);
-    let mut chunk = Chunk::new(message.id.clone(), message.content.clone(), relevance)
-        .with_kind(ChunkKind::Message)
-        .with_name(format!(
-            "message {} of the thread, {}",
-            at + 1,
-            message.role
-        ));
-    chunk.origin = Origin::Message;
-    chunk.created_at = Some(message.created_at);
-    chunk
 }

@@ -28,7 +28,7 @@ use crate::schema;
 use crate::state::{App, Shared};
 use crate::wire::{
     AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
-    Progress, Reply,
+    Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
 };
 
 /// A stream that says nothing for so long says that it is still there.
@@ -79,8 +79,8 @@ async fn primed(
     };
     let (prime, took) = job::run(app, &app.builds, &identity.owner, told, work).await?;
     app.meter.prime(&prime, took);
-    let meta = ContextMeta::of(&prime.built);
-    let data = prime.into();
+    let meta = ContextMeta::of_prime(&prime);
+    let data = ContextData::from(&prime);
     Ok(Reply { data, meta })
 }
 
@@ -166,7 +166,7 @@ pub(crate) async fn assemble(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// Say whether a context was of use. The first vote on a context counts.
+/// Say whether a context, or a file in it, was of use. Of each context, the first vote on a file counts.
 #[utoipa::path(post, path = "/v1/context/feedback", tag = "context", request_body = FeedbackRequest, responses(
     (status = 200, description = "It is noted", body = Reply<FeedbackData, NoMeta>),
     (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
@@ -180,7 +180,6 @@ pub(crate) async fn feedback(
     let vote = Vote {
         handle: request.handle,
         useful: request.useful,
-        item: request.context_item_id,
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.feedback(&owner, vote).await };
@@ -205,19 +204,50 @@ pub(crate) async fn receipt(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
+    let kept = kept(&app, &identity, id).await?;
+    let meta = ContextMeta::of(&kept.receipt);
+    let data = ReceiptData::from(kept);
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// Find what an answer cites of a context: which items it uses, which ids are unknown or malformed, which lines
+/// are out of range, and which quotations are not the item's.
+#[utoipa::path(post, path = "/v1/context/{id}/resolve", tag = "context", request_body = ResolveRequest,
+    params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "What it cites", body = Reply<schema::Resolved, ResolvedMeta>),
+    (status = "4XX", description = "The context is not kept, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn resolve(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+    Json(request): Json<ResolveRequest>,
+) -> Result<Response, Problem> {
+    let kept = kept(&app, &identity, id).await?;
+    let work = |_| async move {
+        let resolving = move || kept.resolve(&request.answer);
+        let done = tokio::task::spawn_blocking(resolving).await;
+        done.map_err(|error| BackendError::failed("resolve an answer", error))
+    };
+    let (resolved, sources) = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let meta = ResolvedMeta::of(&resolved);
+    let data = ResolvedData { resolved, sources };
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// A context that is kept.
+async fn kept(app: &App, identity: &Identity, id: String) -> Result<Receipt, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move {
         let found = backend.receipt(&owner, &id).await?;
-        let receipt: Receipt = found.ok_or(BackendError::NotFound {
+        found.ok_or(BackendError::NotFound {
             what: "context",
             field: "id",
             id,
-        })?;
-        Ok(receipt)
+        })
     };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
-    let meta = ContextMeta::of(&data.receipt);
-    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+    job::run(app, &app.store, &identity.owner, None, work).await
 }
 
 /// In what form an answer is wanted.
@@ -257,10 +287,10 @@ impl FromRequestParts<Shared> for Room {
     type Rejection = Problem;
 
     async fn from_request_parts(_: &mut Parts, app: &Shared) -> Result<Self, Problem> {
-        if app.builds.is_full() {
-            app.meter.shed();
-            return Err(Problem::overloaded("every place is taken"));
-        }
-        Ok(Room)
+        let Some(full) = app.builds.full() else {
+            return Ok(Room);
+        };
+        app.meter.shed();
+        Err(job::refused(full))
     }
 }

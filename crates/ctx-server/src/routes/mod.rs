@@ -27,6 +27,7 @@ pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
         .routes(routes!(context::assemble))
         .routes(routes!(context::feedback))
         .routes(routes!(context::receipt))
+        .routes(routes!(context::resolve))
         .routes(routes!(files::ingest))
         .routes(routes!(threads::create, threads::list))
         .routes(routes!(threads::append, threads::messages))

@@ -48,6 +48,7 @@ pub(crate) async fn metrics(
         let detail = "the metrics are for operators";
         return Err(Problem::forbidden("Authorization", detail));
     }
+    app.meter.cache(&app.backend.cache());
     let headers = [("content-type", "text/plain; version=0.0.4; charset=utf-8")];
     Ok((headers, app.meter.render()).into_response())
 }

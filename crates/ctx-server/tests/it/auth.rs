@@ -5,11 +5,12 @@ use serde_json::json;
 
 use crate::client::{ADA, EXPIRED, OPERATOR, Running};
 
-const CLOSED: [&str; 11] = [
+const CLOSED: [&str; 12] = [
     "POST /v1/context/build",
     "POST /v1/context/assemble",
     "POST /v1/context/feedback",
     "GET /v1/context/ctx-1",
+    "POST /v1/context/ctx-1/resolve",
     "POST /v1/files",
     "POST /v1/threads",
     "GET /v1/threads",

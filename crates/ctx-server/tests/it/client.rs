@@ -24,6 +24,9 @@ pub(crate) struct Running {
     thread: Option<JoinHandle<()>>,
     /// Gone when the server is.
     folder: Option<tempfile::TempDir>,
+    /// Is there for as long as the server is.
+    #[cfg(all(unix, feature = "postgres"))]
+    database: Option<Arc<ctx_testkit::postgres::Server>>,
 }
 
 impl Running {
@@ -38,6 +41,25 @@ impl Running {
         let mut running = Running::start(Arc::new(backend), limits);
         running.folder = Some(folder);
         running
+    }
+
+    /// With a database of its own; `None` where PostgreSQL is not installed.
+    #[cfg(all(unix, feature = "postgres"))]
+    pub(crate) fn postgres() -> Option<Self> {
+        let database = ctx_testkit::postgres::Server::shared()?;
+        let url = crate::postgres::block_on(database.database());
+        let mut running = Running::over(&url);
+        running.database = Some(database);
+        Some(running)
+    }
+
+    /// With the database at `url`.
+    #[cfg(all(unix, feature = "postgres"))]
+    pub(crate) fn over(url: &str) -> Self {
+        let limits = ctx_server::DatabaseLimits::default().with_connections(4);
+        let backend = ctx_server::Postgres::connect(url, limits, Quota::default());
+        let backend = crate::postgres::block_on(backend).unwrap();
+        Running::start(Arc::new(backend), Limits::default())
     }
 
     /// With this store.
@@ -66,6 +88,8 @@ impl Running {
             stop: Some(stop),
             thread: Some(thread),
             folder: None,
+            #[cfg(all(unix, feature = "postgres"))]
+            database: None,
         }
     }
 

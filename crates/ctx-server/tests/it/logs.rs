@@ -97,8 +97,13 @@ fn no_field_of_a_request_is_logged_whatever_becomes_of_it() {
         ),
         (
             "/v1/context/feedback",
-            json!({"handle": word, "useful": true, "contextItemId": word}),
+            json!({"handle": word, "useful": true, (word): word}),
         ),
+        (
+            "/v1/context/feedback",
+            json!({"handle": word, "useful": true}),
+        ),
+        ("/v1/context/canaryoflogs/resolve", json!({"answer": word})),
         ("/canaryoflogs", json!({})),
         ("/v1/files", json!("{\"canaryoflogs")),
     ];

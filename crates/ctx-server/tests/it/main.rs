@@ -6,7 +6,11 @@ mod auth;
 mod client;
 mod hostile;
 mod logs;
+mod measure;
 mod overload;
+#[cfg(all(unix, feature = "postgres"))]
+mod postgres;
+mod priming;
 mod routes;
 mod schema;
 mod tenants;

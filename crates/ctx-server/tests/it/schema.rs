@@ -27,6 +27,7 @@ fn it_is_openapi_of_every_route() {
         "/v1/context/assemble",
         "/v1/context/feedback",
         "/v1/context/{id}",
+        "/v1/context/{id}/resolve",
         "/v1/files",
         "/v1/threads",
         "/v1/threads/{id}/messages",
@@ -102,6 +103,10 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
             &format!("/v1/context/{}", data["id"].as_str().unwrap()),
         )
         .data(200);
+    let label = data["items"][0]["id"].as_str().unwrap();
+    let resolve = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
+    let answer = json!({"answer": format!("\"words of my own\" [{label}:1] [{label}]")});
+    let resolved = server.post(ADA, &resolve, &answer).data(200);
     let schemas = &described(&server)["components"]["schemas"];
     let built = &receipt["receipt"];
     for (name, value) in [
@@ -112,6 +117,8 @@ fn what_an_answer_says_is_what_it_is_described_to_say() {
         ("Certificate", &built["certificate"]),
         ("Receipt", &receipt),
         ("Item", &data["items"][0]),
+        ("Resolved", &resolved),
+        ("Mark", &resolved["marks"][0]),
     ] {
         let schema = &schemas[name];
         let properties = schema["properties"]

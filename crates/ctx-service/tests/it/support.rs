@@ -13,8 +13,8 @@ use ctx_model::{BuildOptions, LineSpan, Tokens};
 use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PortError,
-    References, Retriever, TextQuery, Threads, Usage, Vote,
+    Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery,
+    PortError, References, Retriever, TextQuery, Threads, Usage, Vote,
 };
 use ctx_service::{Cache, Owner, Ports, Prime, PrimeContext, PrimeOptions, Secret, Service};
 use ctx_source::{Limits, Root, Sources};
@@ -146,30 +146,40 @@ impl FileSearch for Store {
         Ok(files)
     }
 
-    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let is_it = |part: &Part| {
-            let name = part.hit.name.as_ref().map(|it| it.to_lowercase());
-            names.iter().any(|it| Some(it.to_lowercase()) == name)
+    async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        let of = |name: &String| {
+            let is_it = |part: &Part| {
+                let its = part.hit.name.as_ref().map(|it| it.to_lowercase());
+                Some(name.to_lowercase()) == its
+            };
+            self.hits(|part| f64::from(u8::from(is_it(part))), limit)
         };
-        Ok(self.hits(|part| f64::from(u8::from(is_it(part))), limit))
+        Ok(names.iter().map(of).collect())
     }
 
     async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
         Ok(Vec::new())
     }
 
-    async fn ending_with(&self, path: &str, limit: usize) -> Answer<Vec<String>> {
-        let ends = |it: &str| it == path || it.ends_with(&format!("/{path}"));
-        let mut paths: Vec<String> = self.parts.iter().map(|it| it.hit.path.clone()).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        paths.retain(|it| ends(it));
-        paths.truncate(limit);
-        Ok(paths)
+    async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        let of = |end: &String| {
+            let ends = |it: &str| it == end || it.ends_with(&format!("/{end}"));
+            let mut paths: Vec<String> = self.parts.iter().map(|it| it.hit.path.clone()).collect();
+            paths.sort_unstable();
+            paths.dedup();
+            paths.retain(|it| ends(it));
+            paths.truncate(limit);
+            paths
+        };
+        Ok(ends.iter().map(of).collect())
     }
 
-    async fn parts_of(&self, path: &str, _: Option<u32>, limit: usize) -> Answer<Vec<Hit>> {
-        Ok(self.hits(|part| f64::from(u8::from(part.hit.path == path)), limit))
+    async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        let of = |query: &PartQuery| {
+            let is_it = |part: &Part| part.hit.path == query.path;
+            self.hits(|part| f64::from(u8::from(is_it(part))), limit)
+        };
+        Ok(wanted.iter().map(of).collect())
     }
 }
 

@@ -4,11 +4,13 @@
 //! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. The grammar of Rust must be
 //! compiled in.
 
+mod together;
+
 use std::collections::BTreeSet;
 
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
-    Field, FileSearch, History, Hit, Message, References, Relations, TextQuery, Usage,
+    Field, FileSearch, History, Hit, Message, PartQuery, References, Relations, TextQuery, Usage,
 };
 
 /// All ports in one.
@@ -119,6 +121,7 @@ pub async fn store<S: Ports + ?Sized>(store: &S) {
     files(store).await;
     names(store).await;
     places(store).await;
+    together::laws(store).await;
     hostile(store).await;
     history(store).await;
     usage(store).await;
@@ -284,11 +287,12 @@ async fn names<S: Ports + ?Sized>(store: &S) {
             .filter_map(|it| it.name)
             .collect::<Vec<String>>()
     };
+    let defined = async |names: &[&str]| {
+        let found = store.definitions(&owned(names), 10).await;
+        found.expect("definitions")
+    };
     for name in ["parse_config", "PARSE_CONFIG"] {
-        let hits = store
-            .definitions(&owned(&[name]), 10)
-            .await
-            .expect("definitions");
+        let hits = defined(&[name]).await.concat();
         is_sound(&hits, 10);
         assert_eq!(
             named(hits),
@@ -296,17 +300,19 @@ async fn names<S: Ports + ?Sized>(store: &S) {
             "what defines {name}, not what uses it"
         );
     }
-    let both = owned(&["load_config", "retry_request"]);
-    let hits = store.definitions(&both, 10).await.expect("definitions");
-    assert_eq!(hits.len(), 2, "of either name: {hits:?}");
-    for none in [owned(&["pars"]), owned(&[])] {
-        assert_eq!(store.definitions(&none, 10).await.expect("definitions"), []);
+    let both = defined(&["load_config", "retry_request"]).await;
+    assert_eq!(both.len(), 2, "a list for each name: {both:?}");
+    for (hits, name) in both.into_iter().zip(["load_config", "retry_request"]) {
+        assert_eq!(named(hits), [name]);
     }
+    assert_eq!(defined(&["pars"]).await, [[]]);
+    assert!(defined(&[]).await.is_empty());
 
     let hits = store
         .users_of(&owned(&["load_config"]), 10)
         .await
-        .expect("users");
+        .expect("users")
+        .concat();
     is_sound(&hits, 10);
     assert!(hits.iter().any(|it| it.path == "src/retry.rs"), "{hits:?}");
     assert!(
@@ -328,8 +334,10 @@ async fn names<S: Ports + ?Sized>(store: &S) {
 }
 
 async fn places<S: Ports + ?Sized>(store: &S) {
-    let ending =
-        async |path: &str, limit: usize| store.ending_with(path, limit).await.expect("paths");
+    let ending = async |path: &str, limit: usize| {
+        let found = store.ending_with(&owned(&[path]), limit).await;
+        found.expect("paths").concat()
+    };
     assert_eq!(
         ending("config.rs", 10).await,
         ["src/config.rs", "tests/config.rs"]
@@ -345,10 +353,12 @@ async fn places<S: Ports + ?Sized>(store: &S) {
         assert!(ending(none, 10).await.is_empty(), "{none:?}");
     }
 
-    let parts = store
-        .parts_of("src/config.rs", None, 10)
-        .await
-        .expect("parts");
+    let parts_of = async |query: &PartQuery, limit: usize| {
+        let found = store.parts_of(std::slice::from_ref(query), limit).await;
+        found.expect("parts").concat()
+    };
+    let file = || PartQuery::new("src/config.rs");
+    let parts = parts_of(&file(), 10).await;
     assert!(
         parts.is_sorted_by_key(|it| it.span.start()),
         "in their order"
@@ -357,28 +367,25 @@ async fn places<S: Ports + ?Sized>(store: &S) {
     for part in &parts {
         text_of(part);
     }
-    let at = store
-        .parts_of("src/config.rs", Some(5), 10)
-        .await
-        .expect("parts");
-    assert_eq!(at.len(), 1);
-    assert_eq!(at[0].name.as_deref(), Some("load_config"));
-    assert_eq!(
-        store
-            .parts_of("src/config.rs", None, 1)
-            .await
-            .expect("parts")
-            .len(),
-        1
-    );
-    for (path, line) in [
-        ("config.rs", None),
-        ("src/config.rs", Some(u32::MAX)),
-        ("src/config.rs", Some(0)),
-        ("src", None),
+    assert_eq!(parts_of(&file(), 1).await.len(), 1);
+    for query in [
+        file().at(5),
+        file().called("load_config"),
+        file().called("load_config").at(5),
     ] {
-        let none = store.parts_of(path, line, 10).await.expect("parts");
-        assert_eq!(none, [], "{path:?} {line:?}");
+        let at = parts_of(&query, 10).await;
+        assert_eq!(at.len(), 1, "{query:?}");
+        assert_eq!(at[0].name.as_deref(), Some("load_config"));
+    }
+    for none in [
+        PartQuery::new("config.rs"),
+        PartQuery::new("src"),
+        file().at(u32::MAX),
+        file().at(0),
+        file().at(1).called("load_config"),
+        file().called("LOAD_CONFIG"),
+    ] {
+        assert_eq!(parts_of(&none, 10).await, [], "{none:?}");
     }
 }
 
@@ -461,14 +468,19 @@ pub async fn ask_all<S: Ports + ?Sized>(store: &S, text: &str) -> Vec<String> {
     for query in [&by_words, &as_it_is, &within] {
         hits.extend(store.passages(query).await.expect("passages"));
     }
-    hits.extend(store.definitions(&name, 50).await.expect("definitions"));
+    let named = store.definitions(&name, 50).await.expect("definitions");
+    let using = store.users_of(&name, 50).await.expect("users");
+    let place = [
+        PartQuery::new(text),
+        PartQuery::new("src/config.rs").called(text),
+    ];
+    let parts = store.parts_of(&place, 50).await.expect("parts");
+    hits.extend([named, using, parts].concat().concat());
     hits.extend(store.similar(&name, 50).await.expect("similar"));
-    hits.extend(store.users_of(&name, 50).await.expect("users"));
-    hits.extend(store.parts_of(text, None, 50).await.expect("parts"));
     answers.extend(hits.into_iter().map(|it| format!("{it:?}")));
     let files = store.files(&of_files).await.expect("files");
     answers.extend(files.into_iter().map(|(path, _)| path));
-    answers.extend(store.ending_with(text, 50).await.expect("paths"));
+    answers.extend(store.ending_with(&name, 50).await.expect("paths").concat());
     let said = store.messages(text, 50).await.expect("messages");
     answers.extend(said.into_iter().map(|it| format!("{it:?}")));
     answers.extend(store.pinned(text).await.expect("references"));
@@ -485,7 +497,8 @@ async fn hostile<S: Ports + ?Sized>(store: &S) {
     let terms = many.iter().map(|it| (it.clone(), 1.0)).collect();
     let query = TextQuery::new(terms, FIELDS.to_vec(), 10_000);
     assert_eq!(store.passages(&query).await.expect("passages"), []);
-    assert_eq!(store.definitions(&many, 10).await.expect("definitions"), []);
+    let found = store.definitions(&many, 10).await.expect("definitions");
+    assert!(found.iter().all(Vec::is_empty), "{found:?}");
     for weight in [-1.0, 0.0] {
         let mut query = wanted(&[("backoff", 1.0)], 5);
         query.fields = vec![(Field::Body, weight), (Field::Doc, weight)];

@@ -1,0 +1,287 @@
+//! Threads as a service lists them: with titles, in the order they began, and not without having been begun.
+
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::StoreError;
+use crate::store::{Mode, OwnedStore, check_name};
+use crate::threads::check_key;
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredThread {
+    /// Its place among all, by when it began.
+    pub number: i64,
+    /// Its name.
+    pub thread: String,
+    /// What it is called.
+    pub title: Option<String>,
+    /// What is pinned to it, in the order it was.
+    pub pinned: Vec<String>,
+    /// When it began, in milliseconds since 1970.
+    pub begun_at: i64,
+}
+
+/// A message of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredMessage {
+    /// Its place in the thread, from 1.
+    pub number: i64,
+    /// Its id.
+    pub id: String,
+    /// Who speaks.
+    pub role: String,
+    /// What is said.
+    pub content: String,
+    /// When, in milliseconds since 1970.
+    pub created_at: i64,
+}
+
+impl StoredMessage {
+    /// A message that has no place yet.
+    pub fn new(
+        id: impl Into<String>,
+        role: impl Into<String>,
+        content: impl Into<String>,
+        created_at: i64,
+    ) -> Self {
+        StoredMessage {
+            number: 0,
+            id: id.into(),
+            role: role.into(),
+            content: content.into(),
+            created_at,
+        }
+    }
+}
+
+/// What became of something that was to be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is there.
+    Added,
+    /// There is one of this name already.
+    Exists,
+    /// The thread was never begun.
+    NoThread,
+    /// There are as many as there may be.
+    Full,
+}
+
+const BEGIN: &str = "
+    WITH it AS (
+        INSERT INTO ctx.threads (owner, thread, title, pins, begun_at, changed_at)
+        SELECT $1, $2, $3, cardinality($4::text[]), $5::bigint, $5::bigint / 1000
+        WHERE (SELECT count(*) FROM ctx.threads WHERE owner = $1) < $6::bigint
+        ON CONFLICT (owner, thread) DO NOTHING RETURNING thread
+    ), pins AS (
+        INSERT INTO ctx.pinned (owner, thread, number, what)
+        SELECT $1, it.thread, p.number, p.what FROM it, unnest($4::text[]) WITH ORDINALITY AS p (what, number)
+        ON CONFLICT (owner, thread, what) DO NOTHING RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM it) > 0, (SELECT count(*) FROM ctx.threads WHERE owner = $1) >= $6::bigint,
+        (SELECT count(*) FROM pins)";
+
+const ADD: &str = "
+    WITH it AS (
+        UPDATE ctx.threads SET last = last + 1, changed_at = greatest(changed_at, $6::bigint)
+        WHERE owner = $1 AND thread = $2
+          AND (SELECT coalesce(sum(last), 0) FROM ctx.threads WHERE owner = $1) < $8::bigint
+        RETURNING last
+    ), new AS (
+        INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at, milliseconds)
+        SELECT $1, $2, it.last, $3, $4, $5, $6::bigint, $7::smallint FROM it
+        ON CONFLICT (owner, thread, id) DO NOTHING RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM new) > 0, EXISTS (SELECT FROM it),
+        EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2)";
+
+impl OwnedStore {
+    /// Begins `thread` at `at`, in milliseconds since 1970, unless the owner has `most` threads. On the disk of the
+    /// server when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a name or a pin that is empty, longer than 1,024 bytes or holds a NUL; those of
+    /// the database.
+    pub async fn begin_thread(
+        &self,
+        thread: &str,
+        title: Option<&str>,
+        pinned: &[String],
+        at: i64,
+        most: u64,
+    ) -> Result<Added, StoreError> {
+        check_key("the name of the thread", thread)?;
+        if let Some(title) = title.filter(|it| !it.is_empty()) {
+            check_key("the title of the thread", title)?;
+        }
+        for what in pinned {
+            check_key("the reference", what)?;
+        }
+        let most = most.min(i64::MAX.cast_unsigned()).cast_signed();
+        let values: [&(dyn ToSql + Sync); 5] = [&thread, &title, &pinned, &at, &most];
+        let row = self.write_row("begin a thread", BEGIN, &values).await?;
+        Ok(match (row.get(0), row.get(1)) {
+            (true, _) => Added::Added,
+            (false, true) => Added::Full,
+            (false, false) => Added::Exists,
+        })
+    }
+
+    /// Whether `thread` was begun.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn has_thread(&self, thread: &str) -> Result<bool, StoreError> {
+        if thread.contains('\0') {
+            return Ok(false);
+        }
+        let sql = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2";
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &thread];
+        Ok(!self
+            .read("look for a thread", sql, &values)
+            .await?
+            .is_empty())
+    }
+
+    /// The threads that began before that of number `before`, the latest first.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn listed_threads(
+        &self,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<StoredThread>, StoreError> {
+        let sql = "SELECT number, thread, title, begun_at, ARRAY(
+                       SELECT what FROM ctx.pinned p WHERE p.owner = $1 AND p.thread = t.thread ORDER BY p.number
+                   ) FROM ctx.threads t WHERE owner = $1 AND number < $2 ORDER BY number DESC LIMIT $3::int";
+        let (before, limit) = (before.unwrap_or(i64::MAX), self.limits().rows(limit));
+        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &before, &limit];
+        let rows = self.read("list threads", sql, &values).await?;
+        let thread = |row: &Row| StoredThread {
+            number: row.get(0),
+            thread: row.get(1),
+            title: row.get(2),
+            begun_at: row.get(3),
+            pinned: row.get(4),
+        };
+        Ok(rows.iter().map(thread).collect())
+    }
+
+    /// Adds `message` at the end of `thread`, unless the owner has `most` messages in all threads together. On the
+    /// disk of the server when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] as by [`OwnedStore::append`]; those of the database.
+    pub async fn add_message(
+        &self,
+        thread: &str,
+        message: &StoredMessage,
+        most: u64,
+    ) -> Result<Added, StoreError> {
+        check_key("the name of the thread", thread)?;
+        check_key("the id of the message", &message.id)?;
+        check_key("the role of the message", &message.role)?;
+        self.check_content(&message.content)?;
+        let seconds = message.created_at.div_euclid(1_000);
+        let rest = i16::try_from(message.created_at.rem_euclid(1_000)).unwrap_or(0);
+        let most = most.min(i64::MAX.cast_unsigned()).cast_signed();
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &thread,
+            &message.id,
+            &message.role,
+            &message.content,
+            &seconds,
+            &rest,
+            &most,
+        ];
+        let row = self.write_row("store a message", ADD, &values).await?;
+        Ok(match (row.get(0), row.get(1), row.get(2)) {
+            (true, ..) => Added::Added,
+            (false, true, _) => Added::Exists,
+            (false, false, true) => Added::Full,
+            (false, false, false) => Added::NoThread,
+        })
+    }
+
+    /// The messages of `thread` after that of number `after`, the oldest first.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn listed_messages(
+        &self,
+        thread: &str,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        if thread.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let sql =
+            "SELECT number, id, role, content, created_at * 1000 + milliseconds FROM ctx.messages
+                   WHERE owner = $1 AND thread = $2 AND number > $3 ORDER BY number LIMIT $4::int";
+        let limit = self.limits().rows(limit);
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &after, &limit];
+        let rows = self.read("list messages", sql, &values).await?;
+        let message = |row: &Row| StoredMessage {
+            number: row.get(0),
+            id: row.get(1),
+            role: row.get(2),
+            content: row.get(3),
+            created_at: row.get(4),
+        };
+        Ok(rows.iter().map(message).collect())
+    }
+
+    /// Whether the context `id` is kept, and not about to go: among the later half of `most`.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn is_kept(&self, id: &str, most: u64) -> Result<bool, StoreError> {
+        let sql = "SELECT count(*) FROM ctx.contexts WHERE owner = $1 AND number >= (
+                       SELECT number FROM ctx.contexts WHERE owner = $1 AND id = $2)";
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &id];
+        let rows = self.read("look for a context", sql, &values).await?;
+        // As many are as late as it, itself included; none, where it is not kept.
+        let later = rows.first().map_or(0, |row| row.get::<_, i64>(0));
+        Ok(later > 0 && later.cast_unsigned() <= most / 2)
+    }
+
+    /// Keeps `receipt` of the context `id`, and the latest `most` of them. One that is kept already is made the
+    /// latest. Is not waited for until it is on the disk: a context can be built again.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for an id that cannot be one, or a NUL; those of the database.
+    pub async fn keep_context(&self, id: &str, receipt: &str, most: u64) -> Result<(), StoreError> {
+        check_key("the id of the context", id)?;
+        check_name("the receipt", receipt, usize::MAX)?;
+        let most = most.min(i64::MAX.cast_unsigned()).cast_signed();
+        let put = "INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
+                   ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT";
+        let values: [&(dyn ToSql + Sync); 2] = [&id, &receipt];
+        self.write_in("keep a context", Mode::Notes, put, &values)
+            .await?;
+        let sql = "DELETE FROM ctx.contexts WHERE owner = $1 AND number <= (
+                       SELECT number FROM ctx.contexts WHERE owner = $1 ORDER BY number DESC OFFSET $2::bigint LIMIT 1)";
+        self.write_in("let contexts go", Mode::Notes, sql, &[&most])
+            .await?;
+        Ok(())
+    }
+
+    /// The receipt of the context `id`, as long as it is kept.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn context(&self, id: &str) -> Result<Option<String>, StoreError> {
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        let sql = "SELECT receipt FROM ctx.contexts WHERE owner = $1 AND id = $2";
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &id];
+        let rows = self.read("read a context", sql, &values).await?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+}

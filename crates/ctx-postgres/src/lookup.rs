@@ -1,0 +1,196 @@
+//! Names, paths and places that are looked up: many in one transaction, each answered as if it were alone.
+
+use std::collections::BTreeMap;
+
+use ctx_model::LineSpan;
+use ctx_retrieve::{Hit, PartQuery};
+use tokio_postgres::Row;
+
+use crate::StoreError;
+use crate::ingest::reversed;
+use crate::store::OwnedStore;
+
+/// So many are looked up by one statement, which has its time for them all.
+const AT_ONCE: usize = 256;
+/// No longer name is looked up, in bytes: none is stored.
+const LONGEST_NAME: usize = 256;
+
+/// All that a hit is made of, of parts `p` of files `f`.
+pub(crate) const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";
+
+/// A row of [`COLUMNS`] and a score. Lines that are none cannot have been written.
+pub(crate) fn hit(row: &Row) -> Option<Hit> {
+    let line = |at: usize| row.get::<_, i32>(at).cast_unsigned();
+    let span = LineSpan::new(line(1), line(2)).ok()?;
+    let mut hit = Hit::new(row.get::<_, String>(0), span, row.get(9));
+    hit.kind = row.get(3);
+    hit.name = row.get(4);
+    hit.qualified_name = row.get(5);
+    hit.language = row.get(6);
+    hit.refers_to = row.get(7);
+    hit.modified_at = row.get(8);
+    Some(hit)
+}
+
+/// `name` as it is looked up, if it could be one.
+fn lower(name: &str) -> Option<String> {
+    let fits = !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains('\0');
+    fits.then(|| name.to_lowercase())
+}
+
+/// `names` as they are looked up together, in one list for all.
+pub(crate) fn lower_all(names: &[String]) -> Vec<String> {
+    names
+        .iter()
+        .filter_map(|it| lower(it))
+        .take(AT_ONCE)
+        .collect()
+}
+
+const ENDING: &str = "
+    SELECT it.path, e.number
+    FROM unnest($2::text[]) WITH ORDINALITY AS e (reversed, number)
+    CROSS JOIN LATERAL (
+        SELECT path FROM ctx.files WHERE owner = $1 AND reversed = e.reversed COLLATE \"C\"
+        -- What comes after a slash, and before the character that follows it.
+        UNION ALL
+        SELECT path FROM ctx.files
+        WHERE owner = $1 AND reversed > (e.reversed || '/') COLLATE \"C\" AND reversed < (e.reversed || '0') COLLATE \"C\"
+        ORDER BY path LIMIT $3::int
+    ) it
+    ORDER BY e.number, it.path";
+
+impl OwnedStore {
+    /// For each of `names`, the parts whose keys `function` gives for it.
+    pub(crate) async fn parts_by_name(
+        &self,
+        doing: &'static str,
+        function: &str,
+        names: &[String],
+        limit: usize,
+    ) -> Result<Vec<Vec<Hit>>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, 1::double precision, s.number FROM ctx.{function}($2, $3) s
+             JOIN ctx.parts p ON p.owner = $1 AND p.path = s.path AND p.first = s.first
+             JOIN ctx.files f ON f.owner = $1 AND f.path = s.path
+             ORDER BY s.number, p.path, p.first"
+        );
+        let limit = self.limits().rows(limit);
+        let mut each = Each::new(names.iter().map(|it| lower(it)));
+        for names in each.batches() {
+            let rows = self
+                .read(doing, &sql, &[&self.owner(), &names, &limit])
+                .await?;
+            each.take(&rows, 10, hit);
+        }
+        Ok(each.answers())
+    }
+
+    /// For each of `ends`, the paths that are it or end with it.
+    pub(crate) async fn paths_by_end(
+        &self,
+        ends: &[String],
+        limit: usize,
+    ) -> Result<Vec<Vec<String>>, StoreError> {
+        let limit = self.limits().rows(limit);
+        let end = |it: &String| (!it.is_empty() && !it.contains('\0')).then(|| reversed(it));
+        let mut each = Each::new(ends.iter().map(end));
+        for ends in each.batches() {
+            let rows = self
+                .read("find paths", ENDING, &[&self.owner(), &ends, &limit])
+                .await?;
+            each.take(&rows, 1, |row| Some(row.get(0)));
+        }
+        Ok(each.answers())
+    }
+
+    /// For each of `wanted`, its parts in their order.
+    pub(crate) async fn parts_by_place(
+        &self,
+        wanted: &[PartQuery],
+        limit: usize,
+    ) -> Result<Vec<Vec<Hit>>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, 1::double precision, q.number
+             FROM unnest($2::text[], $3::int[], $4::text[]) WITH ORDINALITY AS q (path, line, name, number)
+             CROSS JOIN LATERAL (
+                 SELECT * FROM ctx.parts WHERE owner = $1 AND path = q.path COLLATE \"C\"
+                     AND (q.line IS NULL OR (first <= q.line AND q.line <= last))
+                     AND (q.name IS NULL OR name = q.name)
+                 ORDER BY first LIMIT $5::int
+             ) p
+             JOIN ctx.files f ON f.owner = $1 AND f.path = p.path
+             ORDER BY q.number, p.first"
+        );
+        let limit = self.limits().rows(limit);
+        let usable = |it: &PartQuery| {
+            let is_text = !it.path.contains('\0');
+            let is_name = it.name.as_ref().is_none_or(|name| !name.contains('\0'));
+            (is_text && is_name).then(|| it.clone())
+        };
+        let mut each = Each::new(wanted.iter().map(usable));
+        for wanted in each.batches() {
+            let paths: Vec<&str> = wanted.iter().map(|it| it.path.as_str()).collect();
+            let names: Vec<Option<&str>> = wanted.iter().map(|it| it.name.as_deref()).collect();
+            let line = |it: &PartQuery| it.line.map(|it| i32::try_from(it).unwrap_or(i32::MAX));
+            let lines: Vec<Option<i32>> = wanted.iter().map(line).collect();
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                [&self.owner(), &paths, &lines, &names, &limit];
+            let rows = self.read("read parts of files", &sql, &values).await?;
+            each.take(&rows, 10, hit);
+        }
+        Ok(each.answers())
+    }
+}
+
+/// Questions, each asked once, and what was answered to each.
+struct Each<Q, A> {
+    asked: Vec<Q>,
+    /// Which of those asked is each of the questions; some are not asked at all.
+    places: Vec<Option<usize>>,
+    answers: Vec<Vec<A>>,
+    /// How many of those asked were answered.
+    done: usize,
+}
+
+impl<Q: Ord + Clone, A: Clone> Each<Q, A> {
+    fn new(questions: impl Iterator<Item = Option<Q>>) -> Self {
+        let (mut asked, mut known) = (Vec::new(), BTreeMap::new());
+        let mut place = |question: Q| {
+            *known.entry(question.clone()).or_insert_with(|| {
+                asked.push(question);
+                asked.len() - 1
+            })
+        };
+        let places = questions.map(|it| it.map(&mut place)).collect();
+        let answers = vec![Vec::new(); asked.len()];
+        Each {
+            asked,
+            places,
+            answers,
+            done: 0,
+        }
+    }
+
+    /// What to ask, one statement after the other.
+    fn batches(&self) -> Vec<Vec<Q>> {
+        self.asked.chunks(AT_ONCE).map(<[Q]>::to_vec).collect()
+    }
+
+    /// Takes the answers to the next batch: `number` is the column that tells the question, from 1.
+    fn take(&mut self, rows: &[Row], number: usize, answer: impl Fn(&Row) -> Option<A>) {
+        for row in rows {
+            let at = usize::try_from(row.get::<_, i64>(number) - 1).unwrap_or(usize::MAX);
+            if let Some(answers) = self.answers.get_mut(self.done.saturating_add(at)) {
+                answers.extend(answer(row));
+            }
+        }
+        self.done += AT_ONCE;
+    }
+
+    /// What was answered to each of the questions.
+    fn answers(self) -> Vec<Vec<A>> {
+        let of = |place: &Option<usize>| place.map_or(Vec::new(), |at| self.answers[at].clone());
+        self.places.iter().map(of).collect()
+    }
+}

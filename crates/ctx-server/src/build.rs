@@ -1,0 +1,234 @@
+//! A message in, a context out: the one way that every store builds.
+//!
+//! A store makes a [`Service`] of what it offers for each owner, by [`Priming::service`], and hands its requests to
+//! [`build`] and its votes to [`count`]. What is left to it is to keep the receipt.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ctx_assemble::Control;
+use ctx_model::{BuiltContext, Warning};
+use ctx_resolve::Resolver;
+use ctx_retrieve::Retriever;
+use ctx_service::{
+    Cache, CacheMetrics, Cited, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage,
+    Resolved, Secret, Served, Service, format_citations, resolve,
+};
+
+use crate::Owner;
+use crate::backend::{BackendError, Job, Prime, PrimeRequest, Receipt, Stage, Stats, Timing, Vote};
+
+/// No source of a context is waited for longer.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// What the services of all owners of a store share.
+#[derive(Debug)]
+pub struct Priming {
+    secret: Secret,
+    cache: Arc<Cache<PrimeContext>>,
+}
+
+impl Priming {
+    /// Labels and handles are made with `secret`, and are good for as long as that stays the same: it is to
+    /// outlive the process, and to be the same in all processes of one store. The contexts used last are kept
+    /// as [`Cache::default`] says.
+    pub fn new(secret: Secret) -> Self {
+        Priming {
+            secret,
+            cache: Arc::default(),
+        }
+    }
+
+    /// What builds the contexts of `owner` from what is that owner's: finds with `retriever`, reads with
+    /// `resolver`, and has all else from `ports`.
+    pub fn service(
+        &self,
+        owner: &Owner,
+        retriever: Retriever,
+        resolver: Arc<Resolver>,
+        ports: Ports,
+    ) -> Service {
+        Service::new(retriever, resolver)
+            .for_owner(ctx_service::Owner::new(owner.as_str()), ports)
+            .with_secret(self.secret)
+            .with_cache(Arc::clone(&self.cache))
+    }
+
+    /// How the cache has done so far.
+    pub fn metrics(&self) -> CacheMetrics {
+        self.cache.metrics()
+    }
+}
+
+/// The context for a message. That its thread exists is for the store to see to beforehand; that its receipt
+/// is kept, afterwards.
+///
+/// # Errors
+/// [`BackendError::Service`], and [`BackendError::Cancelled`] as soon as nobody waits any more.
+pub async fn build(
+    service: &Service,
+    request: PrimeRequest,
+    job: &Job,
+) -> Result<Prime, BackendError> {
+    let started = job.started;
+    let control = Control::default()
+        .with_cancel(job.cancel.clone())
+        .with_clock(Arc::new(move || started.elapsed()))
+        .with_deadline(Some(job.deadline));
+    let patience = LONGEST.min(job.deadline / 4);
+    let mut options = PrimeOptions::default()
+        .with_build(request.options)
+        .with_references(request.references)
+        .with_deadline(patience)
+        .with_now(now() / 1_000);
+    options.retrieve.deadline = patience;
+    let telling = job.clone();
+    let told = move |stage| {
+        if let Some(stage) = stage_of(stage) {
+            // Whether anybody waits, the control tells.
+            let _ = telling.begin(stage);
+        }
+    };
+    let service = service.clone().with_progress(Arc::new(told));
+    let thread = request.thread.as_deref().unwrap_or_default();
+    let primed = service.prime(thread, &request.message, &options, &control);
+    let primed = primed.await.map_err(|error| match error {
+        _ if job.cancel.is_cancelled() => BackendError::Cancelled,
+        error => BackendError::Service(error),
+    })?;
+    for failure in &primed.context.failures {
+        tracing::warn!(source = ?failure.source, "a source has no say in a context");
+    }
+    Ok(Prime {
+        context: primed.context,
+        thread: request.thread,
+        served: primed.served,
+        answered_at: now(),
+    })
+}
+
+/// Counts a vote by its handle. Whether it counted: of each context, the first vote on a file does.
+///
+/// # Errors
+/// [`BackendError::Invalid`] for a handle that was not given to this owner, and that of the store.
+pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError> {
+    let counted = service.feedback(&vote.handle, vote.useful, now() / 1_000);
+    match counted.await {
+        Ok(()) => Ok(true),
+        Err(FeedbackError::Repeated) => Ok(false),
+        Err(FeedbackError::Malformed | FeedbackError::Forged) => Err(BackendError::Invalid {
+            field: "handle".to_owned(),
+            detail: "the handle is not one of a context of yours".to_owned(),
+        }),
+        Err(error) => Err(BackendError::failed("count a vote", error)),
+    }
+}
+
+/// The stage as it is told over the wire, which knows fewer.
+fn stage_of(stage: PrimeStage) -> Option<Stage> {
+    match stage {
+        PrimeStage::Thread => Some(Stage::History),
+        PrimeStage::Retrieve => Some(Stage::Search),
+        PrimeStage::Assemble => Some(Stage::Assemble),
+        _ => None,
+    }
+}
+
+impl Prime {
+    /// Its id among the owner's contexts.
+    pub fn id(&self) -> &str {
+        &self.context.id
+    }
+
+    /// Whether it was kept from before, or made for somebody who asked the same at the same time.
+    pub fn is_cached(&self) -> bool {
+        matches!(self.served, Served::Hit | Served::Coalesced)
+    }
+
+    /// The context, with a warning for each thing that was named and not found, and each source that has no
+    /// say in it.
+    pub fn built(&self) -> BuiltContext {
+        let mut built = self.context.built.clone();
+        let warning = |code: &str, detail: String| Warning {
+            id: None,
+            code: code.to_owned(),
+            detail,
+        };
+        let unresolved = self.context.unresolved.iter();
+        built.warnings.extend(unresolved.map(|it| {
+            let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
+            warning("unknown_reference", detail)
+        }));
+        let failures = self.context.failures.iter();
+        built.warnings.extend(failures.map(|it| {
+            // What exactly went wrong in the store is no business of the caller's.
+            let detail = format!(
+                "{:?} has no say in the context: it was late or failed",
+                it.source
+            );
+            warning("source_failed", detail)
+        }));
+        built
+    }
+
+    /// How many of what were found.
+    pub fn stats(&self) -> Stats {
+        let stats = self.context.stats;
+        Stats {
+            explicit_count: stats.explicit_count,
+            search_count: stats.search_count,
+            history_count: stats.history_count,
+            recent_count: stats.recent_count,
+            excluded_count: stats.excluded_count,
+        }
+    }
+
+    /// How long each stage took, in their order; nothing where none had to be gone through.
+    pub fn timings(&self) -> Vec<Timing> {
+        if self.is_cached() {
+            return Vec::new();
+        }
+        let took = self.context.timings;
+        let timing = |(stage, took): (&'static str, Duration)| Timing {
+            stage: stage.into(),
+            milliseconds: took.as_secs_f64() * 1_000.0,
+        };
+        let stages = [
+            ("history", took.thread),
+            ("retrieve", took.retrieve),
+            ("resolve", took.resolve),
+            ("score", took.score),
+            ("assemble", took.assemble),
+        ];
+        stages.into_iter().map(timing).collect()
+    }
+
+    /// What is to be kept of it.
+    pub fn receipt(&self) -> Receipt {
+        Receipt {
+            id: self.id().to_owned(),
+            created_at: self.answered_at,
+            thread_id: self.thread.clone(),
+            stats: self.stats(),
+            receipt: self.built(),
+            sources: self.context.citations.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl Receipt {
+    /// Finds what `answer` cites of the context, and writes the list of the sources that it uses.
+    /// O(bytes of the answer and of the sources it quotes).
+    pub(crate) fn resolve(&self, answer: &str) -> (Resolved, String) {
+        let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
+        let resolved = resolve(answer, &citations);
+        let sources = format_citations(&citations, &resolved.used);
+        (resolved, sources)
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,185 @@
+//! What a prime context asks of an owner's databases.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ctx_index::Index;
+use ctx_retrieve::{
+    Answer, Feedback, Generation, History, MOST_USES, Message, PortError, References, Usage, Vote,
+};
+use ctx_service::Ports;
+use rusqlite::{OptionalExtension as _, params};
+
+use super::blocking;
+use super::database::{Database, Result, at_most, read_failed, write_failed};
+
+/// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
+pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
+    let generation = Generations {
+        index: Arc::clone(index),
+        database: Arc::clone(database),
+        opened,
+    };
+    let state = Arc::new(State(Arc::clone(database)));
+    Ports::default()
+        .with_search(index.clone())
+        .with_history(state.clone())
+        .with_references(state.clone())
+        .with_usage(state.clone())
+        .with_feedback(state)
+        .with_generation(Arc::new(generation))
+}
+
+fn answer<T>(result: Result<T>) -> Answer<T> {
+    result.map_err(|error| PortError(error.to_string()))
+}
+
+/// Threads, votes, and what was shown.
+struct State(Arc<Database>);
+
+#[async_trait]
+impl History for State {
+    async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+        let messages = answer(self.0.last_messages(thread, limit))?;
+        let message = |it: crate::Message| {
+            let at = it.created_at.div_euclid(1_000);
+            Message::new(it.id, it.role, it.content, at)
+        };
+        Ok(messages.into_iter().map(message).collect())
+    }
+}
+
+#[async_trait]
+impl References for State {
+    async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+        answer(self.0.pinned_to(thread))
+    }
+}
+
+#[async_trait]
+impl Usage for State {
+    async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
+        answer(self.0.uses(paths))
+    }
+
+    async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+        let (database, paths) = (Arc::clone(&self.0), paths.to_vec());
+        answer(blocking(move || database.note_shown(&paths, now)).await)
+    }
+
+    async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
+        answer(self.0.shown_last(limit))
+    }
+}
+
+#[async_trait]
+impl Feedback for State {
+    async fn vote(&self, vote: &Vote) -> Answer<bool> {
+        let counted = self.votes(std::slice::from_ref(vote)).await?;
+        Ok(counted > 0)
+    }
+
+    async fn votes(&self, votes: &[Vote]) -> Answer<usize> {
+        let (database, votes) = (Arc::clone(&self.0), votes.to_vec());
+        answer(blocking(move || database.count(&votes)).await)
+    }
+}
+
+/// What the index has, and how many votes were counted.
+struct Generations {
+    index: Arc<Index>,
+    database: Arc<Database>,
+    opened: u64,
+}
+
+#[async_trait]
+impl Generation for Generations {
+    async fn generation(&self) -> Answer<u64> {
+        let indexed = self.index.generation().await?;
+        let votes = answer(self.database.last_vote())?;
+        // An index that is made anew counts from the beginning.
+        let mut hasher = blake3::Hasher::new();
+        for number in [self.opened, indexed, votes.cast_unsigned()] {
+            hasher.update(&number.to_le_bytes());
+        }
+        let mut hash = [0; 8];
+        hasher.finalize_xof().fill(&mut hash);
+        Ok(u64::from_le_bytes(hash))
+    }
+}
+
+impl Database {
+    /// How often each of these files was of use, where it was.
+    fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>> {
+        let state = self.reader();
+        let mut get = state
+            .prepare_cached("SELECT uses FROM usage WHERE path = ?1")
+            .map_err(read_failed)?;
+        let mut uses = BTreeMap::new();
+        for path in paths {
+            let row = get.query_row([path], |row| row.get::<_, i64>(0));
+            let row = row.optional().map_err(read_failed)?;
+            uses.extend(row.map(|it| (path.clone(), it.cast_unsigned())));
+        }
+        Ok(uses)
+    }
+
+    /// Notes when files were shown.
+    fn note_shown(&self, paths: &[String], now: i64) -> Result<()> {
+        let mut contexts = self.contexts();
+        let transaction = contexts.transaction().map_err(write_failed)?;
+        {
+            let put = "INSERT INTO shown (path, shown_at) VALUES (?1, ?2)
+                ON CONFLICT (path) DO UPDATE SET shown_at = max(shown_at, excluded.shown_at)";
+            let mut put = transaction.prepare_cached(put).map_err(write_failed)?;
+            for path in paths {
+                put.execute(params![path, now]).map_err(write_failed)?;
+            }
+        }
+        transaction.commit().map_err(write_failed)
+    }
+
+    /// The files that were shown last, the latest first, and when.
+    fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
+        let contexts = self.contexts_reader();
+        let get = "SELECT path, shown_at FROM shown ORDER BY shown_at DESC, path LIMIT ?1";
+        let mut get = contexts.prepare_cached(get).map_err(read_failed)?;
+        let rows = get
+            .query_map([at_most(limit)], |row| Ok((row.get(0)?, row.get(1)?)))
+            .and_then(Iterator::collect);
+        rows.map_err(read_failed)
+    }
+
+    /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new.
+    fn count(&self, votes: &[Vote]) -> Result<usize> {
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        let mut counted = 0;
+        for vote in votes {
+            let put = "INSERT INTO votes (key, path, useful, created_at) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (key) DO NOTHING";
+            let row = params![vote.key, vote.path, vote.is_useful, vote.at];
+            if transaction.execute(put, row).map_err(write_failed)? == 0 {
+                continue;
+            }
+            counted += 1;
+            let step = if vote.is_useful { 1 } else { -1 };
+            let put = "INSERT INTO usage (path, uses) VALUES (?1, max(0, ?2))
+                ON CONFLICT (path) DO UPDATE SET uses = max(0, min(?3, uses + ?2))";
+            let row = params![vote.path, step, MOST_USES.cast_signed()];
+            transaction.execute(put, row).map_err(write_failed)?;
+        }
+        transaction.commit().map_err(write_failed)?;
+        Ok(counted)
+    }
+
+    /// The number of the last vote that was counted.
+    fn last_vote(&self) -> Result<i64> {
+        let state = self.reader();
+        let mut get = state
+            .prepare_cached("SELECT coalesce(max(seq), 0) FROM votes")
+            .map_err(read_failed)?;
+        get.query_row([], |row| row.get(0)).map_err(read_failed)
+    }
+}

@@ -1,0 +1,89 @@
+//! Paths that owners give to their files.
+
+use std::path::{Component, Path};
+
+/// The longest path, in bytes.
+const LONGEST_PATH: usize = 1024;
+/// The longest name in a path, in bytes, with room for what an unfinished file is called.
+const LONGEST_NAME: usize = 200;
+/// The deepest path, in names.
+const DEEPEST: usize = 32;
+/// What is wrong with `path` as the path of a file to be kept, if anything is.
+pub(crate) fn fault(path: &str) -> Option<&'static str> {
+    if path.len() > LONGEST_PATH {
+        return Some("the path is longer than 1024 bytes");
+    }
+    if path.chars().any(|it| it.is_control() || it == '\\') {
+        return Some("the path has a control character or a backslash in it");
+    }
+    let names: Vec<&str> = path.split('/').collect();
+    if names.len() > DEEPEST {
+        return Some("the path has more than 32 names in it");
+    }
+    for name in &names {
+        match *name {
+            "" if names.len() == 1 => return Some("the path is empty"),
+            "" => return Some("the path begins or ends with a slash, or has two in a row"),
+            "." | ".." => return Some("the path has a \".\" or \"..\" in it"),
+            ".ctx" | ".ctxignore" => return Some("the path has a name in it that is reserved"),
+            name if name.len() > LONGEST_NAME => {
+                return Some("the path has a name of more than 200 bytes in it");
+            }
+            _ => {}
+        }
+    }
+    let is_plain = |it: Component<'_>| matches!(it, Component::Normal(_));
+    let is_relative = Path::new(path).components().all(is_plain);
+    (!is_relative).then_some("the path does not lie within the folder")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fault;
+
+    #[test]
+    fn paths_that_lead_elsewhere_are_refused() {
+        for path in [
+            "",
+            "/",
+            "/etc/passwd",
+            "..",
+            "../x",
+            "a/../b",
+            "a/..",
+            "./a",
+            "a/.",
+            "a//b",
+            "a/",
+            "//a",
+            "a\0b",
+            "a\nb",
+            "a\\b",
+            "C:\\x",
+            ".ctx/x",
+            "a/.ctx",
+            ".ctxignore",
+            "a/.ctxignore",
+        ] {
+            assert!(fault(path).is_some(), "{path:?}");
+        }
+        assert!(fault(&"a/".repeat(40)).is_some());
+        assert!(fault(&"a".repeat(201)).is_some());
+        assert!(fault(&format!("{}/x", "a/b".repeat(400))).is_some());
+    }
+
+    #[test]
+    fn ordinary_paths_are_taken() {
+        for path in [
+            "a",
+            "a/b.rs",
+            ".github/workflows/ci.yml",
+            "ä/ö.md",
+            "a b/c",
+            "..a",
+            "a..b/...",
+        ] {
+            assert_eq!(fault(path), None, "{path:?}");
+        }
+    }
+}

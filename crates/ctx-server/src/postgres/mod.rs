@@ -1,0 +1,253 @@
+//! The store of many processes: one PostgreSQL database, in which every row has its owner.
+//!
+//! Nothing of an owner's is kept here between requests but texts of files, by their hash, and what the cache of
+//! contexts holds. Each request looks at the database as it is, through a [`View`] of its own.
+
+mod files;
+mod view;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage, StoredThread};
+use ctx_resolve::Resolver;
+use ctx_retrieve::Retriever;
+use ctx_service::{CacheMetrics, Ports, Secret, Service};
+use ctx_source::{Files, SourceError, Sources, Text};
+
+use self::view::{Texts, View};
+use crate::backend::{
+    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
+    Prime, PrimeRequest, Receipt, Thread, Vote,
+};
+use crate::build::{Priming, build, count, now};
+use crate::chance::random_id;
+use crate::{Owner, Quota, ServerError};
+
+type Result<T> = std::result::Result<T, BackendError>;
+
+/// No files at all.
+#[derive(Debug)]
+struct Nothing;
+
+impl Files for Nothing {
+    fn text(&self, path: &str) -> std::result::Result<Arc<Text>, SourceError> {
+        Err(SourceError::NotFound {
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// The store of many processes.
+#[derive(Debug)]
+pub struct Postgres {
+    store: Store,
+    priming: Priming,
+    quota: Quota,
+    texts: Arc<Texts>,
+    /// Nothing is read through it: it keeps the outlines for those of all requests.
+    outlines: Resolver,
+}
+
+impl Postgres {
+    /// Keeps everything in the database at `url`, whose tables are made or brought up to date.
+    ///
+    /// # Errors
+    /// [`ServerError::Database`], which names the host, and never the password.
+    pub async fn connect(
+        url: &str,
+        limits: Limits,
+        quota: Quota,
+    ) -> std::result::Result<Self, ServerError> {
+        let failed = |source| ServerError::Database {
+            host: ctx_postgres::host(url),
+            source: match source {
+                // What is wrong with an address quotes it.
+                StoreError::Address(_) => "it is no address of a PostgreSQL database".into(),
+                source => Box::new(source),
+            },
+        };
+        let store = Store::connect(url, limits).await.map_err(failed)?;
+        store.migrate().await.map_err(failed)?;
+        let secret = store.secret().await.map_err(failed)?;
+        let texts = Arc::new(Texts::default());
+        let nothing = Sources::of(Arc::new(Nothing));
+        Ok(Postgres {
+            store,
+            priming: Priming::new(Secret::new(secret)),
+            quota,
+            texts,
+            outlines: Resolver::new(nothing, ctx_syntax::Limits::default()),
+        })
+    }
+
+    /// What `owner` has.
+    fn owned(&self, owner: &Owner) -> Result<OwnedStore> {
+        self.store.owner(owner.as_str()).map_err(failed)
+    }
+
+    /// What builds contexts for one request, from what the database says while that is served.
+    fn service(&self, owner: &Owner) -> Result<Service> {
+        let store = Arc::new(self.owned(owner)?);
+        let view = View::new((*store).clone(), Arc::clone(&self.texts));
+        let resolver = self.outlines.over(Sources::of(Arc::new(view)));
+        // What was of use is asked for by the service, once for all that was gathered.
+        let retriever = Retriever::new(store.clone()).with_relations(store.clone());
+        let ports = Ports::of(&store);
+        Ok(self
+            .priming
+            .service(owner, retriever, Arc::new(resolver), ports))
+    }
+}
+
+#[async_trait]
+impl Backend for Postgres {
+    async fn ready(&self) -> Result<()> {
+        self.store.ready().await.map_err(failed)
+    }
+
+    async fn build(&self, owner: &Owner, request: PrimeRequest, job: &Job) -> Result<Prime> {
+        let store = self.owned(owner)?;
+        if let Some(id) = &request.thread
+            && !store.has_thread(id).await.map_err(failed)?
+        {
+            return Err(no_thread(id));
+        }
+        let prime = build(&self.service(owner)?, request, job).await?;
+        let most = self.quota.contexts;
+        if !store.is_kept(prime.id(), most).await.map_err(failed)? {
+            let receipt = serde_json::to_string(&prime.receipt())
+                .map_err(|error| BackendError::failed("write a context", error))?;
+            let kept = store.keep_context(prime.id(), &receipt, most);
+            kept.await.map_err(failed)?;
+        }
+        Ok(prime)
+    }
+
+    async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested> {
+        files::ingest(&self.owned(owner)?, files, &self.quota).await
+    }
+
+    async fn create_thread(&self, owner: &Owner, new: NewThread) -> Result<Thread> {
+        let id = match new.id {
+            Some(id) => id,
+            None => format!("thr-{}", random_id()?),
+        };
+        let created_at = now();
+        let most = self.quota.threads;
+        let store = self.owned(owner)?;
+        let begun = store.begin_thread(&id, new.title.as_deref(), &new.pinned, created_at, most);
+        match begun.await.map_err(failed)? {
+            Added::Added => Ok(Thread {
+                id,
+                title: new.title,
+                pinned: new.pinned,
+                created_at,
+            }),
+            Added::Full => Err(full("id", most, "threads")),
+            _ => Err(BackendError::Exists {
+                what: "thread",
+                field: "id",
+                id,
+            }),
+        }
+    }
+
+    async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>> {
+        let store = self.owned(owner)?;
+        let rows = store.listed_threads(page.after, page.limit.get() + 1).await;
+        let thread = |it: StoredThread| {
+            let thread = Thread {
+                id: it.thread,
+                title: it.title,
+                pinned: it.pinned,
+                created_at: it.begun_at,
+            };
+            (it.number, thread)
+        };
+        let rows = rows.map_err(failed)?.into_iter().map(thread).collect();
+        Ok(Listing::of(rows, &page))
+    }
+
+    async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Message> {
+        let id = format!("msg-{}", random_id()?);
+        let message = StoredMessage::new(id, new.role, new.content, now());
+        let most = self.quota.messages;
+        let store = self.owned(owner)?;
+        let added = store.add_message(thread, &message, most).await;
+        match added.map_err(failed)? {
+            Added::Added => Ok(shown(message).1),
+            Added::Full => Err(full("content", most, "messages")),
+            _ => Err(no_thread(thread)),
+        }
+    }
+
+    async fn messages(&self, owner: &Owner, thread: &str, page: Page) -> Result<Listing<Message>> {
+        let store = self.owned(owner)?;
+        if !store.has_thread(thread).await.map_err(failed)? {
+            return Err(no_thread(thread));
+        }
+        let after = page.after.unwrap_or(0);
+        let rows = store.listed_messages(thread, after, page.limit.get() + 1);
+        let rows = rows.await.map_err(failed)?;
+        let rows = rows.into_iter().map(shown).collect();
+        Ok(Listing::of(rows, &page))
+    }
+
+    async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool> {
+        count(&self.service(owner)?, &vote).await
+    }
+
+    async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>> {
+        let text = self.owned(owner)?.context(id).await.map_err(failed)?;
+        text.map(|it| serde_json::from_str(&it))
+            .transpose()
+            .map_err(|error| BackendError::failed("read a context", error))
+    }
+
+    fn cache(&self) -> CacheMetrics {
+        self.priming.metrics()
+    }
+}
+
+fn shown(it: StoredMessage) -> (i64, Message) {
+    let message = Message {
+        id: it.id,
+        role: it.role,
+        content: it.content,
+        created_at: it.created_at,
+    };
+    (it.number, message)
+}
+
+fn no_thread(id: &str) -> BackendError {
+    BackendError::NotFound {
+        what: "thread",
+        field: "threadId",
+        id: id.to_owned(),
+    }
+}
+
+fn full(field: &'static str, most: u64, what: &str) -> BackendError {
+    let detail = format!("there are {most} {what}, and there may be no more");
+    BackendError::Quota { field, detail }
+}
+
+/// What is wrong with a value is the caller's business; all else is the store's.
+fn failed(error: StoreError) -> BackendError {
+    let StoreError::Invalid { what, why } = error else {
+        return BackendError::failed("ask the database", error);
+    };
+    let field = match what {
+        "the name of the thread" => "id",
+        "the title of the thread" => "title",
+        "the reference" => "pinned",
+        "the role of the message" => "role",
+        "the message" => "content",
+        _ => what,
+    };
+    BackendError::Invalid {
+        field: field.to_owned(),
+        detail: why.to_owned(),
+    }
+}

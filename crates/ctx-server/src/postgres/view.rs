@@ -1,0 +1,157 @@
+//! The files of an owner as one request sees them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ctx_postgres::OwnedStore;
+use ctx_source::{Files, SourceError, Text};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use tokio::runtime::Handle;
+
+/// Bytes of texts that are kept, of all owners together.
+const KEPT_BYTES: u64 = 256 << 20;
+/// About how many texts that will be.
+const KEPT: usize = 16_384;
+
+/// An owner, and a path of theirs.
+type Key = (Arc<str>, Arc<str>);
+
+/// What a file said when it was fetched last, and the hash by which the database knows that. Never taken for what
+/// the file says now without the database having been asked.
+type Kept = ([u8; 32], Arc<Text>);
+
+/// Texts that were fetched: they need not be sent again for as long as the files stay as they are.
+pub(super) struct Texts(Cache<Key, Kept, Bytes>);
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Key, Kept> for Bytes {
+    fn weight(&self, (_, path): &Key, (_, text): &Kept) -> u64 {
+        (path.len() + text.as_str().len()) as u64 + 128
+    }
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Texts(Cache::with_weighter(KEPT, KEPT_BYTES, Bytes))
+    }
+}
+
+impl fmt::Debug for Texts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Texts").field(&self.0.len()).finish()
+    }
+}
+
+/// The files of an owner, each as it was when this was first asked for it.
+pub(super) struct View {
+    store: OwnedStore,
+    texts: Arc<Texts>,
+    runtime: Handle,
+    seen: Mutex<Seen>,
+}
+
+/// What was looked at.
+#[derive(Default)]
+struct Seen {
+    /// The text of what was there.
+    files: BTreeMap<String, Option<Arc<Text>>>,
+    /// Why the database has no answer: it is not asked again for one file after the other.
+    failure: Option<String>,
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").finish_non_exhaustive()
+    }
+}
+
+impl View {
+    /// Looks at what `store` has. Waits by the runtime that this is called on.
+    pub(super) fn new(store: OwnedStore, texts: Arc<Texts>) -> Self {
+        View {
+            store,
+            texts,
+            runtime: Handle::current(),
+            seen: Mutex::default(),
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, path: &str) -> Key {
+        (Arc::from(self.store.owner()), Arc::from(path))
+    }
+
+    /// Looks at `paths` together. Texts that are kept here are not sent again.
+    fn look(&self, paths: &[&str]) {
+        let kept = paths
+            .iter()
+            .filter_map(|it| self.texts.0.get(&self.key(it)));
+        let kept: BTreeMap<[u8; 32], Arc<Text>> = kept.collect();
+        let known: Vec<[u8; 32]> = kept.keys().copied().collect();
+        let found = self.runtime.block_on(self.store.texts(paths, &known));
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.seen().failure = Some(error.to_string());
+                return;
+            }
+        };
+        let mut files: BTreeMap<String, Option<Arc<Text>>> =
+            paths.iter().map(|&it| (it.to_owned(), None)).collect();
+        for file in found {
+            let text = match file.text {
+                Some(text) => Text::decode(text.into_bytes()).map(Arc::new),
+                None => kept.get(&file.hash).cloned(),
+            };
+            if let Some(text) = &text {
+                let kept = (file.hash, Arc::clone(text));
+                self.texts.0.insert(self.key(&file.path), kept);
+            }
+            files.insert(file.path, text);
+        }
+        // What was seen first stays.
+        let mut seen = self.seen();
+        for (path, text) in files {
+            seen.files.entry(path).or_insert(text);
+        }
+    }
+}
+
+impl Files for View {
+    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
+        self.prepare(&[path]);
+        let seen = self.seen();
+        match (seen.files.get(path), &seen.failure) {
+            (Some(Some(text)), _) => Ok(Arc::clone(text)),
+            (None, Some(why)) => Err(SourceError::Io {
+                path: path.to_owned(),
+                source: io::Error::other(why.clone()),
+            }),
+            _ => Err(SourceError::NotFound {
+                path: path.to_owned(),
+            }),
+        }
+    }
+
+    fn prepare(&self, paths: &[&str]) {
+        let unseen: Vec<&str> = {
+            let seen = self.seen();
+            if seen.failure.is_some() {
+                return;
+            }
+            let is_new = |it: &&str| !seen.files.contains_key(*it);
+            paths.iter().copied().filter(is_new).collect()
+        };
+        if !unseen.is_empty() {
+            self.look(&unseen);
+        }
+    }
+}

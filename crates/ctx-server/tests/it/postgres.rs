@@ -1,0 +1,212 @@
+//! The store of many processes, over HTTP.
+
+use std::future::Future;
+
+use ctx_server::{DatabaseLimits, Postgres, Quota};
+use ctx_testkit::postgres::Server;
+use serde_json::json;
+
+use crate::client::{ADA, BOB, Running};
+use crate::tenants::never_meet;
+
+/// What `work` comes to, on a runtime of its own.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(work)
+}
+
+/// A server over a database of its own, or the end of the test where there is no PostgreSQL.
+macro_rules! running {
+    () => {
+        match Running::postgres() {
+            Some(running) => running,
+            None => return,
+        }
+    };
+}
+
+#[test]
+fn two_owners_of_one_database_never_meet() {
+    let builds = std::env::var("CTX_THOROUGH").map_or(40, |_| 10_000);
+    never_meet(&running!(), builds);
+}
+
+const SUM: &str = "/// Adds two numbers.\npub fn sum_of(a: i32, b: i32) -> i32 {\n    a + b\n}\n";
+
+#[test]
+fn files_are_kept_and_found() {
+    let server = running!();
+    let send = |content: &str| {
+        let files = json!({"files": [{"path": "src/sum.rs", "content": content}]});
+        server.post(ADA, "/v1/files", &files).data(200)["files"][0]["status"].clone()
+    };
+    assert_eq!(send("fn other() {}\n"), "created");
+    assert_eq!(send(SUM), "updated");
+    assert_eq!(send(SUM), "unchanged");
+    let wanted = json!({"message": "what does sum_of do?"});
+    let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+    let context = built["context"].as_str().unwrap();
+    assert!(context.contains("a + b"), "{built}");
+    assert!(!context.contains("other"), "{built}");
+    let foreign = server.post(BOB, "/v1/context/build", &wanted).data(200);
+    assert_eq!(foreign["items"], json!([]));
+    for (path, content, field) in [
+        ("../a.rs", "x", "files[0].path"),
+        ("", "x", "files[0].path"),
+        ("a.rs", "a\0b", "files[0].content"),
+    ] {
+        let files = json!({"files": [{"path": path, "content": content}]});
+        let answer = server.post(ADA, "/v1/files", &files);
+        answer.refused(answer.status, field);
+        assert!((400..500).contains(&answer.status), "{answer:?}");
+    }
+}
+
+#[test]
+fn what_a_file_says_now_is_what_is_shown() {
+    let server = running!();
+    let wanted = json!({"message": "what does sum_of do?"});
+    for word in ["first", "second", "third"] {
+        let text = SUM.replace("a + b", &format!("{word}(a, b)"));
+        let files = json!({"files": [{"path": "src/sum.rs", "content": text}]});
+        server.post(ADA, "/v1/files", &files).data(200);
+        for is_cached in [false, true] {
+            let answer = server.post(ADA, "/v1/context/build", &wanted);
+            let built = answer.data(200);
+            assert!(built["context"].as_str().unwrap().contains(word), "{built}");
+            assert_eq!(answer.json()["meta"]["cached"], is_cached);
+        }
+    }
+}
+
+#[test]
+fn threads_have_their_messages_pages_and_pins() {
+    let server = running!();
+    let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let thread = json!({"id": "t", "title": "Sums", "pinned": ["src/sum.rs"]});
+    let begun = server.post(ADA, "/v1/threads", &thread).data(201);
+    assert_eq!(begun["title"], "Sums");
+    server.post(ADA, "/v1/threads", &thread).refused(409, "id");
+    server.post(BOB, "/v1/threads", &thread).data(201);
+    for number in 1..=5 {
+        let message = json!({"role": "user", "content": format!("said {number}")});
+        server
+            .post(ADA, "/v1/threads/t/messages", &message)
+            .data(201);
+    }
+    let message = json!({"role": "user", "content": "x"});
+    server
+        .post(ADA, "/v1/threads/none/messages", &message)
+        .refused(404, "threadId");
+    let mut said = Vec::new();
+    let mut path = "/v1/threads/t/messages?limit=2".to_owned();
+    loop {
+        let page = server.get(ADA, &path).json();
+        let messages = page["data"].as_array().unwrap();
+        assert!(messages.len() <= 2);
+        said.extend(
+            messages
+                .iter()
+                .map(|it| it["content"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page["meta"]["next"].as_i64() else {
+            break;
+        };
+        path = format!("/v1/threads/t/messages?limit=2&after={next}");
+    }
+    let all: Vec<String> = (1..=5).map(|it| format!("said {it}")).collect();
+    assert_eq!(said, all);
+    let threads = server.get(ADA, "/v1/threads").data(200);
+    assert_eq!(threads[0]["pinned"], json!(["src/sum.rs"]));
+    let wanted = json!({"threadId": "t", "message": "and then?"});
+    let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+    let context = built["context"].as_str().unwrap();
+    assert!(
+        context.contains("a + b") && context.contains("said 5"),
+        "{built}"
+    );
+    let kept = server.get(
+        ADA,
+        &format!("/v1/context/{}", built["id"].as_str().unwrap()),
+    );
+    assert_eq!(kept.data(200)["receipt"]["context"], built["context"]);
+}
+
+#[test]
+fn processes_of_one_database_are_one_store() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let (one, other) = (Running::over(&url), Running::over(&url));
+    let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});
+    one.post(ADA, "/v1/files", &files).data(200);
+    one.post(ADA, "/v1/threads", &json!({"id": "t"})).data(201);
+    let message = json!({"role": "user", "content": "said here"});
+    other
+        .post(ADA, "/v1/threads/t/messages", &message)
+        .data(201);
+    let wanted = json!({"threadId": "t", "message": "what does sum_of do?"});
+    let built = one.post(ADA, "/v1/context/build", &wanted).data(200);
+    assert!(built["context"].as_str().unwrap().contains("said here"));
+    let kept = other.get(
+        ADA,
+        &format!("/v1/context/{}", built["id"].as_str().unwrap()),
+    );
+    assert_eq!(kept.data(200)["receipt"]["context"], built["context"]);
+    // Handles of one count at the other, and once.
+    let vote = json!({"handle": built["handle"], "useful": true});
+    let counted = |server: &Running| {
+        server.post(ADA, "/v1/context/feedback", &vote).data(200)["counted"].clone()
+    };
+    assert_eq!(counted(&other), true);
+    assert_eq!(counted(&one), false);
+    other
+        .post(BOB, "/v1/context/feedback", &vote)
+        .refused(422, "handle");
+}
+
+#[test]
+fn a_server_is_ready_when_its_database_is_and_keeps_what_it_said() {
+    let Some(database) = Server::start(&[]) else {
+        return;
+    };
+    let server = Running::over(&block_on(database.database()));
+    assert_eq!(server.get("", "/readyz").status, 200);
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let message = json!({"role": "user", "content": "kept"});
+    server
+        .post(ADA, "/v1/threads/t/messages", &message)
+        .data(201);
+    database.kill();
+    assert_eq!(server.get("", "/readyz").status, 503);
+    assert_eq!(server.get("", "/healthz").status, 200);
+    let failed = server.post(ADA, "/v1/threads/t/messages", &message);
+    assert!(failed.status >= 500, "{failed:?}");
+    database.restart();
+    assert_eq!(server.get("", "/readyz").status, 200);
+    let said = server.get(ADA, "/v1/threads/t/messages").data(200);
+    assert_eq!(said[0]["content"], "kept");
+}
+
+#[test]
+fn a_database_that_is_not_there_is_named_without_its_password() {
+    let url = "postgres://ada:sesame@127.0.0.1:1/store";
+    let limits = DatabaseLimits::default();
+    let error = block_on(Postgres::connect(url, limits, Quota::default())).unwrap_err();
+    let mut told = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(error) = source {
+        told = format!("{told}: {error}");
+        source = error.source();
+    }
+    assert!(told.contains("127.0.0.1:1"), "{told}");
+    for secret in ["sesame", "ada", "store?"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+}

@@ -1,0 +1,160 @@
+//! How a prime context is made, and how far it is.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ctx_model::{BuildOptions, Selection, Tokens};
+use ctx_rank::Profile;
+use ctx_retrieve::Options as RetrieveOptions;
+use serde::Serialize;
+
+/// How a prime context is made.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PrimeOptions {
+    /// The budget, its reserve, the format, and what else the assembler is told. Grouping, order and metadata
+    /// are not looked at: kinds stand together, in an order that keeps turns, with their ids.
+    pub build: BuildOptions,
+    /// How files are searched. Its time is not looked at.
+    pub retrieve: RetrieveOptions,
+    /// What each signal is worth.
+    pub profile: Profile,
+    /// What must be in, beside what the message names and what is pinned to the thread: paths, `path:10-20`,
+    /// symbols, ids.
+    pub references: Vec<String>,
+    /// So many messages of the thread are read, the last.
+    pub messages: usize,
+    /// So many files that were shown lately are considered.
+    pub recent: usize,
+    /// How long each source may take.
+    pub deadline: Duration,
+    /// Now, in seconds since 1970.
+    pub now: i64,
+}
+
+impl Default for PrimeOptions {
+    /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, 40 parts of files, and a quarter of
+    /// a second for each source.
+    fn default() -> Self {
+        let deadline = Duration::from_millis(250);
+        let mut retrieve = RetrieveOptions::default();
+        retrieve.limit = 40;
+        retrieve.deadline = deadline;
+        PrimeOptions {
+            build: BuildOptions::default()
+                .with_max_tokens(Tokens::new(4_000))
+                .with_reserve(Tokens::new(500))
+                .with_selection(Selection::Optimal),
+            retrieve,
+            profile: Profile::default(),
+            references: Vec::new(),
+            messages: 20,
+            recent: 5,
+            deadline,
+            now: 0,
+        }
+    }
+}
+
+impl PrimeOptions {
+    /// Sets what the assembler is told.
+    #[must_use]
+    pub fn with_build(mut self, build: BuildOptions) -> Self {
+        self.build = build;
+        self
+    }
+
+    /// Sets how files are searched.
+    #[must_use]
+    pub fn with_retrieve(mut self, retrieve: RetrieveOptions) -> Self {
+        self.retrieve = retrieve;
+        self
+    }
+
+    /// Sets what must be in.
+    #[must_use]
+    pub fn with_references(mut self, references: Vec<String>) -> Self {
+        self.references = references;
+        self
+    }
+
+    /// Sets how long each source may take.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Sets the time, in seconds since 1970.
+    #[must_use]
+    pub fn with_now(mut self, now: i64) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// Every option but the time, in bytes. Two that differ anywhere differ here: whatever is added to the
+    /// options is part of how they are written for debugging.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut timeless = self.clone();
+        timeless.now = 0;
+        timeless.retrieve.now = 0;
+        *blake3::hash(format!("{timeless:?}").as_bytes()).as_bytes()
+    }
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct PrimeTimings {
+    /// Reading the thread and its pins.
+    pub thread: Duration,
+    /// Looking up references, searching, and asking for recent files, side by side.
+    pub retrieve: Duration,
+    /// Reading files.
+    pub resolve: Duration,
+    /// Scoring.
+    pub score: Duration,
+    /// Choosing, and writing the context.
+    pub assemble: Duration,
+}
+
+/// A stage of making a prime context. One that is kept has the first alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum PrimeStage {
+    /// Reading the thread and its pins.
+    Thread,
+    /// Looking up references, searching, and asking for recent files.
+    Retrieve,
+    /// Reading files.
+    Resolve,
+    /// Scoring.
+    Score,
+    /// Choosing, and writing the context.
+    Assemble,
+}
+
+/// Who is told of each stage as it begins.
+#[derive(Clone, Default)]
+pub(crate) struct Told(Option<Arc<dyn Fn(PrimeStage) + Send + Sync>>);
+
+impl Told {
+    pub(crate) fn new(told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
+        Told(Some(told))
+    }
+
+    pub(crate) fn begin(&self, stage: PrimeStage) {
+        if let Some(told) = &self.0 {
+            told(stage);
+        }
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Told" } else { "Nobody" })
+    }
+}

@@ -1,0 +1,277 @@
+//! A PostgreSQL server of the tests' own: on a socket in a temporary folder, gone with the last test that uses it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says so where it is skipped"
+)]
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const HOW: &str = "PostgreSQL 15 or later is not installed: on Debian and Ubuntu `apt-get install postgresql`, on Fedora \
+                   `dnf install postgresql-server postgresql-contrib`, on macOS `brew install postgresql`";
+
+/// A server, and where it is.
+#[derive(Debug)]
+pub struct Server {
+    folder: TempDir,
+    bin: PathBuf,
+    process: Mutex<Child>,
+    user: Option<(u32, u32)>,
+    arguments: &'static [&'static str],
+}
+
+impl Server {
+    /// A server that other tests use too; `None` where PostgreSQL is not installed, which is said.
+    pub fn shared() -> Option<Arc<Server>> {
+        static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = shared.upgrade() {
+            return Some(server);
+        }
+        // None of these is killed: nothing has to be on the disk.
+        let server = Arc::new(Server::start(&["-c", "fsync=off"])?);
+        *shared = Arc::downgrade(&server);
+        Some(server)
+    }
+
+    /// A server for one test alone, with these arguments.
+    pub fn start(arguments: &'static [&'static str]) -> Option<Server> {
+        let bin = bin()?;
+        let folder = TempDir::with_prefix("ctx-pg-").unwrap();
+        // It refuses to run as root.
+        let user = is_root().then(unprivileged);
+        if let Some((uid, gid)) = user {
+            chown(folder.path(), Some(uid), Some(gid)).unwrap();
+        }
+        let mut initdb = command(&bin.join("initdb"), folder.path(), user);
+        initdb
+            .args([
+                "--username=ctx",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+                "--no-sync",
+                "--pgdata=data",
+            ])
+            .stdout(Stdio::null());
+        assert!(initdb.status().unwrap().success(), "initdb failed");
+        let process = Mutex::new(postgres(&bin, folder.path(), user, arguments));
+        let server = Server {
+            folder,
+            bin,
+            process,
+            user,
+            arguments,
+        };
+        server.wait();
+        Some(server)
+    }
+
+    fn wait(&self) {
+        let start = Instant::now();
+        loop {
+            if self.is_ready() {
+                return;
+            }
+            let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            assert!(start.elapsed() < Duration::from_mins(1), "{}", log());
+            if self.process.lock().unwrap().try_wait().unwrap().is_some() {
+                // What a killed server leaves may not be gone yet.
+                *self.process.lock().unwrap() = self.spawn();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn spawn(&self) -> Child {
+        postgres(&self.bin, self.folder.path(), self.user, self.arguments)
+    }
+
+    /// Whether the server has written that it is.
+    fn is_ready(&self) -> bool {
+        let file = self.folder.path().join("data/postmaster.pid");
+        let lines = fs::read_to_string(file).unwrap_or_default();
+        let mut lines = lines.lines().map(str::trim);
+        let own = self.process.lock().unwrap().id().to_string();
+        lines.next() == Some(&own) && lines.nth(6) == Some("ready")
+    }
+
+    /// Ends every process of the server at once, without a warning.
+    pub fn kill(&self) {
+        let mut process = self.process.lock().unwrap();
+        let parent = process.id();
+        let mut all = vec![parent];
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let Some((_, rest)) = stat.rsplit_once(") ") else {
+                continue;
+            };
+            if rest.split(' ').nth(1) == Some(&parent.to_string()) {
+                all.extend(
+                    entry
+                        .file_name()
+                        .to_str()
+                        .and_then(|it| it.parse::<u32>().ok()),
+                );
+            }
+        }
+        let mut kill = Command::new("kill");
+        kill.arg("-9").args(all.iter().map(u32::to_string));
+        kill.stderr(Stdio::null()).status().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Starts it again, on what is on the disk.
+    pub fn restart(&self) {
+        *self.process.lock().unwrap() = self.spawn();
+        self.wait();
+    }
+
+    /// The address of a database.
+    pub fn url(&self, database: &str) -> String {
+        format!(
+            "host={} user=ctx dbname={database}",
+            self.folder.path().display()
+        )
+    }
+
+    /// A new database, and its address.
+    pub async fn database(&self) -> String {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let sql = format!("CREATE DATABASE {name}");
+        self.raw("postgres")
+            .await
+            .batch_execute(&sql)
+            .await
+            .unwrap();
+        self.url(&name)
+    }
+
+    /// A connection that is not the store's, as the superuser.
+    pub async fn raw(&self, database: &str) -> tokio_postgres::Client {
+        raw(&self.url(database)).await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A connection that is not the store's, as the superuser.
+pub async fn raw(url: &str) -> tokio_postgres::Client {
+    let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
+    let (client, connection) = connected.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[&str]) -> Child {
+    let log = fs::File::options()
+        .append(true)
+        .create(true)
+        .open(folder.join("log"))
+        .unwrap();
+    let mut postgres = command(&bin.join("postgres"), folder, user);
+    postgres
+        .args([
+            "-D",
+            "data",
+            "-c",
+            "listen_addresses=",
+            "-c",
+            "max_connections=60",
+        ])
+        .arg("-c")
+        .arg(format!("unix_socket_directories={}", folder.display()))
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .unwrap()
+}
+
+fn command(program: &Path, folder: &Path, user: Option<(u32, u32)>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder).env_remove("LC_ALL");
+    if let Some((uid, gid)) = user {
+        command.uid(uid).gid(gid);
+    }
+    command
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
+}
+
+/// The user that PostgreSQL brings, or nobody.
+fn unprivileged() -> (u32, u32) {
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let ids = |name: &str| {
+        let line = users
+            .lines()
+            .find(|it| it.split(':').next() == Some(name))?;
+        let mut ids = line.split(':').skip(2).map(|it| it.parse().ok());
+        Some((ids.next()??, ids.next()??))
+    };
+    ids("postgres")
+        .or_else(|| ids("nobody"))
+        .unwrap_or((65534, 65534))
+}
+
+/// Where the server's programs are. Where they are not, continuous integration installs them.
+fn bin() -> Option<PathBuf> {
+    static BIN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = BIN.get_or_init(|| {
+        installed().or_else(|| {
+            let may_install = env::var_os("CI").is_some_and(|it| it == "true") && is_root();
+            if !may_install {
+                eprintln!("skipped: {HOW}");
+                return None;
+            }
+            let apt = |arguments: &[&str]| {
+                let mut apt = Command::new("apt-get");
+                apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+                apt.stdout(Stdio::null())
+                    .status()
+                    .is_ok_and(|it| it.success())
+            };
+            let is_done = apt(&["install", "-y", "postgresql"])
+                || apt(&["update"]) && apt(&["install", "-y", "postgresql"]);
+            assert!(is_done, "{HOW}");
+            installed()
+        })
+    });
+    found.clone()
+}
+
+fn installed() -> Option<PathBuf> {
+    let on_path = env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = env::split_paths(&on_path).collect();
+    for base in ["/usr/lib/postgresql", "/usr/local/lib/postgresql"] {
+        let mut versions: Vec<(u32, PathBuf)> = fs::read_dir(base)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|it| Some((it.file_name().to_str()?.parse().ok()?, it.path())))
+            .collect();
+        versions.sort();
+        folders.extend(versions.into_iter().rev().map(|(_, path)| path.join("bin")));
+    }
+    folders
+        .into_iter()
+        .find(|it| it.join("initdb").exists() && it.join("postgres").exists())
+}

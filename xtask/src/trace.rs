@@ -1,0 +1,380 @@
+//! `cargo xtask trace`: conversations of several users as a server meets them, each answer held against the
+//! files and messages as they are, against a build that nothing kept has a part in, and against what is others'.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use crate::bench::machine;
+use crate::record;
+use crate::served::{self, Client, Owner, Reply, Served, Store, get, post};
+use crate::workspace::Workspace;
+
+const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
+const THREADS: usize = 3;
+const TOPICS: [&str; 12] = [
+    "invoice", "parcel", "ledger", "harbour", "voltage", "orchard", "glacier", "pigment",
+    "turbine", "sonnet", "bakery", "compass",
+];
+
+/// Lines of each topic's file.
+const LINES: u8 = 40;
+
+/// How long the conversations are.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Turns of each user
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    turns: usize,
+    /// What the conversations are drawn by
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Write the figures to docs/record/server.md
+    #[arg(long)]
+    record: bool,
+}
+
+/// How likely, in percent, a user does each of these after a build.
+struct Habits {
+    /// Asks the same at once, as a client does that lost the answer.
+    retries: u8,
+    /// Asks for another answer to the same message.
+    regenerates: u8,
+    /// Has a second window open that asks the same at the same time.
+    second_client: u8,
+    /// Changes the file that the message is about, and asks again.
+    changes: u8,
+    /// Votes, and asks again.
+    votes: u8,
+}
+
+const HABITS: Habits = Habits {
+    retries: 25,
+    regenerates: 25,
+    second_client: 20,
+    changes: 10,
+    votes: 10,
+};
+
+/// What came of the conversations.
+#[derive(Debug, Default)]
+struct Outcome {
+    builds: usize,
+    /// Builds of which nothing was written since the same was asked.
+    repeats: usize,
+    stale: Vec<String>,
+    foreign: Vec<String>,
+    /// Answers unlike a new build that follows them: in that, what was just shown counts as recent.
+    different: usize,
+    compared: usize,
+    hits: f64,
+    misses: f64,
+}
+
+/// Replays the conversations twice over new servers: once as they are, for the share of answers that were kept,
+/// and once with a check behind each answer.
+///
+/// # Errors
+/// An answer is stale, or shows what is another's.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let tool = served::build(workspace, false)?;
+    let plain = replay(&tool, options, false)?;
+    let checked = replay(&tool, options, true)?;
+    let section = section(workspace, options, &plain, &checked)?;
+    println!("\n{section}");
+    for fault in checked.stale.iter().chain(&checked.foreign) {
+        println!("{fault}");
+    }
+    ensure!(
+        checked.foreign.is_empty(),
+        "{} answers show what is another's",
+        checked.foreign.len()
+    );
+    ensure!(
+        checked.stale.is_empty(),
+        "{} answers are stale",
+        checked.stale.len()
+    );
+    if options.record {
+        record::write(workspace, "Conversations", &section)?;
+    }
+    Ok(())
+}
+
+fn section(
+    workspace: &Workspace,
+    options: &Options,
+    plain: &Outcome,
+    checked: &Outcome,
+) -> Result<String> {
+    let Options { turns, seed, .. } = options;
+    let percent = |part: f64, all: f64| 100.0 * part / all.max(1.0);
+    #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
+    let repeats = percent(plain.repeats as f64, plain.builds as f64);
+    let hits = percent(plain.hits, plain.hits + plain.misses);
+    Ok(format!(
+        "\
+Written by `cargo xtask trace --turns {turns} --seed {seed} --record`. Measured {}.
+
+{} users with threads and files of the same names, each {turns} turns in {THREADS} threads: a message is added, a context built, an answer
+added. After a build a client asks the same again at once ({} %), has another answer made ({} %), has a second window that asks
+at the same time ({} %), changes the file that it is about and asks again ({} %), or votes and asks again ({} %). So of {} builds {repeats:.0} %
+ask what was asked before with nothing written since; what is asked again after a change is no repeat.
+
+| | wanted | found | |
+|---|---|---|---|
+| answers that were kept, by `/metrics` | > 30 % | {hits:.0} % | {} |
+| stale answers: with a line that is in no file any more, without the file asked about as it is, or without what was said last | 0 | {} of {} | {} |
+| answers with a word of another user's | 0 | {} of {} | {} |
+| answers unlike a new build that follows, in which what was just shown counts as recent | | {} of {} | |
+",
+        machine::describe(workspace)?,
+        OWNERS.len(),
+        HABITS.retries,
+        HABITS.regenerates,
+        HABITS.second_client,
+        HABITS.changes,
+        HABITS.votes,
+        plain.builds,
+        verdict(hits > 30.0),
+        checked.stale.len(),
+        checked.builds,
+        verdict(checked.stale.is_empty()),
+        checked.foreign.len(),
+        checked.builds,
+        verdict(checked.foreign.is_empty()),
+        checked.different,
+        checked.compared,
+    ))
+}
+
+fn verdict(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "**not met**" }
+}
+
+fn replay(tool: &Path, options: &Options, checks: bool) -> Result<Outcome> {
+    let folder = tempfile::tempdir().context("failed to make a folder")?;
+    let owners = served::owners(tool, folder.path(), &OWNERS)?;
+    let served = Served::start(tool, folder.path(), &Store::Embedded)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let client = Client::new(served.addr);
+        let mut outcome = Outcome::default();
+        let mut users = Vec::new();
+        for owner in &owners {
+            users.push(User::begin(client.clone(), owner, checks).await?);
+        }
+        let mut random = Rng::with_seed(options.seed);
+        // By turns, so that what is kept for one is asked for by the next.
+        for turn in 0..options.turns {
+            let thread = format!("thread-{}", random.usize(..THREADS));
+            let topic = random.usize(..TOPICS.len());
+            for user in &mut users {
+                user.turn(turn, &thread, topic, &mut random, &mut outcome)
+                    .await?;
+            }
+        }
+        let metrics = client.ask(get("/metrics", &owners[0].token)?).await?;
+        let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
+        let count = |name: &str| -> Option<f64> {
+            let line = metrics.lines().find_map(|it| it.strip_prefix(name))?;
+            line.trim().parse().ok()
+        };
+        outcome.hits = count("context_cache_hits_total").context("no hits are told of")?;
+        outcome.misses = count("context_cache_misses_total").context("no misses are told of")?;
+        Ok(outcome)
+    })
+}
+
+/// Somebody with files and threads, who knows what they are at present.
+struct User {
+    client: Client,
+    name: String,
+    token: String,
+    checks: bool,
+    /// The version of each topic's file.
+    versions: Vec<u32>,
+    /// What was asked since the last change of anything.
+    asked: BTreeSet<String>,
+    /// What was answered last in each thread.
+    answers: BTreeMap<String, String>,
+    fresh: u64,
+}
+
+impl User {
+    async fn begin(client: Client, owner: &Owner, checks: bool) -> Result<Self> {
+        let user = User {
+            client,
+            name: owner.name.clone(),
+            token: owner.token.clone(),
+            checks,
+            versions: vec![1; TOPICS.len()],
+            asked: BTreeSet::new(),
+            answers: BTreeMap::new(),
+            fresh: 1_000_000,
+        };
+        let files: Vec<Value> = (0..TOPICS.len()).map(|it| user.file(it)).collect();
+        user.send("/v1/files", &json!({ "files": files })).await?;
+        for thread in 0..THREADS {
+            let id = format!("thread-{thread}");
+            user.send("/v1/threads", &json!({ "id": id })).await?;
+        }
+        Ok(user)
+    }
+
+    /// The file of a topic, of which every line says whose it is, and of which version.
+    fn file(&self, topic: usize) -> Value {
+        let path = format!("src/{}.rs", TOPICS[topic]);
+        json!({"path": path, "content": self.text(topic)})
+    }
+
+    fn text(&self, topic: usize) -> String {
+        let (word, version) = (TOPICS[topic], self.versions[topic]);
+        let mark = format!("{} {word}-version-{version};", canary(&self.name));
+        let line = |at| format!("fn {word}_{at}() {{ /* {word} rule {at} {mark} */ }}\n");
+        (0..LINES).map(line).collect()
+    }
+
+    async fn send(&self, path: &str, body: &Value) -> Result<Value> {
+        let request = post(path, &self.token, body)?;
+        self.client.ask(request).await?.data()
+    }
+
+    async fn turn(
+        &mut self,
+        turn: usize,
+        thread: &str,
+        topic: usize,
+        random: &mut Rng,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let word = TOPICS[topic];
+        let said = format!(
+            "turn-{turn}-said: what does {word}_{} do?",
+            random.u8(..LINES)
+        );
+        self.say(thread, "user", &said).await?;
+        let asked = json!({"threadId": thread, "message": said});
+        let mut happens = |percent: u8| random.u8(..100) < percent;
+        let handle = if happens(HABITS.second_client) {
+            let other = post("/v1/context/build", &self.token, &asked)?;
+            let client = self.client.clone();
+            let one = self.build(&asked, topic, outcome);
+            let (one, other) = tokio::join!(one, client.ask(other));
+            other?.data()?;
+            outcome.builds += 1;
+            outcome.repeats += 1;
+            one?
+        } else {
+            self.build(&asked, topic, outcome).await?
+        };
+        for percent in [HABITS.retries, HABITS.regenerates] {
+            if happens(percent) {
+                self.build(&asked, topic, outcome).await?;
+            }
+        }
+        if happens(HABITS.changes) {
+            self.versions[topic] += 1;
+            let files = json!({ "files": [self.file(topic)] });
+            self.send("/v1/files", &files).await?;
+            self.asked.clear();
+            self.build(&asked, topic, outcome).await?;
+        }
+        if happens(HABITS.votes) {
+            let vote = json!({"handle": handle, "useful": true});
+            self.send("/v1/context/feedback", &vote).await?;
+            self.asked.clear();
+            self.build(&asked, topic, outcome).await?;
+        }
+        let answer = format!("turn-{turn}-answered: it does what {word} is for");
+        self.say(thread, "assistant", &answer).await?;
+        self.answers.insert(thread.to_owned(), answer);
+        Ok(())
+    }
+
+    async fn say(&mut self, thread: &str, role: &str, content: &str) -> Result<()> {
+        let path = format!("/v1/threads/{thread}/messages");
+        self.send(&path, &json!({"role": role, "content": content}))
+            .await?;
+        self.asked.clear();
+        Ok(())
+    }
+
+    /// Asks for a context, and looks at what came. Its handle.
+    async fn build(
+        &mut self,
+        asked: &Value,
+        topic: usize,
+        outcome: &mut Outcome,
+    ) -> Result<String> {
+        let request = post("/v1/context/build", &self.token, asked)?;
+        let reply = self.client.ask(request).await?;
+        let data = reply.data()?;
+        outcome.builds += 1;
+        let is_repeat = !self.asked.insert(asked.to_string());
+        outcome.repeats += usize::from(is_repeat);
+        let shown = data["context"].as_str().unwrap_or_default();
+        self.look(&reply, shown, topic, asked, outcome);
+        if self.checks {
+            self.compare(asked, shown, outcome).await?;
+        }
+        let handle = data["handle"].as_str();
+        Ok(handle.context("a context has a handle")?.to_owned())
+    }
+
+    /// Whether the answer is of what is there now, and of nobody else.
+    fn look(&self, reply: &Reply, shown: &str, topic: usize, asked: &Value, outcome: &mut Outcome) {
+        let of = format!("{} of {}", asked["message"], self.name);
+        for other in OWNERS.iter().filter(|it| **it != self.name) {
+            if reply.contains(&canary(other)) {
+                outcome
+                    .foreign
+                    .push(format!("foreign: {of} shows {other}'s"));
+            }
+        }
+        let mut stale = |what: String| outcome.stale.push(format!("stale: {of} {what}"));
+        let (word, version) = (TOPICS[topic], self.versions[topic]);
+        if !shown.contains(&format!("{word}-version-{version};")) {
+            stale(format!("does not show version {version} of {word}"));
+        }
+        let of_files = shown.lines().filter(|it| it.contains("-version-"));
+        let gone = of_files.filter(|it| !self.has_line(it)).count();
+        if gone > 0 {
+            stale(format!("shows {gone} lines that are in no file"));
+        }
+        let last = self
+            .answers
+            .get(asked["threadId"].as_str().unwrap_or_default());
+        if let Some(last) = last.filter(|it| !shown.contains(it.as_str())) {
+            stale(format!("is without {last:?}"));
+        }
+    }
+
+    /// Whether a file has this line at present.
+    fn has_line(&self, line: &str) -> bool {
+        let is_of = |topic: &usize| line.contains(&format!("fn {}_", TOPICS[*topic]));
+        let topic = (0..TOPICS.len()).find(is_of);
+        topic.is_some_and(|it| self.text(it).lines().any(|own| own == line))
+    }
+
+    /// The same by a key that nothing is kept under: a limit that no context comes near.
+    async fn compare(&mut self, asked: &Value, shown: &str, outcome: &mut Outcome) -> Result<()> {
+        self.fresh += 1;
+        let mut asked = asked.clone();
+        asked["options"] = json!({ "maxChunks": self.fresh });
+        let fresh = self.send("/v1/context/build", &asked).await?;
+        outcome.compared += 1;
+        outcome.different += usize::from(fresh["context"].as_str() != Some(shown));
+        Ok(())
+    }
+}
+
+fn canary(owner: &str) -> String {
+    format!("canary{owner}canary")
+}
