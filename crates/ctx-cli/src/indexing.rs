@@ -222,7 +222,7 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { .. } => Failure::program(why(error))
-            .with_hint("set CTX_CACHE_DIR to a folder that can be written, or give the disk room"),
+            .with_hint("set CTX_CACHE_DIR to a folder that can be written (a folder .ctx goes before it), or give the disk room"),
         other => Failure::program(why(other))
             .with_hint("can the folder of the index be written, and is there room on the disk? `ctx index --rebuild` makes it anew"),
     }

@@ -247,7 +247,7 @@ fn warn(
             ),
         };
         report::warning(&format!(
-            "nothing in {} fits the question{others}",
+            "nothing in {} fits the question{others}; try other words, or a name or path that is there (`ctx index --status` tells what is indexed)",
             shown(root)
         ));
     }

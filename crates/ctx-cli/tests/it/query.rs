@@ -222,6 +222,45 @@ fn what_is_looked_for_can_be_narrowed() {
     assert!(none.stderr.contains("not of the types macro"), "{none:?}");
 }
 
+/// Runs it in a terminal that `script` makes.
+#[cfg(target_os = "linux")]
+#[test]
+fn colours_are_for_a_terminal_that_wants_them() {
+    let asked = Asked::small();
+    let plain = asked.run(&["query", "zebra"]);
+    assert!(plain.stderr.contains("warning: nothing in"), "{plain:?}");
+    assert!(!plain.stderr.contains('\u{1b}'), "{plain:?}");
+    let in_terminal = |no_color: bool| {
+        let program = asked.command(&[]);
+        let mut command = Command::new("script");
+        let line = format!("'{}' query zebra", program.get_program().to_str().unwrap());
+        command.args(["-qec", &line, "/dev/null"]);
+        command.current_dir(asked.root.path()).env("TERM", "xterm");
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        command.stdin(Stdio::null()).output()
+    };
+    // Where there is no such program, nothing can be seen.
+    let Ok(coloured) = in_terminal(false) else {
+        return;
+    };
+    let coloured = Ran::of(coloured);
+    assert!(
+        coloured.ok().contains("\u{1b}[1m\u{1b}[33mwarning: "),
+        "{coloured:?}"
+    );
+    let refused = Ran::of(in_terminal(true).unwrap());
+    assert!(refused.ok().contains("warning: nothing in"), "{refused:?}");
+    assert!(!refused.stdout.contains("\u{1b}[33m"), "{refused:?}");
+}
+
 /// Fields that programs rely on.
 #[test]
 fn the_receipt_has_what_the_help_says() {
