@@ -110,9 +110,17 @@ A 413 or a 422 is an answer to a request that is as described and still cannot b
 ",
         options.command(),
         machine::describe(workspace)?,
-        PHASES.replace(',', ", "),
+        gone_through(&said["phases"]),
         said["operations"]["tested"],
         cases["generated"],
         cases["with_failures"],
     ))
+}
+
+/// The phases for which there was something to do.
+fn gone_through(phases: &Value) -> String {
+    let done = PHASES
+        .split(',')
+        .filter(|it| phases[it]["status"] != "skip");
+    done.collect::<Vec<_>>().join(", ")
 }

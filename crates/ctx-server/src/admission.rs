@@ -225,7 +225,7 @@ mod tests {
     fn whoever_would_be_first_in_line_is_let_in_so_that_one_long_piece_of_work_does_not_close_for_good()
      {
         let slow = admission(1, 8);
-        slow.note(Duration::from_secs(3_600));
+        slow.note(Duration::from_hours(1));
         assert_eq!(fill(&slow), (2, Some(Full::Late)));
         for _ in 0..200 {
             slow.note(Duration::from_millis(1));
