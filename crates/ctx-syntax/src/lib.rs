@@ -9,6 +9,7 @@ mod outline;
 mod pieces;
 mod relations;
 mod rendition;
+mod sentences;
 mod table;
 mod truncate;
 
@@ -20,4 +21,5 @@ pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol, S
 pub use pieces::{Piece, lines, pieces};
 pub use relations::{Direction, Edge, EdgeKind, Graph, Node};
 pub use rendition::Source;
+pub use sentences::sentences;
 pub use truncate::{Bookend, Head, OutlineFirst, SignatureFirst, Truncate, strategies};
