@@ -5,6 +5,7 @@ mod mentions;
 mod names;
 mod query;
 mod role;
+mod sentences;
 mod signals;
 mod words;
 
@@ -13,6 +14,7 @@ pub use mentions::{Frame, Place};
 pub use names::Name;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
+pub use sentences::sentence_chances;
 pub use signals::{
     Contribution, Corpus, Profile, Score, Signals, UNDATED, Vector, keyword_match, recency,
     source_priority, usage_frequency,
