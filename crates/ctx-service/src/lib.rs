@@ -12,6 +12,7 @@ mod mention;
 mod owner;
 mod ports;
 mod prime;
+mod prose;
 mod service;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
