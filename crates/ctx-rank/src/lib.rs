@@ -5,6 +5,7 @@ mod mentions;
 mod names;
 mod query;
 mod role;
+mod sentences;
 mod signals;
 mod vectors;
 mod words;
@@ -14,6 +15,7 @@ pub use mentions::{Frame, Place};
 pub use names::Name;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
+pub use sentences::sentence_chances;
 pub use signals::{
     Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,

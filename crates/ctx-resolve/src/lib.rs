@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+mod prose;
 mod relate;
 mod renditions;
 mod resolve;
 
+pub use prose::{excerpts, sentences};
 pub use renditions::renditions;
 pub use resolve::{Resolved, Resolver, resolve};

@@ -124,6 +124,10 @@ impl Default for Weights {
     }
 }
 
+/// Below this chance a sentence costs a reader more than it is worth, unless asked otherwise;
+/// `docs/record/passages.md` has what it costs and gains.
+const MIN_CHANCE: f64 = 0.002;
+
 /// How a question is answered.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -134,6 +138,9 @@ pub struct Options {
     pub limit: usize,
     /// Parts below this share of the best score are left out.
     pub min_score: f64,
+    /// Sentences of prose that are less likely part of the answer are left out, and so are passages without
+    /// one that is likelier: 0 leaves none out, and fills the budget.
+    pub min_chance: f64,
     /// Only parts of these kinds (`function`, `class`, …), if there are any.
     pub kinds: Vec<String>,
     /// How long each strategy may take.
@@ -161,12 +168,13 @@ impl Options {
 }
 
 impl Default for Options {
-    /// All strategies, 100 parts, two seconds each.
+    /// All strategies, 100 parts, sentences with a chance of 0.2 %, two seconds each.
     fn default() -> Self {
         Options {
             strategies: Strategy::ALL.to_vec(),
             limit: 100,
             min_score: 0.0,
+            min_chance: MIN_CHANCE,
             kinds: Vec::new(),
             deadline: Duration::from_secs(2),
             weights: Weights::default(),

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use ctx_model::{LineSpan, Origin};
 use ctx_rank::{
-    Contribution, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match, recency,
-    source_priority, usage_frequency,
+    Contribution, Fused, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match,
+    recency, source_priority, usage_frequency,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -335,6 +335,29 @@ fn late<T>() -> Answer<T> {
     Err(PortError("it was late".to_owned()))
 }
 
+/// `weights` with roles for one question: a role is worth less unless the question asks for it, and it does where
+/// the best of that role fits more than twice as well as the best of the sources; the more, the nearer it is
+/// to all of its worth.
+fn asked(fused: &[Fused<Key>], weights: &Weights) -> Weights {
+    let mut best = [0.0; Weights::ROLES.len()];
+    for it in fused.iter().filter(|it| it.item.1 > 0) {
+        let role = Role::of(&it.item.0);
+        let at = Weights::ROLES.iter().position(|&known| known == role);
+        if let Some(best) = at.and_then(|at| best.get_mut(at)) {
+            *best = f64::max(*best, it.score);
+        }
+    }
+    let source = best[0];
+    let mut weights = weights.clone();
+    for (worth, best) in weights.roles.iter_mut().zip(best) {
+        if *worth < 1.0 && best > 0.0 {
+            let asks = (1.0 - source / best).max(0.0);
+            *worth += (1.0 - *worth) * asks;
+        }
+    }
+    weights
+}
+
 /// What all strategies found.
 #[derive(Default)]
 struct Pool {
@@ -405,10 +428,11 @@ impl Pool {
             .collect();
         // Scores of ports that are no numbers were none to begin with.
         let fused = convex(&lists).unwrap_or_default();
+        let roles = asked(&fused, weights);
         let mut ranked: Vec<Ranked> = fused
             .into_iter()
             .map(|it| {
-                let role = weights.of_role(Role::of(&it.item.0));
+                let role = roles.of_role(Role::of(&it.item.0));
                 let mut contributions = [0.0; Strategy::COUNT];
                 contributions.copy_from_slice(&it.contributions);
                 let covered = contributions[Strategy::Coverage.index()];

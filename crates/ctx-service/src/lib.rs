@@ -14,6 +14,7 @@ mod options;
 mod owner;
 mod ports;
 mod prime;
+mod prose;
 mod service;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};

@@ -17,6 +17,7 @@ use crate::context::PrimeContext;
 use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
+use crate::prose::Prose;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
@@ -152,21 +153,25 @@ impl Service {
         let mut clock = Instant::now();
         let query = Arc::new(Query::analyse(question));
         timings.analyse = lap(&mut clock);
-        let retrieved = self.retriever.retrieve(&query, retrieve).await;
+        let mut retrieved = self.retriever.retrieve(&query, retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
         let resolver = Arc::clone(&self.resolver);
         let (build, control) = (build.clone(), control.clone());
+        let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
-            let found = resolver.resolve(chunks);
+            let mut found = resolver.resolve(chunks);
+            let left_out = prose.weigh(&mut found.chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
             context.omitted.extend(found.omitted);
             context.warnings.extend(found.warnings);
-            Ok((found.chunks, context, resolve, lap(&mut clock)))
+            Ok((found.chunks, context, left_out, resolve, lap(&mut clock)))
         };
-        let (chunks, context, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
+        let (chunks, context, left_out, resolving, assembling) =
+            tokio::task::spawn_blocking(work).await??;
+        retrieved.left_out += left_out;
         timings.resolve = resolving;
         timings.assemble = assembling;
         debug!(?timings, "answered");

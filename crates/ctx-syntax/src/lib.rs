@@ -10,6 +10,7 @@ mod pieces;
 mod relations;
 mod rendition;
 mod roots;
+mod sentences;
 mod table;
 mod truncate;
 
@@ -21,4 +22,5 @@ pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol, S
 pub use pieces::{Piece, lines, pieces};
 pub use relations::{Direction, Edge, EdgeKind, Graph, Node};
 pub use rendition::Source;
+pub use sentences::sentences;
 pub use truncate::{Bookend, Head, OutlineFirst, SignatureFirst, Truncate, strategies};

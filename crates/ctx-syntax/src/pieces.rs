@@ -16,6 +16,8 @@ const LONG_DECLARATION: u32 = 15;
 const LARGE: u32 = 150;
 /// Lines that no definition holds are cut into parts of about this many.
 const RUN: u32 = 40;
+/// Such a part, and a section, has at most about so many bytes: prose may have a paragraph on a line.
+const RUN_BYTES: usize = 3_000;
 /// No piece has more bytes, but for one line that is longer.
 const MOST_BYTES: usize = 256 << 10;
 /// So many names are kept of those that a part uses.
@@ -87,7 +89,10 @@ pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
             .take_while(|&&it| it == owner)
             .count();
         let last = first + length;
-        let is_whole = owner.is_some_and(|it| roles[it] == Part::Whole);
+        let is_whole = owner.is_some_and(|it| {
+            let is_section = outline.symbols[it].kind == SymbolKind::Section;
+            roles[it] == Part::Whole && !(is_section && is_long(&lines[first..last]))
+        });
         for span in cut(lines, first, last, is_whole) {
             pieces.push(piece(span, owner, outline, &roles));
         }
@@ -201,12 +206,46 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
     spans
 }
 
+/// Whether `lines` have more bytes than a run may have.
+fn is_long(lines: &[&str]) -> bool {
+    let mut bytes = 0;
+    lines.iter().any(|line| {
+        bytes += line.len() + 1;
+        bytes > RUN_BYTES
+    })
+}
+
+/// Where a run that begins at `start` ends by its bytes: after the last paragraph that fits, else after the
+/// last line, else after the first.
+fn end_by_bytes(lines: &[&str], start: usize, last: usize) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &usize| {
+        bytes += lines[*row].len() + 1;
+        bytes <= RUN_BYTES
+    };
+    let fitting = (start..last).take_while(fits).count();
+    let end = start + fitting.max(1);
+    let is_blank = |row: &usize| lines[*row].trim().is_empty();
+    if end == last || is_blank(&end) {
+        return end;
+    }
+    // A part of half the size is no better than a cut paragraph.
+    (start + fitting / 2..end)
+        .rev()
+        .find(is_blank)
+        .filter(|&row| row > start)
+        .unwrap_or(end)
+}
+
 fn end_of_run(lines: &[&str], start: usize, last: usize) -> usize {
     let wanted = start + RUN as usize;
+    let is_blank = |row: &usize| lines[*row].trim().is_empty();
+    if is_long(&lines[start..last.min(wanted)]) {
+        return end_by_bytes(lines, start, last);
+    }
     if last <= wanted + RUN as usize / 2 {
         return last;
     }
-    let is_blank = |row: &usize| lines[*row].trim().is_empty();
     let half = RUN as usize / 2;
     let before = (wanted - half..wanted).rev().find(is_blank);
     before

@@ -20,6 +20,8 @@ use ctx::source::{Limits, Root, Sources};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::shown;
+
 /// Tokens of o200k.
 pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
 
@@ -166,10 +168,7 @@ fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
         let Some((chunk, path)) = chunk.and_then(|it| Some((it, it.path.clone()?))) else {
             continue;
         };
-        let rendition = chunk
-            .renditions
-            .iter()
-            .find(|it| it.kind() == included.rendition);
+        let rendition = shown::rendition(chunk, included, &answer.built.context);
         let lines: Vec<u32> = match (rendition, chunk.span) {
             (Some(rendition), _) => rendition.lines().iter().flatten().copied().collect(),
             (None, Some(span)) => (span.start()..=span.end()).collect(),

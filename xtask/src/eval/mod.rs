@@ -1,11 +1,14 @@
 //! `cargo xtask eval`: whether a context holds what its question needs.
 
+mod answers;
 mod bm25;
 mod code;
 mod history;
 mod passages;
+mod product;
 mod report;
 mod sets;
+mod shown;
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +22,7 @@ use crate::workspace::Workspace;
 /// Which evaluation.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Options {
-    /// Passages and questions of three sets, with each policy of selection.
+    /// Passages and questions of three sets, asked as by `ctx query`, and with each policy of selection.
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
@@ -129,6 +132,7 @@ fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
         );
         return Ok(());
     }
+    let work = workspace.root.join("target/eval/passages");
     let mut measured = Vec::new();
     for set in sets::load(&folder)? {
         if !options.json {
@@ -140,7 +144,8 @@ fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
             );
         }
         let rows = passages::run(&set)?;
-        measured.push((set, rows));
+        let answers = product::run(&set, &answers::ways(&set), &work)?;
+        measured.push((set, rows, answers));
     }
     if options.json {
         println!("{:#}", report::json(&measured));
@@ -151,10 +156,22 @@ fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
         fs::write(&path, page).with_context(|| format!("failed to write {}", path.display()))?;
         println!("wrote {}", path.display());
     }
-    let faults = measured.iter().flat_map(|(_, rows)| rows.iter().flatten());
-    let (over, unstable) = faults.fold((0, 0), |(over, unstable), it| {
-        (over + it.over, unstable + it.unstable)
-    });
+    let policies = measured
+        .iter()
+        .flat_map(|(_, rows, _)| rows.iter().flatten());
+    let policies = policies.map(|it| (it.over, it.unstable, 0));
+    let answers = measured.iter().flat_map(|(_, _, it)| &it.cells);
+    let answers = answers.map(|it| (it.over, it.unstable, it.false_spans));
+    let (mut over, mut unstable, mut false_spans) = (0, 0, 0);
+    for it in policies.chain(answers) {
+        over += it.0;
+        unstable += it.1;
+        false_spans += it.2;
+    }
+    ensure!(
+        false_spans == 0,
+        "{false_spans} parts are not where they are cited"
+    );
     ensure!(over == 0, "{over} contexts are over their budget");
     ensure!(
         unstable == 0,

@@ -221,6 +221,7 @@ mod tests {
         let passage = |document: &str, range: Range<usize>| Passage {
             id: format!("{document}{}", range.start),
             document: document.to_owned(),
+            file: document.to_owned(),
             text: "x".repeat(range.len()),
             range,
         };

@@ -1,5 +1,6 @@
 //! The three sets of passages and questions, as they lie beside a checkout.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -7,6 +8,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use super::shown::Files;
 
 /// Passages, and questions whose answers are in some of them.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(super) struct Set {
     pub(super) questions: Vec<Question>,
     /// Tokens of each budget that is tried.
     pub(super) budgets: [u32; 4],
+    /// The texts that the passages are from.
+    pub(super) files: Files,
 }
 
 /// A text that may be chosen.
@@ -25,7 +30,9 @@ pub(super) struct Passage {
     /// The document it is from.
     pub(super) document: String,
     pub(super) text: String,
-    /// Where it lies in its document, in characters.
+    /// The file it is in.
+    pub(super) file: String,
+    /// Where it lies in its file, in characters.
     pub(super) range: Range<usize>,
 }
 
@@ -52,6 +59,7 @@ pub(super) fn load(folder: &Path) -> Result<Vec<Set>> {
 #[derive(Deserialize)]
 struct CodeDocument {
     original_uuid: String,
+    content: String,
     chunks: Vec<CodeChunk>,
 }
 
@@ -65,23 +73,52 @@ struct CodeChunk {
 struct CodeQuestion {
     query: String,
     golden_chunk_uuids: Vec<(String, usize)>,
+    meta: CodeMeta,
+}
+
+#[derive(Deserialize)]
+struct CodeMeta {
+    relative_path: String,
 }
 
 fn codebase(folder: &Path) -> Result<Set> {
     let documents: Vec<CodeDocument> = json(&folder.join("codebase_chunks.json"))?;
-    let id = |document: &str, index: usize| format!("{document}:{index}");
-    let passages = documents.into_iter().flat_map(|document| {
-        let name = document.original_uuid;
-        document.chunks.into_iter().map(move |chunk| Passage {
-            id: id(&name, chunk.original_index),
-            document: name.clone(),
-            range: 0..chunk.content.chars().count(),
-            text: chunk.content,
-        })
-    });
     let questions: Vec<CodeQuestion> = lines(&folder.join("codebase_questions.jsonl"))?;
-    let questions = questions.into_iter().map(|question| Question {
-        text: question.query,
+    let paths: BTreeMap<&str, &str> = questions
+        .iter()
+        .flat_map(|it| it.golden_chunk_uuids.iter().map(move |(id, _)| (it, id)))
+        .map(|(it, id)| (id.as_str(), it.meta.relative_path.trim_start_matches('/')))
+        .collect();
+    let id = |document: &str, index: usize| format!("{document}:{index}");
+    let mut files = Files::new();
+    let mut passages = Vec::new();
+    for document in documents {
+        let name = document.original_uuid;
+        let file = paths.get(name.as_str()).map_or_else(
+            || format!("{name}.{}", extension(&document.content)),
+            |path| (*path).to_owned(),
+        );
+        let file = if files.contains_key(&file) {
+            format!("{name}/{file}")
+        } else {
+            file
+        };
+        let mut start = 0;
+        for chunk in document.chunks {
+            let range = start..start + chunk.content.chars().count();
+            start = range.end;
+            passages.push(Passage {
+                id: id(&name, chunk.original_index),
+                document: name.clone(),
+                text: chunk.content,
+                file: file.clone(),
+                range,
+            });
+        }
+        files.insert(file, document.content);
+    }
+    let questions = questions.iter().map(|question| Question {
+        text: question.query.clone(),
         golden: Golden::Passages(
             question
                 .golden_chunk_uuids
@@ -92,10 +129,31 @@ fn codebase(folder: &Path) -> Result<Set> {
     });
     Ok(Set {
         name: "codebase",
-        passages: passages.collect(),
+        passages,
         questions: questions.collect(),
         budgets: [1_000, 2_000, 4_000, 8_000],
+        files,
     })
+}
+
+/// The set tells the paths of those files alone that a question is about; the language of the others is told by
+/// what they begin with.
+fn extension(text: &str) -> &'static str {
+    let begins = |words: &[&str]| {
+        text.lines()
+            .any(|line| words.iter().any(|it| line.starts_with(it)))
+    };
+    if begins(&["#include", "#define", "#ifndef"]) {
+        "cpp"
+    } else if begins(&["package "]) && text.contains("class ") {
+        "java"
+    } else if begins(&["use ", "pub ", "fn ", "impl ", "mod "]) {
+        "rs"
+    } else if begins(&["import ", "from ", "def ", "class "]) {
+        "py"
+    } else {
+        "txt"
+    }
 }
 
 #[derive(Deserialize)]
@@ -110,24 +168,41 @@ struct DocsQuestion {
     correct_chunks: Vec<String>,
 }
 
+/// A page is a file: its passages, each with its first line, which is its heading, marked as one.
 fn docs(folder: &Path) -> Result<Set> {
-    let passages: Vec<DocsPassage> = json(&folder.join("docs.json"))?;
+    const HEADING: &str = "## ";
+    let given: Vec<DocsPassage> = json(&folder.join("docs.json"))?;
     let questions: Vec<DocsQuestion> = lines(&folder.join("docs_questions.jsonl"))?;
-    let passages = passages.into_iter().map(|passage| Passage {
-        document: page(&passage.chunk_link).to_owned(),
-        id: passage.chunk_link,
-        range: 0..passage.text.chars().count(),
-        text: passage.text,
-    });
+    let mut files = Files::new();
+    let mut passages = Vec::new();
+    for passage in given {
+        let document = page(&passage.chunk_link).to_owned();
+        let place = document.split_once("://").map_or(&*document, |(_, it)| it);
+        let file = format!("{place}.md");
+        let text = files.entry(file.clone()).or_default();
+        text.push_str(HEADING);
+        let start = text.chars().count();
+        text.push_str(&passage.text);
+        let range = start..text.chars().count();
+        text.push_str("\n\n");
+        passages.push(Passage {
+            id: passage.chunk_link,
+            document,
+            text: passage.text,
+            file,
+            range,
+        });
+    }
     let questions = questions.into_iter().map(|question| Question {
         text: question.question,
         golden: Golden::Passages(question.correct_chunks),
     });
     Ok(Set {
         name: "docs",
-        passages: passages.collect(),
+        passages,
         questions: questions.collect(),
         budgets: [1_000, 2_000, 4_000, 8_000],
+        files,
     })
 }
 
@@ -154,11 +229,13 @@ fn chroma(folder: &Path) -> Result<Set> {
     let mut names: Vec<String> = questions.iter().map(|it| it.corpus.clone()).collect();
     names.sort_unstable();
     names.dedup();
+    let mut files = Files::new();
     let mut passages = Vec::new();
     for name in names {
         let path = folder.join("corpora").join(format!("{name}.md"));
         let text = fs::read_to_string(&path).with_context(|| failed(&path))?;
         passages.extend(pieces(&name, &text));
+        files.insert(format!("{name}.md"), text);
     }
     let questions = questions.into_iter().map(|question| Question {
         text: question.question,
@@ -176,6 +253,7 @@ fn chroma(folder: &Path) -> Result<Set> {
         passages,
         questions: questions.collect(),
         budgets: [500, 1_000, 2_000, 4_000],
+        files,
     })
 }
 
@@ -193,6 +271,7 @@ fn pieces(document: &str, text: &str) -> Vec<Passage> {
             passages.push(Passage {
                 id: format!("{document}:{start}"),
                 document: document.to_owned(),
+                file: format!("{document}.md"),
                 text: std::mem::take(piece),
                 range: *start..*start + *length,
             });

@@ -233,3 +233,56 @@ fn hits_with_good_places_are_all_resolved() {
         );
     }
 }
+
+fn passage(content: &str, first: u32) -> Chunk {
+    let lines = u32::try_from(content.matches('\n').count()).unwrap();
+    hit("p", "notes.md", (first, first + lines), content)
+}
+
+#[test]
+fn an_excerpt_shows_the_likeliest_sentences_and_marks_what_is_left_out() {
+    let chunk = passage(
+        "One is here. Two is\nhere. Three is here.\nFour is here.",
+        7,
+    );
+    let sentences = ctx_resolve::sentences(&chunk);
+    assert_eq!(sentences.len(), 4);
+    let excerpts = ctx_resolve::excerpts(&chunk, &sentences, &[0.1, 0.3, 0.01, 0.2], 0.05);
+    let shown: Vec<(&str, &[Option<u32>])> =
+        excerpts.iter().map(|it| (it.text(), it.lines())).collect();
+    assert_eq!(
+        shown,
+        [
+            (
+                "One is here. Two is\nhere.\n…\nFour is here.\n",
+                &[Some(7), None, None, Some(9)][..]
+            ),
+            (
+                "…\nTwo is\nhere.\n…\nFour is here.\n",
+                &[None, None, None, None, Some(9)]
+            ),
+            ("…\nTwo is\nhere.\n…\n", &[None; 4]),
+        ]
+    );
+    let kept: Vec<f64> = excerpts
+        .iter()
+        .map(ctx_model::Rendition::information)
+        .collect();
+    assert!(
+        (kept[0] - 1.0).abs() < 1e-12 && (kept[2] - 0.5).abs() < 1e-12,
+        "{kept:?}"
+    );
+}
+
+#[test]
+fn code_has_no_sentences() {
+    assert!(ctx_resolve::sentences(&hit("a", "a.py", (1, 1), "One. Two.")).is_empty());
+}
+
+#[test]
+fn where_no_sentence_is_worth_it_there_is_no_excerpt() {
+    let chunk = passage("One. Two.", 1);
+    let sentences = ctx_resolve::sentences(&chunk);
+    assert!(ctx_resolve::excerpts(&chunk, &sentences, &[0.1, 0.1], 0.2).is_empty());
+    assert!(ctx_resolve::excerpts(&chunk, &[], &[], 0.0).is_empty());
+}

@@ -8,4 +8,5 @@ mod feedback;
 mod isolation;
 mod priming;
 mod properties;
+mod prose;
 mod support;

@@ -44,3 +44,28 @@ fn a_function_is_a_piece_whose_texts_are_its_lines() {
     assert_eq!(doc, "/// Adds.\n");
     assert_eq!(body, "    other(a)\n}\n");
 }
+
+#[test]
+fn prose_with_a_paragraph_on_a_line_is_cut_by_its_length() {
+    let paragraph = "word ".repeat(150);
+    let text = format!("{paragraph}\n").repeat(9);
+    let spans = spans(&text);
+    assert_eq!(spans, [(1, 3), (4, 6), (7, 9)]);
+    let one = "word ".repeat(1_000);
+    assert_eq!(self::spans(&format!("{one}\n{one}\n")), [(1, 1), (2, 2)]);
+}
+
+#[test]
+fn long_runs_end_at_a_blank_line_where_they_can() {
+    let paragraph = format!("{}\n", "word ".repeat(90)).repeat(3);
+    let text = format!("{paragraph}\n").repeat(3);
+    assert_eq!(spans(&text), [(1, 7), (9, 11)]);
+}
+
+/// The lines of each piece of a text without a grammar.
+fn spans(text: &str) -> Vec<(u32, u32)> {
+    let outline = Outline::of(text, None, &Limits::default());
+    let pieces = pieces(&lines(text), &outline);
+    let spans = pieces.iter().map(|it| (it.span.start(), it.span.end()));
+    spans.collect()
+}

@@ -1,0 +1,191 @@
+//! How likely a sentence is part of an answer.
+
+use std::collections::BTreeMap;
+
+use crate::query::Term;
+use crate::words::Analyzer;
+
+/// How far the words around a sentence speak for it, in sentences, and how much that counts. What a sentence
+/// is about is often said before it, and by its title.
+const SCALES: [(f64, f64); 4] = [(0.0, 1.0), (1.5, 1.0), (6.0, 1.0), (20.0, 0.5)];
+/// A term that occurs so often counts half.
+const HALF: f64 = 0.6;
+/// The logarithm of the odds of a sentence that shares nothing with the question and stands beside none better.
+const BIAS: f64 = -4.0;
+/// What is added to it for a sentence that covers all of the question.
+const COVERED: f64 = 8.0;
+/// What is taken from it for one that covers nothing of what the best one does.
+const BEHIND: f64 = 18.0;
+
+/// The chance that each of `texts` is part of the answer to a question of `terms`, above 0 and below 1. `texts` are the
+/// sentences of passages that were found for it: each passage, or passages that follow each other, in one run.
+///
+/// A sentence *covers* a term by how often it occurs in the sentence and around it, the less the further
+/// away, with saturation; and the question by the terms that it covers, each by its weight and its rarity
+/// among all these sentences, at four scales. A logistic regression of two numbers, this coverage and how far
+/// it is behind the best, makes the chance. `docs/record/passages.md` says how it was fitted. O(bytes + terms ×
+/// sentences).
+pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
+    let count = texts.iter().map(Vec::len).sum();
+    let occurrences = occurrences(terms, texts);
+    let mut covered = vec![0.0; count];
+    let mut total = 0.0;
+    for (term, places) in terms.iter().zip(&occurrences) {
+        // What no sentence says tells none from another.
+        if places.is_empty() {
+            continue;
+        }
+        let weight = term.weight * rarity(count, places.len());
+        total += weight;
+        let (mut first, mut from) = (0, 0);
+        for run in texts {
+            let end = first + run.len();
+            let until = from + places[from..].partition_point(|&(at, _)| at < end);
+            spread(
+                &places[from..until],
+                first,
+                weight,
+                &mut covered[first..end],
+            );
+            (first, from) = (end, until);
+        }
+    }
+    for it in &mut covered {
+        *it /= f64::max(total, f64::MIN_POSITIVE);
+    }
+    let best = covered.iter().copied().fold(0.0, f64::max);
+    let mut chances = covered.into_iter().map(|it| {
+        let odds = BIAS + COVERED * it + BEHIND * (it - best);
+        1.0 / (1.0 + (-odds).exp())
+    });
+    texts
+        .iter()
+        .map(|run| chances.by_ref().take(run.len()).collect())
+        .collect()
+}
+
+/// For each term the sentences that have it, by their number among all, and how often.
+fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
+    let numbers: BTreeMap<&str, usize> = terms
+        .iter()
+        .enumerate()
+        .map(|(number, term)| (&*term.text, number))
+        .collect();
+    let mut found: Vec<Vec<(usize, f64)>> = vec![Vec::new(); terms.len()];
+    let mut analyzer = Analyzer::default();
+    for (at, text) in texts.iter().flatten().enumerate() {
+        analyzer.words(text, &mut |word, _, _| {
+            let Some(places) = numbers.get(word).map(|&number| &mut found[number]) else {
+                return;
+            };
+            match places.last_mut() {
+                Some((last, times)) if *last == at => *times += 1.0,
+                _ => places.push((at, 1.0)),
+            }
+        });
+    }
+    found
+}
+
+/// Inverse document frequency, as BM25 has it.
+fn rarity(count: usize, with: usize) -> f64 {
+    let (count, with) = (number(count), number(with));
+    (1.0 + (count - with + 0.5) / (with + 0.5)).ln()
+}
+
+/// Adds to each sentence of one run, the first of which is number `first`, what it has of a term that is at
+/// `places`.
+fn spread(places: &[(usize, f64)], first: usize, weight: f64, covered: &mut [f64]) {
+    if places.is_empty() {
+        return;
+    }
+    let shares: f64 = SCALES.iter().map(|(_, share)| share).sum();
+    let mut times = vec![0.0; covered.len()];
+    for &(at, count) in places {
+        times[at - first] = count;
+    }
+    for (reach, share) in SCALES {
+        let around = smoothed(&times, reach);
+        for (covered, around) in covered.iter_mut().zip(around) {
+            *covered += weight * share / shares * around / (around + HALF);
+        }
+    }
+}
+
+/// Each number with those around it, by e^(-distance / `reach`).
+fn smoothed(times: &[f64], reach: f64) -> Vec<f64> {
+    if reach <= 0.0 {
+        return times.to_vec();
+    }
+    let fade = (-1.0 / reach).exp();
+    let mut sums = vec![0.0; times.len()];
+    let mut before = 0.0;
+    for (sum, &here) in sums.iter_mut().zip(times) {
+        before = before * fade + here;
+        *sum = before;
+    }
+    let mut behind = 0.0;
+    for (sum, &here) in sums.iter_mut().zip(times).rev() {
+        *sum += behind;
+        behind = (behind + here) * fade;
+    }
+    sums
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Query;
+
+    fn chances(question: &str, texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
+        sentence_chances(&Query::analyse(question).terms, texts)
+    }
+
+    #[test]
+    fn what_is_around_is_summed_with_its_distance() {
+        let fade = (-0.5_f64).exp();
+        let sums = smoothed(&[1.0, 0.0, 2.0], 2.0);
+        let expected = [1.0 + 2.0 * fade * fade, 3.0 * fade, 2.0 + fade * fade];
+        for (sum, expected) in sums.iter().zip(expected) {
+            assert!((sum - expected).abs() < 1e-12, "{sums:?}");
+        }
+    }
+
+    #[test]
+    fn the_sentence_that_says_it_is_the_likeliest() {
+        let run = vec![
+            "Owls hunt at night.",
+            "Their eyes are large.",
+            "Hens sleep.",
+        ];
+        let found = chances("Why do owls have large eyes?", &[run]);
+        assert!(
+            found[0][1] > found[0][0] && found[0][0] > found[0][2],
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn runs_do_not_speak_for_each_other() {
+        let found = chances("owls", &[vec!["Owls."], vec!["Hens.", "Cows."]]);
+        assert!((found[1][0] - found[1][1]).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn nothing_is_certain() {
+        for question in ["", "absent", "owls"] {
+            let found = chances(question, &[vec!["Owls."], vec![], vec!["", "x"]]);
+            assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
+            assert!(
+                found.iter().flatten().all(|&it| 0.0 < it && it < 1.0),
+                "{found:?}"
+            );
+        }
+        assert!(chances("owls", &[]).is_empty());
+    }
+}

@@ -1,0 +1,147 @@
+//! Prose by its sentences: excerpts that show the likeliest of them and leave the rest out.
+
+use std::ops::Range;
+
+use ctx_model::{Chunk, LineSpan, Rendition, RenditionKind};
+use ctx_syntax::{is_prose, language_name};
+
+/// Stands for sentences that are left out, on a line of its own.
+const MARK: &str = "…";
+
+/// Where the sentences of a chunk begin and end in its content, in bytes; none of what is not written for
+/// people to read. O(bytes).
+pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
+    let path = chunk.path.as_deref().unwrap_or_default();
+    let language = chunk.language.as_deref();
+    let language = language.or_else(|| language_name(path, &chunk.content));
+    if is_prose(path, language) {
+        ctx_syntax::sentences(&chunk.content)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Excerpts of `chunk`, the longest first: all its `sentences` that are worth `least` or more, then ever fewer
+/// of them, the best last (…, 8, 5, 3, 2, 1). Each keeps the share of what those are worth that it shows.
+/// Sentences are shown character for character, with what stands between two that follow each other; a line
+/// with `…` stands for what is left out. What is no shorter than the content is no excerpt.
+/// O(bytes × log sentences).
+pub fn excerpts(
+    chunk: &Chunk,
+    sentences: &[Range<usize>],
+    worth: &[f64],
+    least: f64,
+) -> Vec<Rendition> {
+    let mut order: Vec<usize> = (0..sentences.len().min(worth.len()))
+        .filter(|&it| worth[it] >= least)
+        .collect();
+    // Stable: of equals the first comes first.
+    order.sort_by(|&a, &b| worth[b].total_cmp(&worth[a]));
+    let all: f64 = order.iter().map(|&it| worth[it]).sum();
+    let mut excerpts: Vec<Rendition> = Vec::new();
+    for count in counts(order.len()) {
+        let kept: f64 = order[..count].iter().map(|&it| worth[it]).sum();
+        let mut chosen = order[..count].to_vec();
+        chosen.sort_unstable();
+        let (text, lines) = excerpt(chunk, sentences, &chosen);
+        let shortest = excerpts
+            .last()
+            .map_or(chunk.content.len(), |it| it.text().len());
+        if text.len() >= shortest {
+            continue;
+        }
+        let rendition = Rendition::new(RenditionKind::Excerpt, text, (kept / all).clamp(0.0, 1.0));
+        excerpts.extend(rendition.and_then(|it| it.with_lines(lines)));
+    }
+    excerpts
+}
+
+/// `most`, and the numbers of Fibonacci below it, the largest first.
+fn counts(most: usize) -> Vec<usize> {
+    let (mut low, mut high) = (1, 2);
+    let mut counts = Vec::new();
+    while low < most {
+        counts.push(low);
+        (low, high) = (high, low + high);
+    }
+    counts.extend((most > 0).then_some(most));
+    counts.reverse();
+    counts
+}
+
+/// The text of `chosen` sentences, and which line of the file each of its lines is, where it is all of one.
+fn excerpt(
+    chunk: &Chunk,
+    sentences: &[Range<usize>],
+    chosen: &[usize],
+) -> (String, Vec<Option<u32>>) {
+    let content = &*chunk.content;
+    let (mut text, mut lines) = (String::new(), Vec::new());
+    let mut next = 0;
+    // Lines before a place are counted from the place before it.
+    let (mut counted, mut number) = (0, chunk.span.map_or(1, LineSpan::start));
+    for run in chosen.chunk_by(|a, b| a + 1 == *b) {
+        let (start, end) = (run[0], run[run.len() - 1]);
+        if start > next {
+            push(&mut text, &mut lines, MARK, None);
+        }
+        next = end + 1;
+        let range = to_line_ends(content, sentences[start].start..sentences[end].end);
+        let mut at = range.start;
+        for line in content[range.clone()].split('\n') {
+            let place = at..at + line.len();
+            let before = content[counted..place.start].bytes();
+            let lines_before = before.filter(|&it| it == b'\n').count();
+            number = number.saturating_add(u32::try_from(lines_before).unwrap_or(u32::MAX));
+            counted = place.start;
+            push(
+                &mut text,
+                &mut lines,
+                line,
+                is_whole(content, &place).then_some(number),
+            );
+            at = place.end + 1;
+        }
+    }
+    if next < sentences.len() {
+        push(&mut text, &mut lines, MARK, None);
+    }
+    (text, lines)
+}
+
+fn push(text: &mut String, lines: &mut Vec<Option<u32>>, line: &str, number: Option<u32>) {
+    text.push_str(line.strip_suffix('\r').unwrap_or(line));
+    text.push('\n');
+    lines.push(number);
+}
+
+/// `range` with the white space around it, where that is all there is up to the end of its line.
+fn to_line_ends(content: &str, range: Range<usize>) -> Range<usize> {
+    let before = &content[..range.start];
+    let after = &content[range.end..];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line_end = range.end + after.find('\n').unwrap_or(after.len());
+    let is_blank = |part: &str| part.trim().is_empty();
+    let start = if is_blank(&content[line_start..range.start]) {
+        line_start
+    } else {
+        range.start
+    };
+    let end = if is_blank(&content[range.end..line_end]) {
+        line_end
+    } else {
+        range.end
+    };
+    start..end
+}
+
+fn is_whole(content: &str, line: &Range<usize>) -> bool {
+    content[..line.start]
+        .chars()
+        .next_back()
+        .is_none_or(|it| it == '\n')
+        && content[line.end..]
+            .chars()
+            .next()
+            .is_none_or(|it| it == '\n')
+}

@@ -1,0 +1,126 @@
+//! Passages of prose by their sentences: what each is worth, and what may be left out of it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ctx_model::{Chunk, Relevance};
+use ctx_rank::{Query, sentence_chances};
+use ctx_resolve::{excerpts, sentences};
+use ctx_retrieve::Found;
+
+/// A passage is worth at most so many sentences that are surely needed.
+const MOST: f64 = 2.5;
+/// Passages with at most so many lines between them, which say nothing, follow each other.
+const APART: u32 = 3;
+
+/// What weighs sentences.
+#[derive(Debug)]
+pub(crate) struct Prose {
+    query: Arc<Query>,
+    /// What each part's place in the ranking says of the chance that it is needed, whatever its length.
+    places: BTreeMap<String, f64>,
+    least: f64,
+}
+
+/// A passage of prose among the chunks.
+struct Passage {
+    chunk: usize,
+    sentences: Vec<Range<usize>>,
+}
+
+impl Prose {
+    /// Weighs by `query` what was `found`, the best first. Sentences below `least` are left out.
+    pub(crate) fn of(query: &Arc<Query>, found: &[Found], least: f64) -> Self {
+        let places = found.iter().enumerate().map(|(index, it)| {
+            let id = format!(
+                "{}:{}-{}",
+                it.hit.path,
+                it.hit.span.start(),
+                it.hit.span.end()
+            );
+            #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52")]
+            let rank = (index + 1) as f64;
+            (id, it.score * rank.powf(-0.9))
+        });
+        Prose {
+            query: Arc::clone(query),
+            places: places.collect(),
+            least,
+        }
+    }
+
+    /// Gives passages of prose among `chunks` the sum of the chances of their sentences for a relevance, and
+    /// excerpts of the likeliest for renditions. Passages without a sentence that is likely enough are removed;
+    /// their number. What stands in no passage of prose keeps what it has: the best passage is worth what its
+    /// place in the ranking says, against what is no prose. O(bytes × terms).
+    pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> usize {
+        let runs = runs(chunks);
+        let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
+        let chances = sentence_chances(&self.query.terms, &texts);
+        let passages = runs.iter().flatten();
+        let place = |it: &Passage| self.places.get(&chunks[it.chunk].id).copied();
+        let best = passages.filter_map(place).fold(0.0, f64::max);
+        let mut is_unlikely = vec![false; chunks.len()];
+        for (run, chances) in runs.iter().zip(&chances) {
+            let mut chances = &chances[..];
+            for passage in run {
+                let (own, rest) = chances.split_at(passage.sentences.len());
+                chances = rest;
+                let worth = own.iter().filter(|&&it| it >= self.least).sum::<f64>();
+                is_unlikely[passage.chunk] = worth <= 0.0;
+                let chunk = &mut chunks[passage.chunk];
+                chunk.renditions = excerpts(chunk, &passage.sentences, own, self.least);
+                let share = best * worth.min(MOST) / MOST;
+                chunk.relevance = Relevance::new(share).unwrap_or(Relevance::ZERO);
+            }
+        }
+        let before = chunks.len();
+        let mut is_unlikely = is_unlikely.into_iter();
+        chunks.retain(|_| !is_unlikely.next().unwrap_or(false));
+        before - chunks.len()
+    }
+}
+
+/// The passages of prose, in runs that follow each other in their files.
+fn runs(chunks: &[Chunk]) -> Vec<Vec<Passage>> {
+    let mut order: Vec<usize> = (0..chunks.len()).collect();
+    order.sort_by_key(|&it| (&chunks[it].path, chunks[it].span));
+    let mut runs: Vec<Vec<Passage>> = Vec::new();
+    let mut end: Option<(&str, u32)> = None;
+    for index in order {
+        let chunk = &chunks[index];
+        let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {
+            continue;
+        };
+        let sentences = sentences(chunk);
+        if sentences.is_empty() {
+            continue;
+        }
+        let follows = end.is_some_and(|(before, last)| {
+            before == path && span.start() > last && span.start() - last <= APART
+        });
+        end = Some((path, span.end()));
+        let passage = Passage {
+            chunk: index,
+            sentences,
+        };
+        match runs.last_mut() {
+            Some(run) if follows => run.push(passage),
+            _ => runs.push(vec![passage]),
+        }
+    }
+    runs
+}
+
+/// The sentences of a run.
+fn texts<'c>(run: &[Passage], chunks: &'c [Chunk]) -> Vec<&'c str> {
+    let of = |it: &Passage| {
+        let content = &*chunks[it.chunk].content;
+        it.sentences
+            .iter()
+            .map(|place| &content[place.clone()])
+            .collect::<Vec<_>>()
+    };
+    run.iter().flat_map(of).collect()
+}

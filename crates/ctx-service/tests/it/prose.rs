@@ -1,0 +1,86 @@
+//! Questions about prose: sentences are shown, and not whole passages.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ctx_assemble::Control;
+use ctx_index::{Index, Options};
+use ctx_model::{BuildOptions, RenditionKind, Tokens};
+use ctx_resolve::Resolver;
+use ctx_retrieve::{Options as RetrieveOptions, Retriever};
+use ctx_service::{Answer, Service};
+use ctx_source::{Limits, Root, Sources};
+
+use crate::support::write;
+
+const QUESTION: &str = "How large are the eyes of owls?";
+const SENTENCE: &str = "The eyes of owls are as large as those of people.";
+
+/// A paragraph on a line, as editors that wrap lines leave it.
+fn notes() -> String {
+    let other = "Hens sleep at night and lay an egg a day. ".repeat(9);
+    let more = "Mills grind corn while the wind blows. ".repeat(12);
+    format!("{other}{SENTENCE} {other}\n\n{more}\n\n{more}\n")
+}
+
+async fn answer(text: &str, min_chance: f64) -> Answer {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    write(&root, "notes.md", text);
+    let (index, _) = Index::open(&root, &folder.path().join("index"), Options::default()).unwrap();
+    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
+    let service = Service::new(Retriever::new(Arc::new(index)), resolver);
+    let mut retrieve = RetrieveOptions::default();
+    retrieve.min_chance = min_chance;
+    let build = BuildOptions::default()
+        .with_max_tokens(Tokens::new(2_000))
+        .with_selection(ctx_model::Selection::Optimal);
+    service
+        .answer(QUESTION, &retrieve, &build, &Control::default())
+        .await
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sentence_is_shown_and_the_rest_of_its_line_is_not() {
+    let answer = answer(&notes(), 0.1).await;
+    let [included] = &answer.built.included[..] else {
+        panic!("{:?}", answer.built.included);
+    };
+    assert_eq!(included.rendition, RenditionKind::Excerpt);
+    assert_eq!(
+        (included.start_line, included.file_path.as_deref()),
+        (Some(1), Some("notes.md"))
+    );
+    let context = &answer.built.context;
+    assert!(
+        context.contains(&format!("…\n{SENTENCE}\n…\n")),
+        "{context}"
+    );
+    assert!(!context.contains("Mills"), "{context}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_floor_the_budget_is_filled() {
+    let (with, without) = (answer(&notes(), 0.1).await, answer(&notes(), 0.0).await);
+    assert!(without.built.tokens.total > with.built.tokens.total);
+    assert!(without.built.tokens.total <= Tokens::new(2_000));
+    assert!(without.built.context.contains(SENTENCE));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_passage_has_excerpts_each_shorter_and_worth_less() {
+    let answer = answer(&notes(), 0.0).await;
+    for chunk in &answer.chunks {
+        let mut before = (chunk.content.len(), 1.0);
+        for it in &chunk.renditions {
+            assert!(
+                it.text().len() < before.0 && it.information() <= before.1,
+                "{it:?}"
+            );
+            before = (it.text().len(), it.information());
+        }
+    }
+}

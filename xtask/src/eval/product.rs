@@ -1,0 +1,259 @@
+//! What `ctx query` shows of the answers: the texts of a set as files in a folder, indexed, and each question
+//! answered by the path that every tool goes through.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use ctx::assemble::Control;
+use ctx::index::Index;
+use ctx::model::{BuildOptions, CounterName, Selection, Tokens};
+use ctx::resolve::Resolver;
+use ctx::retrieve::{self, Retriever};
+use ctx::service::{Answer, Service};
+use ctx::source::{Limits, Root, Sources};
+use ctx::tokens::{TokenCounter as _, o200k_base};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use super::sets::{Golden, Question, Set};
+use super::shown::{Shown, shown};
+
+/// The first so many passages that retrieval comes to.
+const FIRST: usize = 20;
+
+/// What is asked for beside the question.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Ask {
+    pub(super) budget: u32,
+    /// The chance below which sentences are left out; that of the retriever where none is given.
+    pub(super) min_chance: Option<f64>,
+}
+
+/// Means over the questions, of all and of those with an even and an odd number.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Figures {
+    /// The share of the answer's characters that are shown.
+    pub(super) recall: f64,
+    /// The share of the answer's passages of which something is shown.
+    pub(super) touched: f64,
+    /// The share of the characters shown that are of the answer.
+    pub(super) precision: f64,
+    /// Tokens of the contexts.
+    pub(super) tokens: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Cell {
+    pub(super) ask: Ask,
+    pub(super) all: Figures,
+    pub(super) halves: [Figures; 2],
+    /// Contexts over their budget, counted once more.
+    pub(super) over: usize,
+    /// Contexts that came out otherwise the second time.
+    pub(super) unstable: usize,
+    /// Parts that the context does not hold as they are cited.
+    pub(super) false_spans: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Measured {
+    pub(super) cells: Vec<Cell>,
+    /// The share of golden passages among the first 20 that retrieval comes to.
+    pub(super) pass_at_20: Option<f64>,
+}
+
+/// Asks all questions of `set` in each of `ways`. Files and index are made anew below `work`.
+pub(super) fn run(set: &Set, ways: &[Ask], work: &Path) -> Result<Measured> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()?;
+    let service = service(set, &work.join(set.name))?;
+    let mut found = Vec::new();
+    let mut cells = Vec::new();
+    for &ask in ways {
+        let mut cell = Cell {
+            ask,
+            all: Figures::default(),
+            halves: [Figures::default(); 2],
+            over: 0,
+            unstable: 0,
+            false_spans: 0,
+        };
+        let mut rows = Vec::with_capacity(set.questions.len());
+        for question in &set.questions {
+            let answer = answer(&runtime, &service, &question.text, ask)?;
+            let again = self::answer(&runtime, &service, &question.text, ask)?;
+            let total = o200k_base().count(&answer.built.context);
+            let shown = shown(&answer, &set.files);
+            cell.over += usize::from(total.get() > ask.budget);
+            cell.unstable += usize::from(again.built.context != answer.built.context);
+            cell.false_spans += shown.false_spans;
+            rows.push(figures(set, question, &shown, f64::from(total.get())));
+            if found.len() < set.questions.len() {
+                found.push(passed(set, question, &answer));
+            }
+        }
+        cell.all = mean(rows.iter());
+        cell.halves = [
+            mean(rows.iter().step_by(2)),
+            mean(rows.iter().skip(1).step_by(2)),
+        ];
+        cells.push(cell);
+    }
+    let passed: Option<Vec<f64>> = found.into_iter().collect();
+    Ok(Measured {
+        cells,
+        pass_at_20: passed.map(|it| it.iter().sum::<f64>() / count(it.len())),
+    })
+}
+
+/// A service over the files of `set`, written and indexed below `work`.
+fn service(set: &Set, work: &Path) -> Result<Service> {
+    if work.exists() {
+        fs::remove_dir_all(work).with_context(|| format!("failed to remove {}", work.display()))?;
+    }
+    let tree = work.join("tree");
+    for (path, text) in &set.files {
+        let path = tree.join(path);
+        fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+        fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
+    }
+    let (index, _) = Index::open(&tree, &work.join("index"), ctx::index::Options::default())?;
+    index.update(&mut |_| ControlFlow::Continue(()))?;
+    let sources = Sources::new(Root::open(index.root())?, Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
+    let index = Arc::new(index);
+    let retriever = Retriever::new(index.clone()).with_relations(index);
+    Ok(Service::new(retriever, resolver))
+}
+
+fn answer(runtime: &Runtime, service: &Service, question: &str, ask: Ask) -> Result<Answer> {
+    let mut retrieve = retrieve::Options::default();
+    retrieve.min_chance = ask.min_chance.unwrap_or(retrieve.min_chance);
+    let build = BuildOptions::default()
+        .with_max_tokens(Tokens::new(ask.budget))
+        .with_counter(CounterName::Named("o200k_base".to_owned()))
+        .with_selection(Selection::Optimal);
+    let control = Control::default();
+    Ok(runtime.block_on(service.answer(question, &retrieve, &build, &control))?)
+}
+
+/// The places of the answer: file and characters, passage by passage.
+fn golden<'s>(set: &'s Set, question: &'s Question) -> Vec<(String, Range<usize>)> {
+    match &question.golden {
+        Golden::Spans(document, spans) => spans
+            .iter()
+            .map(|span| (format!("{document}.md"), span.clone()))
+            .collect(),
+        Golden::Passages(ids) => {
+            let passages = set.passages.iter().filter(|it| ids.contains(&it.id));
+            passages
+                .map(|it| (it.file.clone(), it.range.clone()))
+                .collect()
+        }
+    }
+}
+
+fn figures(set: &Set, question: &Question, shown: &Shown, tokens: f64) -> Figures {
+    let mut characters: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (path, range) in &shown.parts {
+        characters.entry(path).or_default().extend(range.clone());
+    }
+    let all: usize = characters.values().map(BTreeSet::len).sum();
+    let golden = golden(set, question);
+    let says = says(set, &golden);
+    let (mut shares, mut touched, mut hits) = (0.0, 0, 0);
+    let mut found_of_all = 0;
+    let mut of_all = 0;
+    for ((path, range), says) in golden.iter().zip(&says) {
+        let none = BTreeSet::new();
+        let here = characters.get(path.as_str()).unwrap_or(&none);
+        hits += here.range(range.clone()).count();
+        let found = says.iter().filter(|at| here.contains(at)).count();
+        found_of_all += found;
+        of_all += says.len();
+        shares += count(found) / count(says.len()).max(1.0);
+        touched += usize::from(found > 0);
+    }
+    let passages = count(golden.len()).max(1.0);
+    let is_spans = matches!(question.golden, Golden::Spans(..));
+    Figures {
+        // As others count: of spans all characters together, of passages each for itself.
+        recall: if is_spans {
+            count(found_of_all) / count(of_all).max(1.0)
+        } else {
+            shares / passages
+        },
+        touched: count(touched) / passages,
+        precision: count(hits) / count(all).max(1.0),
+        tokens,
+    }
+}
+
+/// Of each golden place the characters that are not blank, by number.
+fn says(set: &Set, golden: &[(String, Range<usize>)]) -> Vec<Vec<usize>> {
+    let of = |(path, range): &(String, Range<usize>)| {
+        let text = set.files.get(path).map_or("", String::as_str);
+        let characters = text.chars().enumerate().skip(range.start).take(range.len());
+        characters
+            .filter(|(_, c)| !c.is_whitespace())
+            .map(|(at, _)| at)
+            .collect()
+    };
+    golden.iter().map(of).collect()
+}
+
+/// The share of the golden passages among the first that the ranking comes to, part by part.
+fn passed(set: &Set, question: &Question, answer: &Answer) -> Option<f64> {
+    let Golden::Passages(ids) = &question.golden else {
+        return None;
+    };
+    let mut first: Vec<&str> = Vec::new();
+    for found in &answer.retrieved.found {
+        let text = set.files.get(&found.hit.path)?;
+        let lines = found.hit.span.start()..=found.hit.span.end();
+        let here = set.passages.iter().filter(|it| it.file == found.hit.path);
+        for passage in here {
+            let before: String = text.chars().take(passage.range.start).collect();
+            let start = before.matches('\n').count() + 1;
+            let end = start + passage.text.trim_end().matches('\n').count();
+            let meets =
+                (start..=end).any(|it| u32::try_from(it).is_ok_and(|it| lines.contains(&it)));
+            if meets && !first.contains(&passage.id.as_str()) {
+                first.push(&passage.id);
+            }
+        }
+    }
+    first.truncate(FIRST);
+    let found = ids.iter().filter(|id| first.contains(&id.as_str())).count();
+    Some(count(found) / count(ids.len()))
+}
+
+fn mean<'f>(rows: impl Iterator<Item = &'f Figures>) -> Figures {
+    let mut mean = Figures::default();
+    let mut rows_seen = 0;
+    for row in rows {
+        mean.recall += row.recall;
+        mean.touched += row.touched;
+        mean.precision += row.precision;
+        mean.tokens += row.tokens;
+        rows_seen += 1;
+    }
+    let all = count(rows_seen).max(1.0);
+    Figures {
+        recall: mean.recall / all,
+        touched: mean.touched / all,
+        precision: mean.precision / all,
+        tokens: mean.tokens / all,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52")]
+fn count(n: usize) -> f64 {
+    n as f64
+}
