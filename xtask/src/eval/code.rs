@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ctx::assemble::Control;
@@ -24,6 +24,16 @@ use super::shown;
 
 /// Tokens of o200k.
 pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
+
+/// What a busy machine has no time for is not what is measured.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Limits of parsing that no busy machine meets.
+fn patient() -> ctx::syntax::Limits {
+    let mut limits = ctx::syntax::Limits::default();
+    limits.time = PATIENCE;
+    limits
+}
 
 /// One issue, or one change.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -91,7 +101,7 @@ pub(super) fn run(places: &Places<'_>, all: &[Instance], twice: bool) -> Result<
         }
         let (index, indexing) = index(places, instance)?;
         let sources = Sources::new(Root::open(index.root())?, Limits::default());
-        let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
+        let resolver = Arc::new(Resolver::new(sources, patient()));
         let index = Arc::new(index);
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
         let service = Service::new(retriever, resolver);
@@ -149,7 +159,8 @@ fn share(part: usize, of: usize) -> f64 {
 }
 
 async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<Answer> {
-    let retrieve = retrieve::Options::default();
+    let mut retrieve = retrieve::Options::default();
+    retrieve.deadline = PATIENCE;
     let build = BuildOptions::default()
         .with_max_tokens(Tokens::new(budget))
         .with_counter(CounterName::Named("o200k_base".to_owned()))
@@ -212,7 +223,9 @@ fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
     }
     let folder = places.work.join("indexes").join(&instance.id);
     let start = Instant::now();
-    let (index, _) = Index::open(&tree, &folder, ctx::index::Options::default())?;
+    let mut options = ctx::index::Options::default();
+    options.syntax = patient();
+    let (index, _) = Index::open(&tree, &folder, options)?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
     Ok((index, start.elapsed().as_secs_f64()))
 }
