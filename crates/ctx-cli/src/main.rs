@@ -44,10 +44,15 @@ mod walk;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use mimalloc::MiMalloc;
 
 use crate::args::{Cli, Verb};
 use crate::failure::Failure;
 use crate::report::Report;
+
+/// Grammars and databases, which are C, allocate by it too.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -341,7 +341,7 @@ const LONGEST_STOP_WORD: usize = 8;
 
 /// Whether `word`, in lower case and not stemmed, says nothing of what a text is about.
 pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    word.len() <= LONGEST_STOP_WORD && STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// Whether `word` is a stop word in any case. Constant in its length: each part of an identifier asks this

@@ -172,7 +172,7 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_query",
             json!({"query": "a", "strategies": ["grep"]}),
-            "some of text, files",
+            "some of text, coverage, files",
         ),
         (
             "context_query",

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use ctx_index::{Index, Options};
 use ctx_postgres::OwnedStore;
+use ctx_retrieve::Threads;
 use ctx_testkit::laws::store as laws;
 
 use crate::{fresh, texts};
@@ -49,22 +50,11 @@ async fn the_embedded_store_keeps_the_laws_of_stores() {
     let at = tempfile::tempdir().unwrap();
     let (index, _) = Index::open(folder.path(), at.path(), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
-    let manifest = rusqlite::Connection::open(at.path().join("manifest.db")).unwrap();
-    for (seq, it) in (1_i64..).zip(&laws::messages()) {
-        let sql = "INSERT INTO messages (thread, seq, id, role, content, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let row = (
-            laws::THREAD,
-            seq,
-            &it.id,
-            &it.role,
-            &it.content,
-            it.created_at,
-        );
-        manifest.execute(sql, row).unwrap();
+    for message in laws::messages() {
+        Threads::append(&index, laws::THREAD, &message).await.unwrap();
     }
-    for (seq, what) in (1_i64..).zip(laws::PINNED) {
-        let sql = "INSERT INTO pinned (thread, seq, what) VALUES (?1, ?2, ?3)";
-        manifest.execute(sql, (laws::THREAD, seq, what)).unwrap();
+    for what in laws::PINNED {
+        Threads::pin(&index, laws::THREAD, what).await.unwrap();
     }
     laws::store(&index).await;
 }

@@ -1,5 +1,6 @@
 //! What goes into a context that is built over HTTP, and when one is given again.
 
+use ctx_server::Limits;
 use serde_json::{Value, json};
 
 use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
@@ -259,7 +260,10 @@ fn an_equal_request_gets_the_same_context_until_something_has_changed() {
 
 #[test]
 fn of_equal_requests_at_once_one_is_worked_on() {
-    let server = Running::embedded();
+    let mut limits = Limits::default();
+    // However long the first takes.
+    limits.queue_time = limits.request_time;
+    let server = Running::with_limits(limits);
     keep(&server, ADA, &[("tides.rs", TIDES)]);
     let wanted = json!({"message": "tide_height"});
     let answers: Vec<Value> = std::thread::scope(|scope| {
