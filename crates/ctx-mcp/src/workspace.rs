@@ -135,6 +135,10 @@ fn up_to_date(
             Ok(None),
             Some("Another process is indexing these files: what changed lately may be missing."),
         ),
+        Err(IndexError::Folder { .. }) if has_files(&search.index) => (
+            Ok(None),
+            Some("The index of these files cannot be written: what changed lately may be missing."),
+        ),
         Err(error) => (Err(error.into()), None),
     }
 }
