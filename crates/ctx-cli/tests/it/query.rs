@@ -430,7 +430,10 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
             ["--strategies", "luck"],
             "\"luck\" is none of text, coverage, files, names, places, similar, relations",
         ),
-        (["--strategies", ","], "at least one of text, coverage, files,"),
+        (
+            ["--strategies", ","],
+            "at least one of text, coverage, files,",
+        ),
         (
             ["--types", "klass"],
             "\"klass\" is none of function, method, class,",

@@ -51,7 +51,9 @@ async fn the_embedded_store_keeps_the_laws_of_stores() {
     let (index, _) = Index::open(folder.path(), at.path(), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     for message in laws::messages() {
-        Threads::append(&index, laws::THREAD, &message).await.unwrap();
+        Threads::append(&index, laws::THREAD, &message)
+            .await
+            .unwrap();
     }
     for what in laws::PINNED {
         Threads::pin(&index, laws::THREAD, what).await.unwrap();
