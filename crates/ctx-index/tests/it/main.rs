@@ -149,7 +149,8 @@ fn contents(index: &Index) -> Vec<String> {
     let mut contents: Vec<String> = passages(index, "common")
         .iter()
         .map(|hit| {
-            let key = hit.key();
+            let (path, first, last) = hit.place();
+            let key = (path.to_owned(), first, last);
             format!("{key:?} {} {:?} {:?}", hit.kind, hit.name, hit.refers_to)
         })
         .collect();
