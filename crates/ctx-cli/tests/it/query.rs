@@ -229,14 +229,14 @@ fn a_file_is_found_by_a_name_that_is_nearly_its_own() {
     let asked = Asked::small();
     for question in ["what does parsr.rs do?", "crates/ctx/src/budgt.rs fails"] {
         let run = asked.run(&["query", question, "--json"]);
-        let first = paths(&run.json())[0].clone();
+        let result = run.json();
         let is_budget = question.contains("budgt");
         let wanted = if is_budget {
             "src/budget.rs"
         } else {
             "src/parser.rs"
         };
-        assert_eq!(first, wanted, "{question}");
+        assert_eq!(paths(&result)[0], wanted, "{question}");
     }
 }
 

@@ -130,7 +130,7 @@ fn passages(index: &Index, words: &str) -> Vec<Hit> {
     let fields = fields.map(|it| (it, 1.0)).to_vec();
     let query = TextQuery::new(terms, fields, 10_000);
     let mut hits = block_on(index.passages(&query)).unwrap();
-    hits.sort_by_key(Hit::key);
+    hits.sort_by(|a, b| a.place().cmp(&b.place()));
     hits
 }
 
