@@ -39,8 +39,8 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let root = indexing::root(&args.search.root)?;
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);
-    let mut retrieve = settings.retrieve(&args.search);
     let mut build = settings.build(&args.options)?;
+    let mut retrieve = settings.retrieve(&args.search, build.max_tokens);
     build.explain |= args.output.explain;
     // What is wrong with it is told before a folder is indexed for nothing.
     ctx::tokens::counter(&build.counter)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ctx::index;
-use ctx::model::{BuildOptions, Selection};
+use ctx::model::{BuildOptions, Selection, Tokens};
 use ctx::retrieve;
 
 use crate::args::{Indexed, Search};
@@ -144,7 +144,7 @@ impl Settings {
     }
 
     /// What is looked for.
-    pub(crate) fn retrieve(&mut self, flags: &Search) -> retrieve::Options {
+    pub(crate) fn retrieve(&mut self, flags: &Search, max_tokens: Tokens) -> retrieve::Options {
         let mut options = retrieve::Options::default();
         options.strategies = self
             .pick(
@@ -162,18 +162,17 @@ impl Settings {
                 Kinds(options.kinds),
             )
             .0;
-        options.limit = self.pick(
-            "limit",
-            flags.limit.as_ref(),
-            |it| it.query.limit.as_ref(),
-            options.limit,
-        );
+        options.limit = self.find("limit", flags.limit.as_ref(), |it| it.query.limit.as_ref());
         options.min_score = self.pick(
             "min-score",
             flags.min_score.as_ref(),
             |it| it.query.min_score.as_ref(),
             options.min_score,
         );
+        if options.limit.is_none() {
+            options = options.for_budget(max_tokens.get(), retrieve::PARTS);
+            self.tell("limit", &options.limit.unwrap_or_default(), "the budget");
+        }
         options
     }
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ctx_retrieve::Hit;
+use ctx_retrieve::Part;
 use ctx_source::{Root, Text};
 use ctx_syntax::{Language, Outline};
 use quick_cache::sync::Cache;
@@ -40,7 +40,7 @@ pub struct Index {
     pub(crate) remembered: Remembered,
     loss: Option<String>,
     /// Parts that were met lately.
-    pub(crate) hits: Cache<(SegmentId, DocId), Arc<Hit>>,
+    pub(crate) hits: Cache<(SegmentId, DocId), Arc<Part>>,
     root: Root,
     pub(crate) folder: PathBuf,
     options: Options,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
-    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, PartQuery,
-    PortError, References, Relations, TextQuery, Threads, Usage, Vote,
+    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part,
+    PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::{
@@ -76,12 +76,12 @@ impl Index {
         ]))))
     }
 
-    fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+    fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let searcher = self.reader.searcher();
         self.fitting_by(&searcher, wanted, &searcher)
     }
 
-    fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+    fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let searcher = self.reader.searcher();
         let statistics = OfFiles::new(&searcher, self.fields.path)?;
         self.fitting_by(&searcher, wanted, &statistics)
@@ -92,7 +92,7 @@ impl Index {
         searcher: &Searcher,
         wanted: &TextQuery,
         statistics: &dyn Bm25StatisticsProvider,
-    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let Some(query) = self.query(searcher, wanted)? else {
             return Ok(Vec::new());
         };
@@ -106,7 +106,7 @@ impl Index {
         query: &dyn Query,
         clauses: usize,
         limit: usize,
-    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let searcher = self.reader.searcher();
         self.best_by(&searcher, (query, clauses), limit, &searcher)
     }
@@ -118,7 +118,7 @@ impl Index {
         (query, clauses): (&dyn Query, usize),
         limit: usize,
         statistics: &dyn Bm25StatisticsProvider,
-    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let limit = limit.min(MOST);
         let found = if clauses > PRUNED {
             searcher.search_with_statistics_provider(query, &Best(limit + SLACK), statistics)?
@@ -144,7 +144,7 @@ impl Index {
     }
 
     /// All documents that hold `term` in `field`, in the order of their places.
-    fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Hit>>, IndexError> {
+    fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Part>>, IndexError> {
         let searcher = self.reader.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
         let found = searcher.search(&query, &DocSetCollector)?;
@@ -158,13 +158,13 @@ impl Index {
 
     /// What is stored of a document, from the memory of those that were met lately. What a segment says of a
     /// document never changes.
-    fn hit(&self, searcher: &Searcher, address: DocAddress) -> Result<Arc<Hit>, IndexError> {
+    fn hit(&self, searcher: &Searcher, address: DocAddress) -> Result<Arc<Part>, IndexError> {
         let segment = searcher.segment_reader(address.segment_ord).segment_id();
         let key = (segment, address.doc_id);
         if let Some(hit) = self.hits.get(&key) {
             return Ok(hit);
         }
-        let hit = Arc::new(read_hit(
+        let hit = Arc::new(read_part(
             searcher,
             address,
             self.fields.path,
@@ -179,7 +179,7 @@ impl Index {
         field: tantivy::schema::Field,
         terms: &BTreeSet<String>,
         limit: usize,
-    ) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let clauses = terms.iter().map(|term| {
             let query = TermQuery::new(Term::from_field_text(field, term), Basic);
             (Occur::Should, Box::new(query) as Box<dyn Query>)
@@ -203,7 +203,7 @@ impl Index {
 }
 
 /// The share of trigrams that `hit` and a name with `grams` have in common.
-fn likeness(grams: &BTreeSet<String>, hit: &Hit) -> f64 {
+fn likeness(grams: &BTreeSet<String>, hit: &Part) -> f64 {
     let its = hit.name.as_deref().or_else(|| hit.path.rsplit('/').next());
     let its = trigrams(its.unwrap_or_default());
     let both = its.iter().filter(|it| grams.contains(*it)).count();
@@ -258,22 +258,17 @@ fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
-/// Hits of their own, with their scores.
-fn scored(hits: Vec<(f64, Arc<Hit>)>) -> Vec<Hit> {
-    let own = |(score, hit): (f64, Arc<Hit>)| {
-        let mut hit = Arc::unwrap_or_clone(hit);
-        hit.score = score;
-        hit
-    };
-    hits.into_iter().map(own).collect()
+fn scored(parts: Vec<(f64, Arc<Part>)>) -> Vec<Hit> {
+    let hits = parts.into_iter().map(|(score, part)| Hit::new(part, score));
+    hits.collect()
 }
 
-fn read_hit(
+fn read_part(
     searcher: &Searcher,
     address: DocAddress,
     path: tantivy::schema::Field,
     stored: tantivy::schema::Field,
-) -> Result<Hit, IndexError> {
+) -> Result<Part, IndexError> {
     let damaged = || IndexError::Damaged {
         what: "a document is not as it was written".to_owned(),
     };
@@ -290,18 +285,18 @@ fn read_hit(
     let (first, last) = stored.lines;
     // The document of a file stands for all of it.
     let span = LineSpan::new(first.max(1), last.max(1)).map_err(|_| damaged())?;
-    let mut hit = Hit::new(path, span, 1.0);
-    hit.kind = if last == 0 {
+    let mut part = Part::new(path, span);
+    part.kind = if last == 0 {
         "file".to_owned()
     } else {
         stored.kind
     };
-    hit.name = stored.name;
-    hit.qualified_name = stored.qualified_name;
-    hit.language = stored.language;
-    hit.refers_to = stored.refers_to;
-    hit.modified_at = stored.modified_at;
-    Ok(hit)
+    part.name = stored.name;
+    part.qualified_name = stored.qualified_name;
+    part.language = stored.language;
+    part.refers_to = stored.refers_to;
+    part.modified_at = stored.modified_at;
+    Ok(part)
 }
 
 fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
@@ -311,7 +306,7 @@ fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
     })
 }
 
-fn is_wanted(hit: &Hit, query: &PartQuery) -> bool {
+fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
     let holds = |line| hit.span.start() <= line && line <= hit.span.end();
     let is_called = |name: &String| hit.name.as_ref() == Some(name);
     hit.kind != "file" && query.line.is_none_or(holds) && query.name.as_ref().is_none_or(is_called)
@@ -325,7 +320,7 @@ impl FileSearch for Index {
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
         let hits = answer(self.fitting_files(wanted))?;
-        let path = |(score, hit): (f64, Arc<Hit>)| (hit.path.clone(), score);
+        let path = |(score, hit): (f64, Arc<Part>)| (hit.path.clone(), score);
         Ok(hits.into_iter().map(path).collect())
     }
 
@@ -334,7 +329,7 @@ impl FileSearch for Index {
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let mut best: BTreeMap<(String, u32), (f64, Arc<Hit>)> = BTreeMap::new();
+        let mut best: BTreeMap<(String, u32), (f64, Arc<Part>)> = BTreeMap::new();
         for name in names {
             let grams: BTreeSet<String> = trigrams(name).into_iter().collect();
             if grams.is_empty() {
@@ -349,7 +344,7 @@ impl FileSearch for Index {
                 }
             }
         }
-        let mut hits: Vec<(f64, Arc<Hit>)> = best.into_values().collect();
+        let mut hits: Vec<(f64, Arc<Part>)> = best.into_values().collect();
         hits.sort_by(|a, b| b.0.total_cmp(&a.0));
         hits.truncate(limit);
         Ok(scored(hits))
@@ -366,7 +361,7 @@ impl FileSearch for Index {
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         // A trace names one file many times.
-        let mut files: BTreeMap<&str, Vec<Arc<Hit>>> = BTreeMap::new();
+        let mut files: BTreeMap<&str, Vec<Arc<Part>>> = BTreeMap::new();
         let mut parts = Vec::with_capacity(wanted.len());
         for query in wanted {
             let hits = match files.entry(&query.path) {
@@ -374,7 +369,10 @@ impl FileSearch for Index {
                 Entry::Vacant(new) => new.insert(answer(self.all(self.fields.path, &query.path))?),
             };
             let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
-            parts.push(wanted.take(limit).map(|hit| (**hit).clone()).collect());
+            let found = wanted
+                .take(limit)
+                .map(|part| Hit::new(Arc::clone(part), 1.0));
+            parts.push(found.collect());
         }
         Ok(parts)
     }

@@ -180,7 +180,8 @@ fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
     let mut options = RetrieveOptions::default();
     options.strategies = tools::strategies(arguments.strategies.clone())?;
     if let Some(limit) = arguments.limit {
-        options.limit = usize::try_from(limit).unwrap_or(MOST_FOUND).min(MOST_FOUND);
+        let limit = usize::try_from(limit).unwrap_or(MOST_FOUND);
+        options.limit = Some(limit.min(MOST_FOUND));
     }
     if let Some(score) = arguments.min_score {
         if !(0.0..=1.0).contains(&score) {

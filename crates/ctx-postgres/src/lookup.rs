@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ctx_model::LineSpan;
-use ctx_retrieve::{Hit, PartQuery};
+use ctx_retrieve::{Hit, Part, PartQuery};
 use tokio_postgres::Row;
 
 use crate::StoreError;
@@ -22,14 +22,14 @@ pub(crate) const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qua
 pub(crate) fn hit(row: &Row) -> Option<Hit> {
     let line = |at: usize| row.get::<_, i32>(at).cast_unsigned();
     let span = LineSpan::new(line(1), line(2)).ok()?;
-    let mut hit = Hit::new(row.get::<_, String>(0), span, row.get(9));
-    hit.kind = row.get(3);
-    hit.name = row.get(4);
-    hit.qualified_name = row.get(5);
-    hit.language = row.get(6);
-    hit.refers_to = row.get(7);
-    hit.modified_at = row.get(8);
-    Some(hit)
+    let mut part = Part::new(row.get::<_, String>(0), span);
+    part.kind = row.get(3);
+    part.name = row.get(4);
+    part.qualified_name = row.get(5);
+    part.language = row.get(6);
+    part.refers_to = row.get(7);
+    part.modified_at = row.get(8);
+    Some(Hit::new(part, row.get(9)))
 }
 
 /// `name` as it is looked up, if it could be one.

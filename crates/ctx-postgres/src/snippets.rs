@@ -1,7 +1,5 @@
 //! What of a part is about a question.
 
-use ctx_retrieve::Key;
-
 use crate::StoreError;
 use crate::store::OwnedStore;
 
@@ -16,7 +14,7 @@ pub struct Snippet {
 }
 
 impl OwnedStore {
-    /// What of each of these parts is about `question`, which is free text: words, "phrases", -without. Parts that
+    /// What of each of these parts, by path, first and last line, is about `question`, which is free text: words, "phrases", -without. Parts that
     /// are not there have an empty snippet. Matches are by the server's English configuration.
     ///
     /// # Errors
@@ -24,19 +22,19 @@ impl OwnedStore {
     pub async fn snippets(
         &self,
         question: &str,
-        parts: &[Key],
+        parts: &[(&str, u32, u32)],
     ) -> Result<Vec<Snippet>, StoreError> {
         let question: String = question
             .chars()
             .filter(|&it| it != '\0')
             .take(self.limits().question)
             .collect();
-        let usable: Vec<(i64, &Key)> = (1..)
+        let usable: Vec<_> = (1..)
             .zip(parts)
             .filter(|(_, it)| !it.0.contains('\0'))
             .collect();
         let numbers: Vec<i64> = usable.iter().map(|(number, _)| *number).collect();
-        let paths: Vec<&str> = usable.iter().map(|(_, it)| &*it.0).collect();
+        let paths: Vec<&str> = usable.iter().map(|(_, it)| it.0).collect();
         let line = |it: u32| i32::try_from(it).unwrap_or(i32::MAX);
         let first: Vec<i32> = usable.iter().map(|(_, it)| line(it.1)).collect();
         let last: Vec<i32> = usable.iter().map(|(_, it)| line(it.2)).collect();

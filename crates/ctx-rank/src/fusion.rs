@@ -1,7 +1,5 @@
 //! Several ranked lists into one.
 
-use std::collections::BTreeMap;
-
 /// What is added to each rank, from Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms
 /// Condorcet and individual rank learning methods" (SIGIR 2009).
 pub const K: f64 = 60.0;
@@ -88,23 +86,28 @@ fn fuse<I: Ord + Clone>(
     lists: &[List<I>],
     voices: impl Fn(&[(&I, f64)]) -> Vec<f64>,
 ) -> Result<Vec<Fused<I>>, FusionError> {
-    let mut all: BTreeMap<&I, Vec<f64>> = BTreeMap::new();
+    let mut voiced: Vec<(&I, usize, f64)> = Vec::new();
     for (index, list) in lists.iter().enumerate() {
         check(index, list)?;
         let ranked = ranked(list);
-        for (&(item, _), voice) in ranked.iter().zip(voices(&ranked)) {
-            let contributions = all.entry(item).or_insert_with(|| vec![0.0; lists.len()]);
-            contributions[index] = list.weight * voice;
-        }
+        let voices = voices(&ranked);
+        let said = ranked.iter().zip(voices);
+        voiced.extend(said.map(|(&(item, _), voice)| (item, index, list.weight * voice)));
     }
-    let mut fused: Vec<Fused<I>> = all
-        .into_iter()
-        .map(|(item, contributions)| Fused {
-            item: item.clone(),
+    voiced.sort_unstable_by(|a, b| a.0.cmp(b.0).then(a.1.cmp(&b.1)));
+    let by_item = voiced.chunk_by(|a, b| a.0 == b.0);
+    let fused = by_item.map(|of_item| {
+        let mut contributions = vec![0.0; lists.len()];
+        for &(_, list, voice) in of_item {
+            contributions[list] = voice;
+        }
+        Fused {
+            item: of_item[0].0.clone(),
             score: contributions.iter().sum(),
             contributions,
-        })
-        .collect();
+        }
+    });
+    let mut fused: Vec<Fused<I>> = fused.collect();
     // Stable: equal scores stay in the order of their items.
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(fused)

@@ -1,13 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod options;
+mod pool;
 mod ports;
 mod retrieve;
 mod strategies;
 
-pub use options::{Options, Strategy, Weights};
+pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{
-    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Key, MOST_USES,
-    Message, PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
+    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,
+    Part, PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};

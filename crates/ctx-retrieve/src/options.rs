@@ -128,14 +128,20 @@ impl Default for Weights {
 /// `docs/record/passages.md` has what it costs and gains.
 const MIN_CHANCE: f64 = 0.002;
 
+/// So many parts are found where nothing says how many.
+pub const PARTS: usize = 100;
+/// For so many tokens of a budget one more part is found.
+const TOKENS_OF_A_PART: u32 = 80;
+
 /// How a question is answered.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
     /// Which ways are gone. One that has no weight is not, unless none of them has any: then all are, with the same.
     pub strategies: Vec<Strategy>,
-    /// So many parts at most.
-    pub limit: usize,
+    /// So many parts at most; `None`: as many as the budget may hold ([`Options::for_budget`]), or 100 where there is
+    /// none.
+    pub limit: Option<usize>,
     /// Parts below this share of the best score are left out.
     pub min_score: f64,
     /// Sentences of prose that are less likely part of the answer are left out, and so are passages without
@@ -154,6 +160,21 @@ pub struct Options {
 }
 
 impl Options {
+    /// These for a context of `max_tokens`: where no limit is set, a part for every 80 tokens, and no fewer than
+    /// `least`. Parts are some 80 tokens and more, so that what there is fills the budget; `docs/record/eval.md`
+    /// has what that shows.
+    #[must_use]
+    pub fn for_budget(mut self, max_tokens: u32, least: usize) -> Self {
+        let fitting = usize::try_from(max_tokens / TOKENS_OF_A_PART).unwrap_or(usize::MAX);
+        self.limit.get_or_insert(fitting.max(least));
+        self
+    }
+
+    /// So many parts at most.
+    pub(crate) fn most(&self) -> usize {
+        self.limit.unwrap_or(PARTS)
+    }
+
     /// Whether no way that is to be gone has a weight: who asks for that wants to see what they find.
     pub(crate) fn is_mute(&self) -> bool {
         let weight = |it: &Strategy| self.weights.strategies[it.index()];
@@ -168,11 +189,11 @@ impl Options {
 }
 
 impl Default for Options {
-    /// All strategies, 100 parts, sentences with a chance of 0.2 %, two seconds each.
+    /// All strategies, as many parts as the budget may hold, sentences with a chance of 0.2 %, two seconds each.
     fn default() -> Self {
         Options {
             strategies: Strategy::ALL.to_vec(),
-            limit: 100,
+            limit: None,
             min_score: 0.0,
             min_chance: MIN_CHANCE,
             kinds: Vec::new(),

@@ -1,15 +1,16 @@
 //! What a store offers to those who look for something in it.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 
-/// A part of a file that was found.
+/// A part of a file, and what a store knows of it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Hit {
+pub struct Part {
     /// The file, relative to the root, with `/` between its parts.
     pub path: String,
     /// Its lines.
@@ -26,14 +27,12 @@ pub struct Hit {
     pub refers_to: Vec<String>,
     /// When the file was last changed, in seconds since 1970.
     pub modified_at: Option<i64>,
-    /// How well it fits: comparable within one list alone.
-    pub score: f64,
 }
 
-impl Hit {
-    /// A hit with nothing known of it but where it is.
-    pub fn new(path: impl Into<String>, span: LineSpan, score: f64) -> Self {
-        Hit {
+impl Part {
+    /// A part of which nothing is known but where it is.
+    pub fn new(path: impl Into<String>, span: LineSpan) -> Self {
+        Part {
             path: path.into(),
             span,
             kind: "lines".to_owned(),
@@ -42,22 +41,42 @@ impl Hit {
             language: None,
             refers_to: Vec::new(),
             modified_at: None,
-            score,
         }
     }
 
-    /// What tells it from any other of its store.
-    pub fn key(&self) -> Key {
-        (
-            Arc::from(self.path.as_str()),
-            self.span.start(),
-            self.span.end(),
-        )
+    /// What tells it from any other of its store, and puts those in order.
+    pub fn place(&self) -> (&str, u32, u32) {
+        (&self.path, self.span.start(), self.span.end())
     }
 }
 
-/// Path, first and last line.
-pub type Key = (Arc<str>, u32, u32);
+/// A part that was found: it points to the part, which many questions share, and says how well it fits this one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Hit {
+    /// What was found.
+    pub part: Arc<Part>,
+    /// How well it fits: comparable within one list alone.
+    pub score: f64,
+}
+
+impl Hit {
+    /// `part`, which fits so well.
+    pub fn new(part: impl Into<Arc<Part>>, score: f64) -> Self {
+        Hit {
+            part: part.into(),
+            score,
+        }
+    }
+}
+
+impl Deref for Hit {
+    type Target = Part;
+
+    fn deref(&self) -> &Part {
+        &self.part
+    }
+}
 
 /// What is looked for in texts.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 use ctx_model::{LineSpan, Origin};
 use ctx_rank::{
-    Contribution, Fused, List, Query, Role, Score, Signals, UNDATED, convex, keyword_match,
-    recency, source_priority, usage_frequency,
+    Contribution, Query, Role, Score, Signals, UNDATED, keyword_match, recency, source_priority,
+    usage_frequency,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::debug;
 
-use crate::options::{Options, Strategy, Weights};
-use crate::ports::{Answer, FileSearch, Hit, Key, PortError, Relations, Usage};
+use crate::options::{Options, Strategy};
+use crate::pool::{Pool, Ranked};
+use crate::ports::{Answer, FileSearch, Hit, Part, PortError, Relations, Usage};
 use crate::strategies;
 
 /// What was found.
@@ -23,7 +24,7 @@ use crate::strategies;
 #[non_exhaustive]
 pub struct Found {
     /// Where it is, and what.
-    pub hit: Hit,
+    pub hit: Arc<Part>,
     /// What it is worth, 0..=1: the best is 1.
     pub score: f64,
     /// How likely it is needed, 0..=1, as far as its score, its rank and its length tell.
@@ -156,13 +157,13 @@ impl Retriever {
         let mut pool = Pool::default();
         for (strategy, task) in tasks {
             let (answer, took) = in_time(start, limit, task).await;
-            pool.take(strategy, answer, took, &mut retrieved.reports);
+            retrieved.note(strategy, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
             self.expand(relations, options, &mut pool, &mut retrieved)
                 .await;
         }
-        self.score(query, options, pool, &mut retrieved).await;
+        self.score(query, options, &pool, &mut retrieved).await;
         debug!(
             found = retrieved.found.len(),
             left_out = retrieved.left_out,
@@ -178,95 +179,50 @@ impl Retriever {
         pool: &mut Pool,
         retrieved: &mut Retrieved,
     ) {
-        let best: Vec<(Hit, f64)> = pool
-            .fused(options)
-            .into_iter()
-            .filter_map(|it| Some((pool.hits.get(&it.key)?.clone(), it.score)))
-            .filter(|(hit, _)| hit.kind != "file")
-            .take(16)
+        let seeds: Vec<Hit> = (pool.ranked(options).into_iter())
+            .take(strategies::SEEDS)
+            .map(|it| Hit::new(it.part, it.score))
             .collect();
         let task = {
             let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
             run(options.deadline, async move {
-                strategies::relations(&*search, &*relations, &best).await
+                strategies::relations(&*search, &*relations, &seeds).await
             })
         };
         let (answer, took) = in_time(Instant::now(), options.deadline, task).await;
-        pool.take(Strategy::Relations, answer, took, &mut retrieved.reports);
+        retrieved.note(Strategy::Relations, answer, took, pool);
     }
 
     async fn score(
         &self,
         query: &Query,
         options: &Options,
-        mut pool: Pool,
+        pool: &Pool,
         retrieved: &mut Retrieved,
     ) {
-        let fused = pool.fused(options);
-        let best = fused.first().map_or(0.0, |it| it.score);
-        let mut found = Vec::new();
-        for it in fused {
-            let Some(hit) = pool.hits.remove(&it.key).filter(|hit| hit.kind != "file") else {
-                continue;
-            };
-            let is_wanted = options.kinds.is_empty() || options.kinds.contains(&hit.kind);
-            if !is_wanted || best <= 0.0 {
-                retrieved.left_out += usize::from(!is_wanted);
-                continue;
-            }
-            found.push((hit, it.score / best, it.contributions));
+        let mut ranked = pool.ranked(options);
+        let found = ranked.len();
+        ranked.retain(|it| options.kinds.is_empty() || options.kinds.contains(&it.part.kind));
+        retrieved.left_out += found - ranked.len();
+        let best = ranked.first().map_or(0.0, |it| it.score);
+        if best <= 0.0 {
+            return;
         }
-        let uses = self.uses(&found, options.deadline).await;
-        let hours = |at: i64| {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "seconds since 1970 are far below 2^52"
-            )]
-            let seconds = options.now.saturating_sub(at) as f64;
-            seconds / 3600.0
-        };
-        let mut scored: Vec<Found> = found
-            .into_iter()
-            .map(|(hit, score, contributions)| {
-                let mut signals = Signals::default();
-                signals.text_similarity = score;
-                signals.keyword_match =
-                    keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
-                        hit.name.as_deref() == Some(name)
-                            || hit.refers_to.iter().any(|it| it == name)
-                    });
-                signals.recency = hit
-                    .modified_at
-                    .map_or(UNDATED, |at| recency(hours(at), options.profile.decay));
-                signals.source_priority = source_priority(Origin::Chunk);
-                signals.usage_frequency =
-                    usage_frequency(uses.get(&hit.path).copied().unwrap_or(0));
-                let Score {
-                    total,
-                    contributions: signals,
-                    ..
-                } = options.profile.score(&signals);
-                Found {
-                    role: Role::of(&hit.path),
-                    score: total,
-                    chance: 0.0,
-                    hit,
-                    contributions,
-                    signals,
-                }
-            })
-            .collect();
+        let uses = self.uses(&ranked, options).await;
+        let scored = ranked.into_iter().map(|it| {
+            let uses = uses.get(&it.part.path).copied().unwrap_or(0);
+            found_by(it, best, uses, query, options)
+        });
+        let mut scored: Vec<Found> = scored.collect();
         scored.sort_by(|a, b| {
-            let place = |it: &Found| (it.hit.path.clone(), it.hit.span.start());
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| place(a).cmp(&place(b)))
+            let by_place = || a.hit.place().cmp(&b.hit.place());
+            b.score.total_cmp(&a.score).then_with(by_place)
         });
         let best = scored.first().map_or(0.0, |it| it.score);
         let fit = scored
             .iter()
             .take_while(|it| it.score >= options.min_score * best && it.score > 0.0);
-        let kept = fit.count().min(options.limit);
+        let kept = fit.count().min(options.most());
         retrieved.left_out += scored.len() - kept;
         scored.truncate(kept);
         for (index, it) in scored.iter_mut().enumerate() {
@@ -275,13 +231,18 @@ impl Retriever {
         retrieved.found = scored;
     }
 
-    async fn uses(&self, found: &[Scored], limit: Duration) -> BTreeMap<String, u64> {
+    /// How often each file was of use, where that counts.
+    async fn uses(&self, ranked: &[Ranked], options: &Options) -> BTreeMap<String, u64> {
         let Some(usage) = self.usage.clone() else {
             return BTreeMap::new();
         };
-        let mut paths: Vec<String> = found.iter().map(|(hit, ..)| hit.path.clone()).collect();
+        if options.profile.usage_frequency == 0.0 {
+            return BTreeMap::new();
+        }
+        let mut paths: Vec<String> = ranked.iter().map(|it| it.part.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
+        let limit = options.deadline;
         let task = run(limit, async move { usage.counts(&paths).await });
         // What was of use before is no reason to fail now, or to wait.
         in_time(Instant::now(), limit, task)
@@ -289,6 +250,67 @@ impl Retriever {
             .0
             .unwrap_or_default()
     }
+}
+
+impl Retrieved {
+    /// Notes how `strategy` fared, and puts what it found into `pool`.
+    fn note(
+        &mut self,
+        strategy: Strategy,
+        answer: Answer<Vec<Hit>>,
+        took: Duration,
+        pool: &mut Pool,
+    ) {
+        let (found, failure) = match answer {
+            Ok(hits) => (pool.take(strategy, hits), None),
+            Err(PortError(why)) => (0, Some(why)),
+        };
+        debug!(strategy = strategy.as_str(), found, ?took, "strategy");
+        self.reports.push(Report {
+            strategy,
+            found,
+            took,
+            failure,
+        });
+    }
+}
+
+/// What `ranked` is worth by the profile, the best of all ranked being worth `best`.
+fn found_by(ranked: Ranked, best: f64, uses: u64, query: &Query, options: &Options) -> Found {
+    let part = ranked.part;
+    let mut signals = Signals::default();
+    signals.text_similarity = ranked.score / best;
+    signals.keyword_match = keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
+        part.name.as_deref() == Some(name) || part.refers_to.iter().any(|it| it == name)
+    });
+    signals.recency = part.modified_at.map_or(UNDATED, |at| {
+        recency(hours(options.now, at), options.profile.decay)
+    });
+    signals.source_priority = source_priority(Origin::Chunk);
+    signals.usage_frequency = usage_frequency(uses);
+    let Score {
+        total,
+        contributions: signals,
+        ..
+    } = options.profile.score(&signals);
+    Found {
+        role: ranked.role,
+        score: total,
+        chance: 0.0,
+        hit: part,
+        contributions: ranked.contributions,
+        signals,
+    }
+}
+
+/// Hours from `at` to `now`, both in seconds since 1970.
+fn hours(now: i64, at: i64) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "seconds since 1970 are far below 2^52"
+    )]
+    let seconds = now.saturating_sub(at) as f64;
+    seconds / 3600.0
 }
 
 /// An estimate of the chance that a part is needed: 0.4 × score × rank^-0.9 × (lines / 25)^0.45, as a logistic
@@ -300,9 +322,6 @@ fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
     let by_length = (lines / 25.0).powf(0.45);
     (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)
 }
-
-/// A part, its score, and what each strategy said for it.
-type Scored = (Hit, f64, [f64; Strategy::COUNT]);
 
 /// A port at work: its answer, and how long that took.
 type Task<T> = JoinHandle<(Answer<T>, Duration)>;
@@ -333,164 +352,4 @@ async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T
 
 fn late<T>() -> Answer<T> {
     Err(PortError("it was late".to_owned()))
-}
-
-/// A question asks for a role of files where the best of it fits so many times as well as the best of the sources. With 1
-/// reports whose words stand in tests show tests; with 2 questions about examples do not show them.
-const ASKED: f64 = 1.4;
-
-/// `weights` with roles for one question: a role is worth less unless the question asks for it ([`ASKED`]), and the
-/// further the best of it is ahead, the nearer it is to all of its worth.
-fn asked(fused: &[Fused<Key>], weights: &Weights) -> Weights {
-    let mut best = [0.0; Weights::ROLES.len()];
-    for it in fused.iter().filter(|it| it.item.1 > 0) {
-        let role = Role::of(&it.item.0);
-        let at = Weights::ROLES.iter().position(|&known| known == role);
-        if let Some(best) = at.and_then(|at| best.get_mut(at)) {
-            *best = f64::max(*best, it.score);
-        }
-    }
-    let source = best[0];
-    let mut weights = weights.clone();
-    for (worth, best) in weights.roles.iter_mut().zip(best) {
-        if *worth < 1.0 && best > 0.0 {
-            let asks = (1.0 - ASKED * source / best).max(0.0);
-            *worth += (1.0 - *worth) * asks;
-        }
-    }
-    weights
-}
-
-/// What all strategies found.
-#[derive(Default)]
-struct Pool {
-    hits: BTreeMap<Key, Hit>,
-    lists: [Vec<(Key, f64)>; Strategy::COUNT],
-}
-
-struct Ranked {
-    key: Key,
-    score: f64,
-    contributions: [f64; Strategy::COUNT],
-    /// What coverage adds: it tells one part of a file from another, and says nothing for the others.
-    covered: f64,
-}
-
-impl Pool {
-    fn take(
-        &mut self,
-        strategy: Strategy,
-        answer: Answer<Vec<Hit>>,
-        took: Duration,
-        reports: &mut Vec<Report>,
-    ) {
-        let mut report = Report {
-            strategy,
-            found: 0,
-            took,
-            failure: None,
-        };
-        match answer {
-            Err(error) => report.failure = Some(error.0),
-            Ok(hits) => {
-                report.found = hits.iter().filter(|hit| hit.kind != "file").count();
-                for hit in hits {
-                    let key = if hit.kind == "file" {
-                        (Arc::from(hit.path.as_str()), 0, 0)
-                    } else {
-                        hit.key()
-                    };
-                    self.lists[strategy.index()].push((key.clone(), hit.score));
-                    self.hits.entry(key).or_insert(hit);
-                }
-            }
-        }
-        debug!(
-            strategy = strategy.as_str(),
-            found = report.found,
-            ?took,
-            "strategy"
-        );
-        reports.push(report);
-    }
-
-    /// All lists in one, by the weights of strategies and of the roles of files.
-    fn fused(&self, options: &Options) -> Vec<Ranked> {
-        let weights = &options.weights;
-        let is_mute = options.is_mute();
-        let lists: Vec<List<Key>> = Strategy::ALL
-            .into_iter()
-            .map(|strategy| List {
-                weight: if is_mute {
-                    1.0
-                } else {
-                    weights.strategies[strategy.index()]
-                },
-                items: self.with_parts(&self.lists[strategy.index()]),
-            })
-            .collect();
-        // Scores of ports that are no numbers were none to begin with.
-        let fused = convex(&lists).unwrap_or_default();
-        let roles = asked(&fused, weights);
-        let mut ranked: Vec<Ranked> = fused
-            .into_iter()
-            .map(|it| {
-                let role = roles.of_role(Role::of(&it.item.0));
-                let mut contributions = [0.0; Strategy::COUNT];
-                contributions.copy_from_slice(&it.contributions);
-                let covered = contributions[Strategy::Coverage.index()];
-                Ranked {
-                    key: it.item,
-                    score: (it.score - covered) * role,
-                    contributions,
-                    covered: covered * role,
-                }
-            })
-            .collect();
-        self.lift(&mut ranked, weights);
-        for it in &mut ranked {
-            it.score += it.covered;
-        }
-        // Stable: equal scores stay in the order of their places.
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-        ranked
-    }
-
-    /// What its best part says for a file is said in part for all of it, and more for its imports, which tell
-    /// what the best is made of.
-    fn lift(&self, ranked: &mut [Ranked], weights: &Weights) {
-        let mut best: BTreeMap<Arc<str>, f64> = BTreeMap::new();
-        for it in ranked.iter().filter(|it| it.key.1 > 0) {
-            let of_file = best.entry(Arc::clone(&it.key.0)).or_default();
-            *of_file = of_file.max(it.score);
-        }
-        for it in ranked.iter_mut() {
-            let of_file = best.get(&it.key.0).copied().unwrap_or(0.0);
-            let is_head = self
-                .hits
-                .get(&it.key)
-                .is_some_and(|hit| hit.kind == "lines" && it.key.1 <= 30);
-            it.score += weights.neighbour * of_file;
-            if is_head {
-                it.score = it
-                    .score
-                    .max(weights.head * of_file * (1.0 + weights.neighbour));
-            }
-        }
-    }
-
-    /// A list in which what is said of a file is said of all parts of it that were found.
-    fn with_parts(&self, list: &[(Key, f64)]) -> Vec<(Key, f64)> {
-        let mut items = Vec::with_capacity(list.len());
-        for (key, score) in list.iter().filter(|(_, score)| score.is_finite()) {
-            items.push((key.clone(), *score));
-            if key.1 == 0 {
-                let parts = self
-                    .hits
-                    .range((Arc::clone(&key.0), 1, 0)..=(Arc::clone(&key.0), u32::MAX, u32::MAX));
-                items.extend(parts.map(|(part, _)| (part.clone(), *score)));
-            }
-        }
-        items
-    }
 }

@@ -1,11 +1,12 @@
 //! The ways to find something, one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ctx_rank::{Frame, Name, Place, Query, Region, Term};
 
 use crate::options::Weights;
-use crate::ports::{Answer, FileSearch, Hit, Key, PartQuery, Relations, TextQuery};
+use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
 
 /// Parts that each search asks for.
 const WIDE: usize = 400;
@@ -21,8 +22,12 @@ const MOST_DEFINITIONS: usize = 40;
 const PLACES: usize = 48;
 /// An end of paths that more files have says nothing.
 const MOST_FILES: usize = 4;
+/// A shorter name, in bytes, is like too many.
+const SHORT: usize = 4;
+/// Names have at least this share of their trigrams in common to be alike.
+const LIKE: f64 = 0.4;
 /// The best parts that relations are followed from.
-const SEEDS: usize = 10;
+pub(crate) const SEEDS: usize = 10;
 /// What uses a name is not followed to its definition where there are more.
 const MOST_DEFINED: usize = 8;
 /// What defines a name is not followed to its users where there are more.
@@ -52,16 +57,16 @@ pub(crate) async fn text(
     let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), WIDE);
     let (whole, first) = (wanted(terms(query)), wanted(weighted(&query.title)));
     let (all, title) = tokio::try_join!(search.passages(&whole), search.passages(&first))?;
-    let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
+    let mut found = Sum::default();
     for (hits, weight) in [(all, 1.0), (title, weights.title)] {
         let best = hits.first().map_or(0.0, |it| it.score);
         // 0 of 0 is no share, and would take what the other search says along.
         for hit in hits.into_iter().filter(|_| best > 0.0) {
             let score = weight * hit.score / best;
-            add(&mut found, hit, score);
+            found.add(&hit, score);
         }
     }
-    Ok(in_order(found))
+    Ok(found.in_order())
 }
 
 /// Parts of files by how many of the question's heaviest terms they hold: a long part that repeats one of them
@@ -113,9 +118,9 @@ pub(crate) async fn files(
 /// A hit that stands for a file.
 fn whole(path: String, score: f64) -> Hit {
     let first = ctx_model::LineSpan::new(1, 1).expect("1 is not before 1");
-    let mut hit = Hit::new(path, first, score);
-    "file".clone_into(&mut hit.kind);
-    hit
+    let mut part = Part::new(path, first);
+    "file".clone_into(&mut part.kind);
+    Hit::new(part, score)
 }
 
 /// What an identifier of the question is worth by where it stands.
@@ -131,7 +136,7 @@ fn worth(name: &Name) -> f64 {
 
 /// Definitions of the names in the question: each shares its worth among those that bear it.
 pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
-    let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
+    let mut found = Sum::default();
     let names = &query.names[..query.names.len().min(NAMES)];
     let last = unique(names.iter().map(|it| &it.last));
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
@@ -153,10 +158,10 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
             let share = if has_exact && !is_exact { 0.2 } else { 1.0 };
             #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
             let score = worth(name) * share / (count as f64).sqrt();
-            add(&mut found, hit.clone(), score);
+            found.add(hit, score);
         }
     }
-    Ok(in_order(found))
+    Ok(found.in_order())
 }
 
 /// Each of `questions` once, in the order met.
@@ -170,19 +175,30 @@ fn by_question<Q: Ord, A>(questions: &[Q], answers: Vec<A>) -> BTreeMap<&Q, A> {
     questions.iter().zip(answers).collect()
 }
 
-fn add(found: &mut BTreeMap<Key, Hit>, mut hit: Hit, score: f64) {
-    if let Some(known) = found.get_mut(&hit.key()) {
-        known.score += score;
-    } else {
-        hit.score = score;
-        found.insert(hit.key(), hit);
-    }
-}
+/// Parts, each with the sum of what was said for it.
+#[derive(Default)]
+struct Sum(Vec<Hit>);
 
-fn in_order(found: BTreeMap<Key, Hit>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = found.into_values().collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-    hits
+impl Sum {
+    fn add(&mut self, hit: &Hit, score: f64) {
+        self.0.push(Hit::new(Arc::clone(&hit.part), score));
+    }
+
+    /// Each part once, the best first and equals in the order of their places. O(n log n).
+    fn in_order(self) -> Vec<Hit> {
+        let mut hits = self.0;
+        // Stable: sums are of the same numbers in the same order every time.
+        hits.sort_by(|a, b| a.place().cmp(&b.place()));
+        hits.dedup_by(|later, first| {
+            let is_same = later.place() == first.place();
+            if is_same {
+                first.score += later.score;
+            }
+            is_same
+        });
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits
+    }
 }
 
 /// Files, lines and frames that the question names. A frame nearer to the fault is worth more.
@@ -208,21 +224,22 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     let wanted = unique(wanted.iter());
     let answers = search.parts_of(&wanted, WIDE).await?;
     let parts = by_question(&wanted, answers);
-    let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
+    let (mut found, mut named) = (Sum::default(), BTreeSet::new());
     for place in places {
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
         for query in of_place(place) {
             let hits = parts.get(&query).into_iter().flatten();
-            hits.for_each(|hit| add(&mut found, hit.clone(), worth));
-            let path = query.path;
-            found.insert((path.as_str().into(), 0, 0), whole(path, 0.3));
+            hits.for_each(|hit| found.add(hit, worth));
+            named.insert(query.path);
         }
     }
     for query in frames.iter().flat_map(of_frame) {
         let hits = parts.get(&query).into_iter().flatten();
-        hits.for_each(|hit| add(&mut found, hit.clone(), 0.7));
+        hits.for_each(|hit| found.add(hit, 0.7));
     }
-    Ok(in_order(found))
+    let mut hits = found.in_order();
+    hits.extend(named.into_iter().map(|path| whole(path, 0.3)));
+    Ok(hits)
 }
 
 /// What `place` means in the file at `path`.
@@ -274,26 +291,47 @@ async fn files_at(
     Ok(files)
 }
 
-/// Names that are nearly those in the question, where those are of nothing.
+/// Names that are nearly those in the question, where those are of nothing; and of files, all parts.
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let names = query.names.iter().take(NAMES / 2).map(|it| &it.last);
-    let mut unknown = unique(names.filter(|it| it.len() > 4));
+    let mut unknown = unique(names.filter(|it| it.len() > SHORT));
     let mut definitions = search.definitions(&unknown, 1).await?.into_iter();
     unknown.retain(|_| definitions.next().is_none_or(|it| it.is_empty()));
+    unknown.extend(unknown_files(search, query).await?);
     let mut hits = search.similar(&unknown, WIDE / 4).await?;
-    hits.retain(|hit| hit.score >= 0.4);
+    hits.retain(|hit| hit.score >= LIKE);
+    let files = hits.iter().filter(|it| it.kind == "file");
+    let files: Vec<(PartQuery, f64)> = files
+        .take(MOST_FILES)
+        .map(|it| (PartQuery::new(it.path.as_str()), it.score))
+        .collect();
+    let wanted: Vec<PartQuery> = files.iter().map(|(file, _)| file.clone()).collect();
+    let parts = search.parts_of(&wanted, WIDE).await?;
+    for ((_, score), parts) in files.iter().zip(parts) {
+        hits.extend(parts.into_iter().map(|it| Hit::new(it.part, *score)));
+    }
     Ok(hits)
 }
 
-/// What uses, and what is used by, `best`, which come with their scores.
+/// The names of files in the question that no file has.
+async fn unknown_files(search: &dyn FileSearch, query: &Query) -> Answer<Vec<String>> {
+    let places = query.places.iter().take(PLACES);
+    let named = unique(places.map(|it| &it.path));
+    let ends = named.iter().map(|it| it.rsplit('/').next().unwrap_or(it));
+    let mut ends: Vec<String> = ends.map(str::to_owned).collect();
+    let mut found = search.ending_with(&ends, 1).await?.into_iter();
+    ends.retain(|it| found.next().is_none_or(|it| it.is_empty()) && it.len() > SHORT);
+    Ok(ends)
+}
+
+/// What uses, and what is used by, `best`.
 pub(crate) async fn relations(
     search: &dyn FileSearch,
     relations: &dyn Relations,
-    best: &[(Hit, f64)],
+    best: &[Hit],
 ) -> Answer<Vec<Hit>> {
-    let best = &best[..best.len().min(SEEDS)];
-    let used = unique(best.iter().flat_map(|(hit, _)| &hit.refers_to));
-    let names = unique(best.iter().filter_map(|(hit, _)| hit.name.as_ref()));
+    let used = unique(best.iter().flat_map(|hit| &hit.refers_to));
+    let names = unique(best.iter().filter_map(|hit| hit.name.as_ref()));
     if used.is_empty() && names.is_empty() {
         return Ok(Vec::new());
     }
@@ -303,26 +341,26 @@ pub(crate) async fn relations(
     )?;
     let definitions = by_question(&used, definitions);
     let users = by_question(&names, users);
-    let mut found: BTreeMap<Key, Hit> = BTreeMap::new();
-    for (hit, score) in best {
+    let mut found = Sum::default();
+    for hit in best {
         for name in &hit.refers_to {
-            spread(&mut found, definitions.get(name), *score, MOST_DEFINED);
+            spread(&mut found, definitions.get(name), hit.score, MOST_DEFINED);
         }
         if let Some(name) = &hit.name {
-            spread(&mut found, users.get(name), *score, MOST_USERS);
+            spread(&mut found, users.get(name), hit.score, MOST_USERS);
         }
     }
-    Ok(in_order(found))
+    Ok(found.in_order())
 }
 
 /// Shares `score` among `hits`, if they are at most `most`.
-fn spread(found: &mut BTreeMap<Key, Hit>, hits: Option<&Vec<Hit>>, score: f64, most: usize) {
+fn spread(found: &mut Sum, hits: Option<&Vec<Hit>>, score: f64, most: usize) {
     let Some(hits) = hits.filter(|it| it.len() <= most) else {
         return;
     };
     #[expect(clippy::cast_precision_loss, reason = "there are at most 16")]
     let share = score / hits.len().max(1) as f64;
     for hit in hits {
-        add(found, hit.clone(), share);
+        found.add(hit, share);
     }
 }

@@ -34,12 +34,11 @@ pub struct PrimeOptions {
 }
 
 impl Default for PrimeOptions {
-    /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, 40 parts of files, and a quarter of
-    /// a second for each source.
+    /// 4,000 tokens of which 500 are reserved, 20 messages, 5 recent files, as many parts of files as the budget may
+    /// hold but 40 at least, and a quarter of a second for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
         let mut retrieve = RetrieveOptions::default();
-        retrieve.limit = 40;
         retrieve.deadline = deadline;
         PrimeOptions {
             build: BuildOptions::default()

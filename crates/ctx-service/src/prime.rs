@@ -25,6 +25,9 @@ use crate::{Service, ServiceError};
 /// What the cache's key is of: changes whenever an older answer would be another one now.
 const FORM: &[u8] = b"prime context 1";
 
+/// So many parts of files are found at least: there are other sources.
+const PARTS: usize = 40;
+
 /// Raises the flag when it goes out of scope.
 struct CancelOnDrop(Cancel);
 
@@ -223,7 +226,8 @@ impl Service {
         // Each begins when it is made.
         let named = self.ports.look_up(mentioned.clone(), options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
-        let mut retrieve = options.retrieve.clone();
+        let max_tokens = options.build.max_tokens.get();
+        let mut retrieve = options.retrieve.clone().for_budget(max_tokens, PARTS);
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
         let (named, recent, retrieved) = tokio::join!(named, recent, found);

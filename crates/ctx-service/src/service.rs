@@ -8,7 +8,7 @@ use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, Origin, Relevance};
 use ctx_rank::{Query, Region};
 use ctx_resolve::Resolver;
-use ctx_retrieve::{Found, Options as RetrieveOptions, Retrieved, Retriever};
+use ctx_retrieve::{Found, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
 use ctx_tokens::{TokenCounter, TokensError};
 use tracing::debug;
 
@@ -151,9 +151,11 @@ impl Service {
         let counter = ctx_tokens::counter(&build.counter)?;
         let mut timings = Timings::default();
         let mut clock = Instant::now();
+        let max_tokens = build.max_tokens.get();
+        let retrieve = retrieve.clone().for_budget(max_tokens, PARTS);
         let query = Arc::new(Query::analyse(question));
         timings.analyse = lap(&mut clock);
-        let mut retrieved = self.retriever.retrieve(&query, retrieve).await;
+        let mut retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
         let resolver = Arc::clone(&self.resolver);

@@ -106,7 +106,7 @@ pub(crate) struct Search {
     /// Leave out what scores below this share of the best, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_score: Option<f64>,
-    /// Find at most so many parts of files [default: 100]
+    /// Find at most so many parts of files [default: one for every 80 tokens, and 100 at least]
     #[arg(long, value_name = "N", value_parser = usize::read, allow_negative_numbers = true)]
     pub(crate) limit: Option<usize>,
     /// Answer from the index as it is, whatever changed since

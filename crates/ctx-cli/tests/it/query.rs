@@ -225,6 +225,22 @@ fn what_is_looked_for_can_be_narrowed() {
 /// Runs it in a terminal that `script` makes.
 #[cfg(target_os = "linux")]
 #[test]
+fn a_file_is_found_by_a_name_that_is_nearly_its_own() {
+    let asked = Asked::small();
+    for question in ["what does parsr.rs do?", "crates/ctx/src/budgt.rs fails"] {
+        let run = asked.run(&["query", question, "--json"]);
+        let result = run.json();
+        let is_budget = question.contains("budgt");
+        let wanted = if is_budget {
+            "src/budget.rs"
+        } else {
+            "src/parser.rs"
+        };
+        assert_eq!(paths(&result)[0], wanted, "{question}");
+    }
+}
+
+#[test]
 fn colours_are_for_a_terminal_that_wants_them() {
     let asked = Asked::small();
     let plain = asked.run(&["query", "zebra"]);

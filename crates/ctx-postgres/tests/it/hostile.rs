@@ -43,9 +43,9 @@ async fn snippets_take_any_question() {
     let text = "one\ntwo\nThe parser reads settings, and \u{1}parses\u{2} them.\nfour\n";
     store.ingest(texts([("a.md", text)])).await.unwrap();
     let keys = [
-        ("a.md".into(), 1, 4),
-        ("b.md".into(), 1, 1),
-        ("a\0b".into(), 1, 1),
+        ("a.md", 1, 4),
+        ("b.md", 1, 1),
+        ("a\0b", 1, 1),
     ];
     let snippets = store.snippets("how are they parsed?", &keys).await.unwrap();
     let Snippet { text, matches, .. } = &snippets[0];
@@ -151,7 +151,7 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
         .ingest(texts([("a.md", line.repeat(20_000))]))
         .await
         .unwrap();
-    let keys = vec![("a.md".into(), 1, 20_000)];
+    let keys = vec![("a.md", 1, 20_000)];
     let error = store.snippets("parser", &keys).await.unwrap_err();
     assert!(matches!(error, StoreError::Late { .. }), "{error}");
 }

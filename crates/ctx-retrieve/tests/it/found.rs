@@ -135,11 +135,24 @@ async fn what_is_not_there_is_not_found() {
 async fn no_more_than_the_limit_is_found() {
     for (limit, left_out) in [(0, 3), (1, 2), (3, 0), (9, 0)] {
         let mut options = options();
-        options.limit = limit;
+        options.limit = Some(limit);
         let retrieved = ask(library(), "connection pool", &options).await;
         assert_eq!(retrieved.found.len(), 3 - left_out);
         assert_eq!(retrieved.left_out, left_out);
     }
+}
+
+#[test]
+fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
+    let limit = |set, max_tokens| {
+        let mut options = Options::default();
+        options.limit = set;
+        options.for_budget(max_tokens, 100).limit
+    };
+    assert_eq!(limit(None, 0), Some(100));
+    assert_eq!(limit(None, 8_000), Some(100));
+    assert_eq!(limit(None, 32_000), Some(400));
+    assert_eq!(limit(Some(7), 32_000), Some(7));
 }
 
 #[tokio::test]

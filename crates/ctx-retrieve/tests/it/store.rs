@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_rank::Analyzer;
-use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, Relations, TextQuery, Usage};
+use ctx_retrieve::{
+    Answer, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Usage,
+};
 use tokio::sync::{Barrier, Semaphore};
 
 /// What a port does before it answers.
@@ -30,7 +32,7 @@ pub(crate) enum Mood {
 
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    pub(crate) parts: Vec<(Hit, String)>,
+    pub(crate) parts: Vec<(Part, String)>,
     pub(crate) uses: BTreeMap<String, u64>,
     /// What parts of these files score, whatever is asked.
     pub(crate) scores: BTreeMap<String, f64>,
@@ -44,10 +46,10 @@ impl Store {
     pub(crate) fn of(parts: &[(&str, u32, &str, &str, &str)]) -> Store {
         let mut store = Store::default();
         for &(path, line, kind, name, text) in parts {
-            let mut hit = Hit::new(path, LineSpan::new(line, line + 5).unwrap(), 0.0);
-            kind.clone_into(&mut hit.kind);
-            hit.name = (!name.is_empty()).then(|| name.to_owned());
-            store.parts.push((hit, text.to_owned()));
+            let mut part = Part::new(path, LineSpan::new(line, line + 5).unwrap());
+            kind.clone_into(&mut part.kind);
+            part.name = (!name.is_empty()).then(|| name.to_owned());
+            store.parts.push((part, text.to_owned()));
         }
         store
     }
@@ -80,16 +82,10 @@ impl Store {
     }
 
     /// The parts that `score` finds something in, the best first.
-    fn best(&self, score: impl Fn(&Hit, &str) -> f64, limit: usize) -> Vec<Hit> {
-        let parts = self.parts.iter().map(|(hit, text)| {
-            let score = self
-                .scores
-                .get(&hit.path)
-                .copied()
-                .unwrap_or_else(|| score(hit, text));
-            let mut hit = hit.clone();
-            hit.score = score;
-            hit
+    fn best(&self, score: impl Fn(&Part, &str) -> f64, limit: usize) -> Vec<Hit> {
+        let parts = self.parts.iter().map(|(part, text)| {
+            let set = self.scores.get(&part.path).copied();
+            Hit::new(part.clone(), set.unwrap_or_else(|| score(part, text)))
         });
         let mut hits: Vec<Hit> = parts.filter(|it| it.score != 0.0).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -112,8 +108,8 @@ fn is_one(yes: bool) -> f64 {
 impl FileSearch for Store {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
         self.enter("passages").await?;
-        let is_in = |hit: &Hit| wanted.paths.is_empty() || wanted.paths.contains(&hit.path);
-        let score = |hit: &Hit, text: &str| is_one(is_in(hit)) * score(wanted, text);
+        let is_in = |hit: &Part| wanted.paths.is_empty() || wanted.paths.contains(&hit.path);
+        let score = |hit: &Part, text: &str| is_one(is_in(hit)) * score(wanted, text);
         Ok(self.best(score, wanted.limit))
     }
 
@@ -123,7 +119,7 @@ impl FileSearch for Store {
         let mut files: Vec<(String, f64)> = Vec::new();
         for hit in hits {
             if files.iter().all(|(path, _)| *path != hit.path) {
-                files.push((hit.path, hit.score));
+                files.push((hit.path.clone(), hit.score));
             }
         }
         Ok(files)
@@ -131,7 +127,7 @@ impl FileSearch for Store {
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("definitions").await?;
-        let is_named = |name| move |hit: &Hit, _: &str| is_one(hit.name.as_ref() == Some(name));
+        let is_named = |name| move |hit: &Part, _: &str| is_one(hit.name.as_ref() == Some(name));
         Ok(names
             .iter()
             .map(|name| self.best(is_named(name), limit))
@@ -140,7 +136,7 @@ impl FileSearch for Store {
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
         self.enter("similar").await?;
-        let is_like = |hit: &Hit| {
+        let is_like = |hit: &Part| {
             let name = hit.name.as_deref().unwrap_or_default();
             names.iter().any(|it| !name.is_empty() && it.contains(name))
         };
@@ -165,8 +161,8 @@ impl FileSearch for Store {
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("parts_of").await?;
         let of = |query: &PartQuery| {
-            let holds = |hit: &Hit, line| hit.span.start() <= line && line <= hit.span.end();
-            let is_there = |hit: &Hit, _: &str| {
+            let holds = |hit: &Part, line| hit.span.start() <= line && line <= hit.span.end();
+            let is_there = |hit: &Part, _: &str| {
                 let is_at = query.line.is_none_or(|line| holds(hit, line));
                 let is_called = query.name.is_none() || query.name == hit.name;
                 is_one(hit.path == query.path && is_at && is_called)
@@ -181,7 +177,7 @@ impl FileSearch for Store {
 impl Relations for Store {
     async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("users_of").await?;
-        let uses = |name| move |hit: &Hit, _: &str| is_one(hit.refers_to.contains(name));
+        let uses = |name| move |hit: &Part, _: &str| is_one(hit.refers_to.contains(name));
         Ok(names.iter().map(|it| self.best(uses(it), limit)).collect())
     }
 }

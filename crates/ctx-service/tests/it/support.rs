@@ -99,14 +99,15 @@ impl Store {
 fn part(path: &str, start: usize, lines: &[&str]) -> Part {
     let number = |index: usize| u32::try_from(index + 1).unwrap();
     let span = LineSpan::new(number(start), number(start + lines.len() - 1)).unwrap();
-    let mut hit = Hit::new(path, span, 1.0);
-    hit.modified_at = Some(NOW - 3_600);
+    let mut found = ctx_retrieve::Part::new(path, span);
+    found.modified_at = Some(NOW - 3_600);
     if let Some(rest) = lines[0].strip_prefix("fn ") {
-        "function".clone_into(&mut hit.kind);
-        hit.name = rest.split('(').next().map(str::to_owned);
-        hit.qualified_name = hit.name.clone();
-        hit.language = Some("rust".to_owned());
+        "function".clone_into(&mut found.kind);
+        found.name = rest.split('(').next().map(str::to_owned);
+        found.qualified_name = found.name.clone();
+        found.language = Some("rust".to_owned());
     }
+    let hit = Hit::new(found, 1.0);
     let terms = Analyzer::default()
         .terms(&lines.join("\n"))
         .into_iter()
@@ -138,7 +139,7 @@ impl FileSearch for Store {
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
         let mut best: BTreeMap<String, f64> = BTreeMap::new();
         for hit in self.passages(wanted).await? {
-            let score = best.entry(hit.path).or_default();
+            let score = best.entry(hit.path.clone()).or_default();
             *score = score.max(hit.score);
         }
         let mut files: Vec<(String, f64)> = best.into_iter().collect();

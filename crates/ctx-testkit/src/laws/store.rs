@@ -159,7 +159,7 @@ fn text_of(hit: &Hit) -> String {
 #[track_caller]
 fn is_sound(hits: &[Hit], limit: usize) {
     assert!(hits.len() <= limit, "{} of {limit}", hits.len());
-    let keys: BTreeSet<_> = hits.iter().map(Hit::key).collect();
+    let keys: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
     assert_eq!(keys.len(), hits.len(), "each part once: {hits:?}");
     for hit in hits {
         assert!(hit.score.is_finite(), "{hit:?}");
