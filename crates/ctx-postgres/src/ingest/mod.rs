@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
 use self::write::Writing;
-use crate::store::{Mode, OwnedStore};
+use crate::store::OwnedStore;
+use crate::transaction::Mode;
 use crate::{Limits, StoreError};
 
 /// No path is longer, in bytes: it is in keys.
