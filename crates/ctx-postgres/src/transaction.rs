@@ -18,8 +18,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(4);
 /// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that.
 const SETTINGS: &str = "
     SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
-        set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-        set_config('role', 'ctx_app', true),
+        set_config('jit', 'off', true), set_config('role', 'ctx_app', true),
         CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END";
 
 /// What a transaction may do.
