@@ -4,8 +4,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
-use crate::store::{Mode, OwnedStore, check_name};
+use crate::store::{OwnedStore, check_name};
 use crate::threads::check_key;
+use crate::transaction::Mode;
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]

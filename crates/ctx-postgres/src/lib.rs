@@ -15,6 +15,7 @@ mod snippets;
 mod store;
 mod threads;
 mod tls;
+mod transaction;
 mod usage;
 
 pub use address::host;

@@ -31,7 +31,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 8 connections; a second to read and half a minute to write; 32 terms, 2,000 candidates, 1,000 rows; files and
+    /// 8 connections; a second to read and half a minute to write; 32 terms, 1,000 candidates, 1,000 rows; files and
     /// messages of 1 MiB; 6 retries.
     fn default() -> Self {
         Limits {
@@ -40,7 +40,7 @@ impl Default for Limits {
             reading: Duration::from_secs(1),
             writing: Duration::from_secs(30),
             terms: 32,
-            candidates: 2_000,
+            candidates: 1_000,
             rows: 1_000,
             question: 1_000,
             file_bytes: 1 << 20,

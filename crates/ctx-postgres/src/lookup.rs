@@ -7,13 +7,11 @@ use ctx_retrieve::{Hit, Part, PartQuery};
 use tokio_postgres::Row;
 
 use crate::StoreError;
-use crate::ingest::reversed;
+use crate::ingest::{LONGEST_NAME, reversed};
 use crate::store::OwnedStore;
 
 /// So many are looked up by one statement, which has its time for them all.
 const AT_ONCE: usize = 256;
-/// No longer name is looked up, in bytes: none is stored.
-const LONGEST_NAME: usize = 256;
 
 /// All that a hit is made of, of parts `p` of files `f`.
 pub(crate) const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";

@@ -8,15 +8,16 @@ use tracing::info;
 
 use crate::StoreError;
 use crate::error::said;
-use crate::plan::GROUPS;
+use crate::plan::{GROUPS, TERMS};
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
     include_str!("../migrations/0004_together.sql"),
     include_str!("../migrations/0005_service.sql"),
+    include_str!("../migrations/0006_places.sql"),
 ];
 
 /// The version that this program needs.
@@ -106,7 +107,8 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
     let index = usize::try_from(next - 1).unwrap_or_default();
     let sql = STEPS[index]
         .replace("{extensions}", &schemas)
-        .replace("{score}", &score());
+        .replace("{score}", &score())
+        .replace("{presence}", &presence());
     let path = format!(
         "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning;"
     );
@@ -128,6 +130,14 @@ fn score() -> String {
         "({}) * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * it.length / average))",
         groups.join(" + ")
     )
+}
+
+/// The sum of what is held.
+fn presence() -> String {
+    let held =
+        (1..=TERMS).map(|it| format!("coalesce(factors[{it}] * (it.terms @@ each[{it}])::int, 0)"));
+    let held: Vec<String> = held.collect();
+    format!("({})::float8", held.join(" + "))
 }
 
 /// The version of the tables; `None` where there are none.

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use ctx_rank::LONGEST;
+use ctx_retrieve::Counting;
 
 use crate::lexemes::TermQuery;
 
 /// The server ranks by so many groups of terms; in one, all are worth the same.
 pub(crate) const GROUPS: usize = 8;
+/// By presence, it asks for so many terms, each by itself.
+pub(crate) const TERMS: usize = 32;
 /// So much less than the first of a group another may be worth.
 const ALIKE: f64 = 0.75;
 /// Where every term is common, two of so many must be there.
@@ -18,7 +21,7 @@ const PAIRED: usize = 6;
 pub(crate) struct Plan {
     /// What a candidate must hold.
     pub(crate) essential: TermQuery,
-    /// [`GROUPS`] queries; some may not be needed.
+    /// [`GROUPS`] queries, or [`TERMS`] of a term each; some may not be needed.
     pub(crate) groups: Vec<Option<TermQuery>>,
     /// What a group is worth, times how many terms it has.
     pub(crate) factors: Vec<f32>,
@@ -46,18 +49,29 @@ pub(crate) fn usable(terms: &[(String, f32)], most: usize) -> Vec<(&str, f32)> {
     terms
 }
 
+/// What a plan is made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose {
+    /// How often a term is counted.
+    pub(crate) counting: Counting,
+    /// The labels that are searched, 0 for all of them.
+    pub(crate) mask: u8,
+    /// So many terms at most.
+    pub(crate) most: usize,
+    /// About so many documents are to be ranked; all that hold a term, where there is no such number.
+    pub(crate) candidates: Option<u64>,
+}
+
 impl Plan {
-    /// How to look for `terms`, which so many of `total` documents hold, at most `most` of them, in what has a
-    /// label of `mask`. Rare terms are worth more (BM25's inverse document frequency), and those worth most
-    /// choose about `candidates`. `None` where no term is known.
+    /// How to look for `terms`, which so many of `total` documents hold. Rare terms are worth more (BM25's inverse
+    /// document frequency), and those worth most choose the candidates. `None` where no term is known.
     pub(crate) fn new(
         terms: &[(&str, f32)],
         counts: &BTreeMap<String, u64>,
         total: u64,
-        mask: u8,
-        most: usize,
-        candidates: Option<u64>,
+        purpose: Purpose,
     ) -> Option<Plan> {
+        let Purpose { mask, most, .. } = purpose;
         let mut weighed: Vec<Weighed<'_>> = terms
             .iter()
             .filter_map(|&(term, weight)| {
@@ -71,11 +85,14 @@ impl Plan {
         if weighed.is_empty() {
             return None;
         }
-        let essential = match candidates {
+        let essential = match purpose.candidates {
             Some(candidates) => essential(&weighed, candidates, mask),
             None => TermQuery::any(weighed.iter().map(|it| it.term), mask),
         };
-        let (groups, factors) = groups(&weighed, mask);
+        let (groups, factors) = match purpose.counting {
+            Counting::Frequency => groups(&weighed, mask),
+            Counting::Presence => each(&weighed, mask),
+        };
         Some(Plan {
             essential,
             groups,
@@ -121,6 +138,22 @@ fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> TermQuery {
     } else {
         pairs
     }
+}
+
+/// Each term by itself, with what it is worth.
+fn each(weighed: &[Weighed<'_>], mask: u8) -> (Vec<Option<TermQuery>>, Vec<f32>) {
+    let mut queries = vec![None; TERMS];
+    let mut factors = vec![0.0; TERMS];
+    for (at, it) in weighed.iter().take(TERMS).enumerate() {
+        queries[at] = Some(TermQuery::any([it.term], mask));
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a score of f32 is no finer"
+        )]
+        let worth = it.worth as f32;
+        factors[at] = worth;
+    }
+    (queries, factors)
 }
 
 /// Terms of like worth together; the last group takes the rest.

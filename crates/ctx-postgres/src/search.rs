@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
+use ctx_retrieve::{Answer, Counting, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::lexemes::Label;
 use crate::lookup::{COLUMNS, hit, lower_all};
-use crate::plan::{Plan, usable};
+use crate::plan::{Plan, Purpose, usable};
 use crate::store::OwnedStore;
 
 /// So many terms are looked up; the heaviest of them are looked for.
@@ -60,20 +60,26 @@ impl Of {
         }
     }
 
-    fn search(self) -> String {
+    /// The statement that ranks, by the function for how terms are counted.
+    fn search(self, counting: Counting) -> String {
+        let function = match (self, counting) {
+            (Of::Parts, Counting::Frequency) => "passages($2, $3, $4, $5, $6, $7, $8, $9)",
+            (Of::Parts, Counting::Presence) => "covering($2, $3, $4, $5, $6, $7)",
+            (Of::Files, Counting::Frequency) => "fitting_files($2, $3, $4, $5, $6, $7, $8, $9)",
+            (Of::Files, Counting::Presence) => "covering_files($2, $3, $4, $5, $6, $7)",
+        };
         match self {
             Of::Parts => format!(
-                "SELECT {COLUMNS}, s.score FROM ctx.passages($2, $3, $4, $5, $6, $7, $8, $9) s
-                 JOIN ctx.parts p ON p.owner = $1 AND p.path = s.path AND p.first = s.first
-                 JOIN ctx.files f ON f.owner = $1 AND f.path = s.path
+                "SELECT {COLUMNS}, s.score FROM ctx.{function} s
+                 JOIN ctx.parts p ON p.owner = $1 AND p.ctid = s.place
+                 JOIN ctx.files f ON f.owner = $1 AND f.path = p.path
                  ORDER BY s.score DESC, p.path, p.first"
             ),
-            Of::Files => {
-                "SELECT f.path, s.score FROM ctx.fitting_files($2, $3, $4, $5, $6, $7, $8, $9) s
-                 JOIN ctx.files f ON f.owner = $1 AND f.path = s.path
+            Of::Files => format!(
+                "SELECT f.path, s.score FROM ctx.{function} s
+                 JOIN ctx.files f ON f.owner = $1 AND f.ctid = s.place
                  ORDER BY s.score DESC, f.path"
-                    .to_owned()
-            }
+            ),
         }
     }
 }
@@ -116,30 +122,30 @@ impl OwnedStore {
         let candidates = self.candidates(of);
         // In few files every term may choose.
         let choosing = (!is_within).then_some(candidates);
-        let plan = Plan::new(
-            &terms,
-            &known.counts,
-            known.total,
+        let purpose = Purpose {
+            counting: wanted.counting,
             mask,
-            self.limits().terms,
-            choosing,
-        );
-        let Some(plan) = plan else {
+            most: self.limits().terms,
+            candidates: choosing,
+        };
+        let Some(plan) = Plan::new(&terms, &known.counts, known.total, purpose) else {
             return Ok(Vec::new());
         };
         let most = i32::try_from(candidates).unwrap_or(i32::MAX);
-        let values: [&(dyn ToSql + Sync); 9] = [
-            &self.owner(),
-            &plan.essential,
-            &plan.groups,
-            &plan.factors,
-            &weights,
-            &is_within.then_some(within),
-            &known.average,
-            &most.saturating_mul(MOST_RANKED),
-            &self.limits().rows(wanted.limit),
-        ];
-        self.read("search files", &of.search(), &values).await
+        let most = most.saturating_mul(MOST_RANKED);
+        let (owner, rows) = (self.owner(), self.limits().rows(wanted.limit));
+        let within = is_within.then_some(within);
+        let mut values: Vec<&(dyn ToSql + Sync)> =
+            vec![&owner, &plan.essential, &plan.groups, &plan.factors];
+        match wanted.counting {
+            Counting::Frequency => {
+                values.extend([&weights as &(dyn ToSql + Sync), &within, &known.average]);
+            }
+            Counting::Presence => values.push(&within),
+        }
+        values.extend([&most as &(dyn ToSql + Sync), &rows]);
+        self.read("search files", &of.search(wanted.counting), &values)
+            .await
     }
 
     fn candidates(&self, of: Of) -> u64 {

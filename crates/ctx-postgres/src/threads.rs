@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use ctx_retrieve::{Answer, History, Message, References};
 
 use crate::StoreError;
-use crate::store::{Mode, OwnedStore, check_name};
+use crate::store::{OwnedStore, check_name};
+use crate::transaction::Mode;
 
 /// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
 const LONGEST_KEY: usize = 1024;

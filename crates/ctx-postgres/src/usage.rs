@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, Usage, Vote};
 
 use crate::StoreError;
-use crate::store::{Mode, OwnedStore, check_name};
+use crate::store::{OwnedStore, check_name};
+use crate::transaction::Mode;
 
 /// No key or path of a vote is longer, in bytes.
 const LONGEST_KEY: usize = 1024;

@@ -51,7 +51,8 @@ pub(super) const TABLE: Table = Table {
         row("facade", &["ctx"]),
         row("protocol", &["ctx-server", "ctx-mcp"]),
         row("tool", &["ctx-cli"]),
-        row("chores", &["ctx-testkit", "xtask"]),
+        row("laws", &["ctx-testkit"]),
+        row("chores", &["xtask"]),
     ],
     core: &[
         "ctx-model",

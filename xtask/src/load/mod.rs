@@ -13,8 +13,9 @@ pub(crate) mod workload;
 use std::fs;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
+use ctx_testkit::postgres;
 
 use self::sweep::Sweep;
 use self::workload::Corpus;
@@ -24,6 +25,8 @@ use crate::workspace::Workspace;
 
 /// Of the questions of the second sweep, so many were asked a moment ago.
 const REPEATS: f64 = 0.3;
+/// How a database that is started for the run differs from one as it comes.
+const DATABASE: [&str; 2] = ["-c", "shared_buffers=512MB"];
 const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
 
 /// What to measure, and how long.
@@ -32,7 +35,7 @@ pub(crate) struct Options {
     /// Where the server keeps what it is sent
     #[arg(long, value_enum, default_value_t = Kind::Embedded)]
     store: Kind,
-    /// The database of --store postgres; its tables are made where there are none
+    /// The database of --store postgres; without it, one is started for the run
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
     /// Seconds of each level
@@ -56,7 +59,10 @@ impl Options {
     fn command(&self) -> String {
         let mut command = "cargo xtask load".to_owned();
         if self.store == Kind::Postgres {
-            command += " --store postgres --database-url URL";
+            command += " --store postgres";
+        }
+        if self.database_url.is_some() {
+            command += " --database-url URL";
         }
         if self.quick {
             return command + " --quick";
@@ -101,20 +107,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let tool = served::build(workspace, true)?;
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let owners = served::owners(&tool, folder.path(), &OWNERS)?;
-    let store = match (options.store, &options.database_url) {
-        (Kind::Embedded, _) => Store::Embedded,
-        (Kind::Postgres, Some(url)) => Store::Postgres(url.clone()),
-        (Kind::Postgres, None) => bail!("--store postgres needs --database-url"),
-    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    // Ends with the run.
+    let (store, _database) = runtime.block_on(store(options))?;
     let corpus = match options.store {
         Kind::Embedded => Corpus::of_workspace(workspace)?,
         Kind::Postgres => Corpus::of_dependencies(workspace)?,
     };
     let served = Served::start(&tool, folder.path(), &store)?;
     let time = options.time();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
     let sweeps = tokio::task::LocalSet::new().block_on(&runtime, async {
         let client = Client::new(served.addr);
         println!(
@@ -146,6 +149,18 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         sweeps,
     };
     report(workspace, options, &run)
+}
+
+/// Where the server keeps things; with the database that was started for it, if none was named.
+async fn store(options: &Options) -> Result<(Store, Option<postgres::Server>)> {
+    if options.store == Kind::Embedded {
+        return Ok((Store::Embedded, None));
+    }
+    if let Some(url) = &options.database_url {
+        return Ok((Store::Postgres(url.clone()), None));
+    }
+    let database = postgres::Server::start(&DATABASE).context("there is no PostgreSQL to start")?;
+    Ok((Store::Postgres(database.database().await), Some(database)))
 }
 
 fn report(workspace: &Workspace, options: &Options, run: &Run) -> Result<()> {

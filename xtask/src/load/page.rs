@@ -17,6 +17,11 @@ const HEAD: &str = "\
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
+const DATABASE: &str = "\
+What the database takes of the cores is among `others`. One that is started for the run has `shared_buffers=512MB` and is
+otherwise as it comes.
+";
+
 /// What the section is called.
 pub(super) fn title(kind: Kind) -> &'static str {
     match kind {
@@ -49,13 +54,17 @@ last byte of its answer, and has up to a millisecond of the client's own timer i
 owner has {} files of {} together, and there are {} different questions. Client and server are processes of one machine,
 over connections that are kept; the client is one thread, and what it and all else took of the cores is in the table. In
 time is a 200 within {} s; partial is one in which a source has no say because it was too slow. The knee is the highest rate of which 99 % was answered in time. {} s a level.
-",
+{}",
         run.owners,
         run.files,
         bytes(float(run.bytes)),
         run.questions,
         DEADLINE.as_secs(),
         run.time.as_secs(),
+        match run.kind {
+            Kind::Embedded => "",
+            Kind::Postgres => DATABASE,
+        },
     )
 }
 

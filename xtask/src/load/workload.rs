@@ -16,6 +16,8 @@ use crate::workspace::Workspace;
 /// Threads of each owner, and what was said in each before.
 const THREADS: usize = 8;
 const TURNS: usize = 3;
+/// The status of an answer to a thread that there is already.
+const EXISTS: u16 = 409;
 /// A repeat is one of the last so many questions of its owner: within the time that answers are kept.
 const RECENT: usize = 16;
 /// A batch of files is sent when it has so many bytes.
@@ -135,7 +137,12 @@ pub(crate) async fn seed(client: &Client, owners: &[Owner], corpus: &Corpus) -> 
         for thread in 0..THREADS {
             let id = thread_id(thread);
             let begun = post("/v1/threads", &owner.token, &json!({ "id": id }))?;
-            client.ask(begun).await?.data()?;
+            let begun = client.ask(begun).await?;
+            if begun.status == EXISTS {
+                // The database was there before, and so was all of this.
+                continue;
+            }
+            begun.data()?;
             for _ in 0..TURNS {
                 let question = question(corpus, &mut random);
                 let answer = format!("It does what its name says: {question}");

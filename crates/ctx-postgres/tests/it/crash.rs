@@ -8,11 +8,8 @@ use ctx_retrieve::{Feedback as _, History as _, Message, Usage as _, Vote};
 
 use crate::server::Server;
 
-/// How often it is killed; `CTX_KILLS` may ask for more.
-fn kills() -> u32 {
-    let asked = std::env::var("CTX_KILLS").ok();
-    asked.and_then(|it| it.parse().ok()).unwrap_or(3)
-}
+/// How often it is killed; `cargo xtask kill --victim database` does it as often as one likes, below a server.
+const KILLS: u32 = 3;
 
 /// Writes until the store fails; returns what was acknowledged.
 async fn write(store: OwnedStore, prefix: String, written: Arc<AtomicU32>) -> (Vec<String>, u64) {
@@ -46,7 +43,7 @@ async fn no_acknowledged_message_or_vote_is_lost() {
     let store = Store::connect(&url, limits).await.unwrap();
     store.migrate().await.unwrap();
     let mut all = 0;
-    for round in 0..kills() {
+    for round in 0..KILLS {
         let written = Arc::new(AtomicU32::new(0));
         let tasks: Vec<_> = (0..4)
             .map(|writer| {
@@ -89,5 +86,5 @@ async fn no_acknowledged_message_or_vote_is_lost() {
             );
         }
     }
-    println!("{} kills, {all} acknowledged messages, none lost", kills());
+    println!("{KILLS} kills, {all} acknowledged messages, none lost");
 }

@@ -7,6 +7,7 @@
     reason = "a skipped test says so, and a measurement its figures"
 )]
 
+mod candidates;
 mod conformance;
 mod crash;
 mod encryption;

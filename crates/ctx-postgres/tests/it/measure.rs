@@ -84,6 +84,21 @@ async fn how_often_the_answer_is_among_the_first() {
     }
 }
 
+/// The files that `CTX_SOURCES` names.
+pub(crate) struct Sources {
+    pub(crate) files: Vec<FileText>,
+}
+
+impl Sources {
+    /// `None` where the environment names none.
+    pub(crate) fn named() -> Option<Sources> {
+        let folder = std::env::var_os("CTX_SOURCES").map(PathBuf::from)?;
+        let (mut files, mut bytes) = (Vec::new(), 0);
+        sources(&folder, &mut files, &mut bytes);
+        Some(Sources { files })
+    }
+}
+
 fn sources(folder: &Path, files: &mut Vec<FileText>, bytes: &mut usize) {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -139,8 +154,8 @@ fn questions(files: &[FileText]) -> Vec<String> {
     files.iter().step_by(step).filter_map(about).collect()
 }
 
-/// A store of these files; what `CTX_DATABASE` names is filled once, and kept.
-async fn filled(files: Vec<FileText>) -> Option<(Option<Fresh>, OwnedStore)> {
+/// The address of a database with these files of alice; what `CTX_DATABASE` names is filled once, and kept.
+pub(crate) async fn filled(files: Vec<FileText>) -> Option<(Option<Fresh>, String)> {
     let (fresh, store, url) = if let Ok(url) = std::env::var("CTX_DATABASE") {
         let store = Store::connect(&url, Limits::default()).await.unwrap();
         store.migrate().await.unwrap();
@@ -151,7 +166,7 @@ async fn filled(files: Vec<FileText>) -> Option<(Option<Fresh>, OwnedStore)> {
         (Some(fresh), store, url)
     };
     if store.totals().await.unwrap().files > 0 {
-        return Some((fresh, store));
+        return Some((fresh, url));
     }
     let start = Instant::now();
     let bytes: usize = files.iter().map(|it| it.text.len()).sum();
@@ -170,20 +185,20 @@ async fn filled(files: Vec<FileText>) -> Option<(Option<Fresh>, OwnedStore)> {
     for row in raw.query(sizes, &[]).await.unwrap() {
         println!("  {}: {}", row.get::<_, &str>(0), row.get::<_, &str>(1));
     }
-    Some((fresh, store))
+    Some((fresh, url))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn how_long_searches_take_among_many_files() {
-    let Some(folder) = std::env::var_os("CTX_SOURCES").map(PathBuf::from) else {
+    let Some(Sources { files }) = Sources::named() else {
         return;
     };
-    let (mut files, mut bytes) = (Vec::new(), 0);
-    sources(&folder, &mut files, &mut bytes);
     let questions = questions(&files);
-    let Some((_fresh, store)) = filled(files).await else {
+    let Some((_fresh, url)) = filled(files).await else {
         return;
     };
+    let store = Store::connect(&url, Limits::default()).await.unwrap();
+    let store = store.owner("alice").unwrap();
     retrievals(&store, &questions).await;
     measure(&store, &questions).await;
 }

@@ -4,6 +4,7 @@
 //! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. The grammar of Rust must be
 //! compiled in.
 
+mod counting;
 mod together;
 
 use std::collections::BTreeSet;
@@ -119,6 +120,7 @@ pub fn messages() -> Vec<Message> {
 pub async fn store<S: Ports + ?Sized>(store: &S) {
     passages(store).await;
     files(store).await;
+    counting::laws(store).await;
     names(store).await;
     places(store).await;
     together::laws(store).await;

@@ -1,0 +1,169 @@
+//! Files in: what may be stored, and in which transactions.
+//!
+//! [`rows`] takes the files of a batch apart, on all cores; [`write`](mod@write) has the server store a batch, by COPY.
+
+mod rows;
+mod write;
+
+use std::collections::BTreeMap;
+
+use self::rows::{Batch, Known};
+pub(crate) use self::rows::{LONGEST_NAME, reversed};
+use self::write::Writing;
+use crate::store::OwnedStore;
+use crate::transaction::Mode;
+use crate::{Limits, StoreError};
+
+/// No path is longer, in bytes: it is in keys.
+const LONGEST_PATH: usize = 1024;
+/// So many bytes of text are one transaction, about.
+const BATCH_BYTES: usize = 32 << 20;
+/// So many files are one transaction.
+const BATCH_FILES: usize = 1024;
+
+/// A file that is to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileText {
+    /// Where it is, with `/` between its parts: relative, without `.` or `..`.
+    pub path: String,
+    /// All of it.
+    pub text: String,
+    /// When it was last changed, in seconds since 1970.
+    pub modified_at: Option<i64>,
+}
+
+impl FileText {
+    /// The file at `path`.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        FileText {
+            path: path.into(),
+            text: text.into(),
+            modified_at: None,
+        }
+    }
+
+    /// Last changed then, in seconds since 1970.
+    #[must_use]
+    pub fn with_modified_at(mut self, at: i64) -> Self {
+        self.modified_at = Some(at);
+        self
+    }
+}
+
+/// What came of files that were to be stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ingested {
+    /// Files that are stored now and were not, or were different.
+    pub stored: usize,
+    /// Parts that they were cut into.
+    pub parts: usize,
+    /// Files that were stored already as they are.
+    pub unchanged: usize,
+    /// Files that cannot be stored, in their order, and why.
+    pub skipped: Vec<(String, &'static str)>,
+}
+
+impl OwnedStore {
+    /// Stores `files`, in place of what was at their paths. Each batch of about 32 MiB is stored whole or not at all;
+    /// of files with the same path the last counts. Files that cannot be stored are passed over and named.
+    ///
+    /// # Errors
+    /// Those of the database. Batches before the one that failed stay.
+    pub async fn ingest(&self, files: Vec<FileText>) -> Result<Ingested, StoreError> {
+        let mut ingested = Ingested::default();
+        let mut last: BTreeMap<String, FileText> = BTreeMap::new();
+        for file in files {
+            match refusal(&file, self.limits()) {
+                Some(why) => ingested.skipped.push((file.path, why)),
+                None => drop(last.insert(file.path.clone(), file)),
+            }
+        }
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        for file in last.into_values() {
+            bytes += file.text.len();
+            batch.push(file);
+            if bytes >= BATCH_BYTES || batch.len() >= BATCH_FILES {
+                self.ingest_batch(std::mem::take(&mut batch), &mut ingested)
+                    .await?;
+                bytes = 0;
+            }
+        }
+        self.ingest_batch(batch, &mut ingested).await?;
+        Ok(ingested)
+    }
+
+    /// Forgets the files at `paths`; their usage stays. Returns how many there were.
+    pub async fn remove(&self, paths: &[String]) -> Result<usize, StoreError> {
+        let mut paths: Vec<String> = paths.to_vec();
+        paths.retain(|it| !it.contains('\0'));
+        let batch = Batch {
+            paths,
+            ..Batch::default()
+        };
+        self.retried(|| self.write(&batch)).await
+    }
+
+    async fn ingest_batch(
+        &self,
+        files: Vec<FileText>,
+        ingested: &mut Ingested,
+    ) -> Result<(), StoreError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let known = self.hashes(&files).await?;
+        let batch = tokio::task::spawn_blocking(move || Batch::of(files, &known)).await?;
+        if !batch.is_empty() {
+            self.retried(|| self.write(&batch)).await?;
+        }
+        ingested.stored += batch.files.len();
+        ingested.unchanged += batch.unchanged;
+        ingested.parts += batch.parts.len();
+        Ok(())
+    }
+
+    async fn hashes(&self, files: &[FileText]) -> Result<Known, StoreError> {
+        let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
+        let sql =
+            "SELECT path, hash, modified_at FROM ctx.files WHERE owner = $1 AND path = ANY ($2)";
+        let rows = self
+            .read("read the hashes of files", sql, &[&self.owner(), &paths])
+            .await?;
+        let of = |row: &tokio_postgres::Row| (row.get(0), (row.get(1), row.get(2)));
+        Ok(rows.iter().map(of).collect())
+    }
+
+    /// Stores a batch in place of what is at its paths. Returns how many files went.
+    async fn write(&self, batch: &Batch) -> Result<usize, StoreError> {
+        let failed = |error| StoreError::of("store files", self.limits().writing, error);
+        let mut client = self.client().await?;
+        let transaction = self.begin(&mut client, Mode::Writes).await?;
+        let writing = Writing {
+            owner: self.owner(),
+            transaction: &transaction,
+        };
+        let gone = writing.all(batch).await.map_err(failed)?;
+        transaction.commit().await.map_err(failed)?;
+        Ok(gone)
+    }
+}
+
+/// Why a file cannot be stored.
+fn refusal(file: &FileText, limits: &Limits) -> Option<&'static str> {
+    let path = file.path.as_str();
+    let is_odd = |part: &str| matches!(part, "" | "." | "..");
+    if path.is_empty() || path.split('/').any(is_odd) {
+        Some("its path is not a relative one in its plainest form")
+    } else if path.len() > LONGEST_PATH {
+        Some("its path is longer than 1024 bytes")
+    } else if path.contains('\0') || file.text.contains('\0') {
+        Some("it holds a NUL character, which PostgreSQL does not store in texts")
+    } else if file.text.len() > limits.file_bytes {
+        Some("it is over the limit of bytes")
+    } else {
+        None
+    }
+}

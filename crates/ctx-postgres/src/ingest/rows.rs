@@ -1,0 +1,174 @@
+//! What files become: rows of files and of parts, and how many of them hold each term.
+
+use std::collections::BTreeMap;
+
+use ctx_model::LineSpan;
+use ctx_rank::Analyzer;
+use ctx_syntax::{Language, Limits, Outline, Piece, language_name, lines, pieces};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use super::FileText;
+use crate::lexemes::{Label, Vector};
+
+/// Longer names are in no index, in bytes: they are encoded data.
+pub(crate) const LONGEST_NAME: usize = 256;
+/// No part has more of its bytes indexed.
+const PART_BYTES: usize = 256 << 10;
+
+/// The hash and the time of each file that is stored already, by its path.
+pub(super) type Known = BTreeMap<String, (Vec<u8>, Option<i64>)>;
+
+/// What is written in one transaction.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// What is replaced or removed.
+    pub(super) paths: Vec<String>,
+    pub(super) files: Vec<FileRow>,
+    pub(super) parts: Vec<PartRow>,
+    /// In how many of these parts and files each term is.
+    pub(super) terms: BTreeMap<String, (i32, i32)>,
+    /// Files whose text is the same and whose time is another.
+    pub(super) touched: Vec<(String, Option<i64>)>,
+    pub(super) unchanged: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct FileRow {
+    pub(super) file: FileText,
+    pub(super) hash: [u8; 32],
+    pub(super) language: Option<&'static str>,
+    pub(super) lines: i32,
+    pub(super) parts: i32,
+    pub(super) terms: Vector,
+}
+
+#[derive(Debug)]
+pub(super) struct PartRow {
+    pub(super) path: String,
+    pub(super) span: LineSpan,
+    pub(super) kind: &'static str,
+    pub(super) name: Option<String>,
+    pub(super) qualified_name: Option<String>,
+    pub(super) language: Option<&'static str>,
+    pub(super) refers_to: Vec<String>,
+    pub(super) terms: Vector,
+    pub(super) defines: Vec<String>,
+    pub(super) uses: Vec<String>,
+}
+
+impl Batch {
+    /// Takes `files` apart, on all cores.
+    pub(super) fn of(files: Vec<FileText>, known: &Known) -> Self {
+        let mut batch = Batch::default();
+        let mut changed = Vec::new();
+        for file in files {
+            let hash = *blake3::hash(file.text.as_bytes()).as_bytes();
+            match known.get(&file.path) {
+                Some((before, at)) if *before == hash => {
+                    batch.unchanged += 1;
+                    if *at != file.modified_at {
+                        batch.touched.push((file.path, file.modified_at));
+                    }
+                }
+                _ => changed.push((file, hash)),
+            }
+        }
+        let rows: Vec<(FileRow, Vec<PartRow>)> = changed
+            .into_par_iter()
+            .map_init(Analyzer::default, |analyzer, (file, hash)| {
+                rows(analyzer, file, hash)
+            })
+            .collect();
+        for (file, parts) in rows {
+            for term in file.terms.terms() {
+                batch.terms.entry(term.to_owned()).or_default().1 += 1;
+            }
+            for term in parts.iter().flat_map(|it| it.terms.terms()) {
+                batch.terms.entry(term.to_owned()).or_default().0 += 1;
+            }
+            batch.paths.push(file.file.path.clone());
+            batch.files.push(file);
+            batch.parts.extend(parts);
+        }
+        batch
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.touched.is_empty()
+    }
+}
+
+fn rows(analyzer: &mut Analyzer, file: FileText, hash: [u8; 32]) -> (FileRow, Vec<PartRow>) {
+    let mut limits = Limits::default();
+    // What a busy machine takes long for is to be indexed all the same.
+    limits.time *= 8;
+    let language = Language::of(&file.path, &file.text);
+    let outline = Outline::of(&file.text, language, &limits);
+    let language = language_name(&file.path, &file.text);
+    let lines = lines(&file.text);
+    let parts: Vec<PartRow> = pieces(&lines, &outline)
+        .into_iter()
+        .map(|piece| part(analyzer, &file.path, &lines, piece, language))
+        .collect();
+    let mut terms = Vector::default();
+    terms.add(analyzer, &file.path, Label::A);
+    terms.add(analyzer, &file.text, Label::D);
+    let row = FileRow {
+        hash,
+        language,
+        lines: i32::try_from(file.text.lines().count()).unwrap_or(i32::MAX),
+        parts: i32::try_from(parts.len()).unwrap_or(i32::MAX),
+        terms,
+        file,
+    };
+    (row, parts)
+}
+
+fn part(
+    analyzer: &mut Analyzer,
+    path: &str,
+    lines: &[&str],
+    piece: Piece,
+    language: Option<&'static str>,
+) -> PartRow {
+    let mut terms = Vector::default();
+    if let Some(name) = &piece.qualified_name {
+        terms.add(analyzer, name, Label::A);
+    }
+    let mut left = PART_BYTES;
+    for (text, label) in piece
+        .texts(lines)
+        .iter()
+        .zip([Label::B, Label::C, Label::D])
+    {
+        let text = &text[..text.floor_char_boundary(left)];
+        left -= text.len();
+        terms.add(analyzer, text, label);
+    }
+    let own = piece.name.iter().chain(&piece.defines);
+    PartRow {
+        path: path.to_owned(),
+        span: piece.span,
+        kind: piece.kind,
+        defines: in_lower_case(own),
+        uses: in_lower_case(&piece.refers_to),
+        name: piece.name.filter(|it| it.len() <= LONGEST_NAME),
+        qualified_name: piece.qualified_name,
+        language,
+        refers_to: piece.refers_to,
+        terms,
+    }
+}
+
+fn in_lower_case<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
+    let names = names.into_iter().filter(|it| it.len() <= LONGEST_NAME);
+    let mut names: Vec<String> = names.map(|it| it.to_lowercase()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// `path` in lower case, its last character first.
+pub(crate) fn reversed(path: &str) -> String {
+    path.to_lowercase().chars().rev().collect()
+}

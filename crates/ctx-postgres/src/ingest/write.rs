@@ -1,0 +1,233 @@
+//! A batch into the database, by COPY.
+//!
+//! COPY does not go into tables with row-level security. So it goes into temporary ones, which are empty again at the
+//! end of the transaction, and from there into those that stay.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+
+use ctx_rank::Role;
+use deadpool_postgres::Transaction;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::rows::{Batch, FileRow, LONGEST_NAME, PartRow, reversed};
+
+type Done<T> = Result<T, tokio_postgres::Error>;
+
+/// One transaction that stores files.
+pub(super) struct Writing<'t> {
+    pub(super) owner: &'t str,
+    pub(super) transaction: &'t Transaction<'t>,
+}
+
+impl Writing<'_> {
+    /// Stores `batch` in place of what is at its paths. Returns how many files went.
+    pub(super) async fn all(&self, batch: &Batch) -> Done<usize> {
+        // Those who write for one owner take turns, so that counts of terms are no reason to give way.
+        self.run(
+            "SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:' || $1, 0))",
+            &[],
+        )
+        .await?;
+        self.transaction.batch_execute(STAGING).await?;
+        let gone = self.forget(&batch.paths).await?;
+        self.copy_files(&batch.files).await?;
+        self.copy_parts(&batch.parts).await?;
+        self.copy_terms(&batch.terms).await?;
+        for sql in FROM_STAGING {
+            self.run(sql, &[]).await?;
+        }
+        for (path, at) in &batch.touched {
+            let sql = "UPDATE ctx.files SET modified_at = $3 WHERE owner = $1 AND path = $2";
+            self.run(sql, &[path, at]).await?;
+        }
+        self.run(COUNT, &[]).await?;
+        self.transaction
+            .batch_execute("SELECT ctx.settle()")
+            .await?;
+        usize::try_from(gone).map_or(Ok(usize::MAX), Ok)
+    }
+
+    /// Runs a statement whose first value is the owner.
+    async fn run(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Done<u64> {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&self.owner];
+        all.extend(values);
+        self.transaction.execute(&statement, &all).await
+    }
+
+    async fn forget(&self, paths: &[String]) -> Done<u64> {
+        if paths.is_empty() {
+            return Ok(0);
+        }
+        for sql in FORGET {
+            self.run(sql, &[&paths]).await?;
+        }
+        self.run(
+            "DELETE FROM ctx.files WHERE owner = $1 AND path = ANY ($2)",
+            &[&paths],
+        )
+        .await
+    }
+
+    async fn copy_files(&self, files: &[FileRow]) -> Done<()> {
+        let sql = "COPY pg_temp.ctx_files FROM STDIN (FORMAT binary)";
+        let types = [
+            Type::TEXT,
+            Type::TEXT,
+            Type::TEXT,
+            Type::BYTEA,
+            Type::INT8,
+            Type::TEXT,
+            Type::TEXT,
+            Type::INT4,
+            Type::INT4,
+            Type::INT4,
+            Type::TS_VECTOR,
+            Type::TEXT,
+        ];
+        let sink = self.transaction.copy_in(sql).await?;
+        let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
+        for row in files {
+            let path = &row.file.path;
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let name = &name[..name.floor_char_boundary(LONGEST_NAME)];
+            rows.as_mut()
+                .write(&[
+                    path,
+                    &reversed(path),
+                    &name,
+                    &&row.hash[..],
+                    &row.file.modified_at,
+                    &Role::of(path).as_str(),
+                    &row.language,
+                    &row.lines,
+                    &row.parts,
+                    &row.terms.length,
+                    &row.terms,
+                    &row.file.text,
+                ])
+                .await?;
+        }
+        rows.as_mut().finish().await.map(drop)
+    }
+
+    async fn copy_parts(&self, parts: &[PartRow]) -> Done<()> {
+        let sql = "COPY pg_temp.ctx_parts FROM STDIN (FORMAT binary)";
+        let types = [
+            Type::TEXT,
+            Type::INT4,
+            Type::INT4,
+            Type::TEXT,
+            Type::TEXT,
+            Type::TEXT,
+            Type::TEXT,
+            Type::TEXT_ARRAY,
+            Type::INT4,
+            Type::TS_VECTOR,
+            Type::TEXT_ARRAY,
+            Type::TEXT_ARRAY,
+        ];
+        let sink = self.transaction.copy_in(sql).await?;
+        let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
+        for row in parts {
+            rows.as_mut()
+                .write(&[
+                    &row.path,
+                    &row.span.start().cast_signed(),
+                    &row.span.end().cast_signed(),
+                    &row.kind,
+                    &row.name,
+                    &row.qualified_name,
+                    &row.language,
+                    &row.refers_to,
+                    &row.terms.length,
+                    &row.terms,
+                    &row.defines,
+                    &row.uses,
+                ])
+                .await?;
+        }
+        rows.as_mut().finish().await.map(drop)
+    }
+
+    async fn copy_terms(&self, terms: &BTreeMap<String, (i32, i32)>) -> Done<()> {
+        let sql = "COPY pg_temp.ctx_terms FROM STDIN (FORMAT binary)";
+        let sink = self.transaction.copy_in(sql).await?;
+        let types = [Type::TEXT, Type::INT4, Type::INT4];
+        let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
+        for (term, (parts, files)) in terms {
+            rows.as_mut().write(&[term, parts, files]).await?;
+        }
+        rows.as_mut().finish().await.map(drop)
+    }
+}
+
+/// Where COPY goes: empty at the beginning of each transaction. The tables stay with the connection, so that the
+/// catalogue does not grow with each batch.
+const STAGING: &str = "
+    SET LOCAL client_min_messages = warning;
+    CREATE TEMP TABLE IF NOT EXISTS ctx_files (
+        path text, reversed text, name text, hash bytea, modified_at bigint, role text, language text,
+        lines integer, parts integer, length integer, terms tsvector, content text
+    ) ON COMMIT DELETE ROWS;
+    CREATE TEMP TABLE IF NOT EXISTS ctx_parts (
+        path text, first integer, last integer, kind text, name text, qualified_name text, language text,
+        refers_to text[], length integer, terms tsvector, defines text[], uses text[]
+    ) ON COMMIT DELETE ROWS;
+    CREATE TEMP TABLE IF NOT EXISTS ctx_terms (term text COLLATE \"C\", parts integer, files integer)
+        ON COMMIT DELETE ROWS;";
+
+/// Takes what is at these paths out of the counts, and away.
+const FORGET: [&str; 4] = [
+    "UPDATE ctx.terms t SET parts = t.parts - gone.count
+     FROM (
+         SELECT lexeme, count(*)::int AS count
+         FROM ctx.parts p, unnest(tsvector_to_array(p.terms)) lexeme
+         WHERE p.owner = $1 AND p.path = ANY ($2) GROUP BY 1
+     ) gone
+     WHERE t.owner = $1 AND t.term = gone.lexeme",
+    "UPDATE ctx.terms t SET files = t.files - gone.count
+     FROM (
+         SELECT lexeme, count(*)::int AS count
+         FROM ctx.files f, unnest(tsvector_to_array(f.terms)) lexeme
+         WHERE f.owner = $1 AND f.path = ANY ($2) GROUP BY 1
+     ) gone
+     WHERE t.owner = $1 AND t.term = gone.lexeme",
+    "UPDATE ctx.owners o SET files = o.files - gone.files, parts = o.parts - gone.parts,
+         part_terms = o.part_terms - gone.part_terms, file_terms = o.file_terms - gone.file_terms
+     FROM (
+         SELECT count(*) AS files, coalesce(sum(f.parts), 0)::bigint AS parts,
+             coalesce(sum(f.length), 0)::bigint AS file_terms,
+             (SELECT coalesce(sum(p.length), 0)::bigint FROM ctx.parts p
+              WHERE p.owner = $1 AND p.path = ANY ($2)) AS part_terms
+         FROM ctx.files f WHERE f.owner = $1 AND f.path = ANY ($2)
+     ) gone
+     WHERE o.owner = $1",
+    "DELETE FROM ctx.parts WHERE owner = $1 AND path = ANY ($2)",
+];
+
+const FROM_STAGING: [&str; 3] = [
+    "INSERT INTO ctx.files (owner, path, reversed, name, hash, modified_at, role, language, lines, parts, length,
+         terms, content)
+     SELECT $1, path, reversed, name, hash, modified_at, role, language, lines, parts, length, terms, content
+     FROM pg_temp.ctx_files",
+    "INSERT INTO ctx.parts (owner, path, first, last, kind, name, qualified_name, language, refers_to, length,
+         terms, defines, uses)
+     SELECT $1, path, first, last, kind, name, qualified_name, language, refers_to, length, terms, defines, uses
+     FROM pg_temp.ctx_parts",
+    "INSERT INTO ctx.terms AS t (owner, term, parts, files)
+     SELECT $1, term, parts, files FROM pg_temp.ctx_terms
+     ON CONFLICT (owner, term) DO UPDATE SET parts = t.parts + excluded.parts, files = t.files + excluded.files",
+];
+
+/// Each batch is a generation.
+const COUNT: &str = "
+    INSERT INTO ctx.owners AS o (owner, generation, files, parts, part_terms, file_terms)
+    SELECT $1, 1, count(*), coalesce(sum(f.parts), 0)::bigint,
+        (SELECT coalesce(sum(length), 0)::bigint FROM pg_temp.ctx_parts), coalesce(sum(f.length), 0)::bigint
+    FROM pg_temp.ctx_files f
+    ON CONFLICT (owner) DO UPDATE SET generation = o.generation + 1,
+        files = o.files + excluded.files, parts = o.parts + excluded.parts,
+        part_terms = o.part_terms + excluded.part_terms, file_terms = o.file_terms + excluded.file_terms";

@@ -1,0 +1,90 @@
+//! What is there afterwards, held against what was acknowledged.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::Faults;
+use super::write::Acknowledged;
+use crate::served::{Client, Owner, get, post};
+
+/// Whether all that `owner` was told is there. Votes of earlier runs are looked at after the last alone.
+pub(super) async fn look(
+    client: &Client,
+    owner: &Owner,
+    told: &mut Acknowledged,
+    (run, is_last): (u32, bool),
+    faults: &mut Faults,
+) -> Result<()> {
+    let found = messages(client, owner).await?;
+    for message in &told.messages {
+        match found.get(message).copied().unwrap_or(0) {
+            1 => {}
+            count => faults.push(format!("{message:?} is there {count} times")),
+        }
+    }
+    let all: Vec<_> = told.files.iter().collect();
+    for batch in all.chunks(500) {
+        let files = batch
+            .iter()
+            .map(|(path, content)| json!({"path": path, "content": content}));
+        let body = json!({"files": files.collect::<Vec<_>>()});
+        let kept = client
+            .ask(post("/v1/files", &owner.token, &body)?)
+            .await?
+            .data()?;
+        for file in kept["files"].as_array().into_iter().flatten() {
+            if file["status"] != "unchanged" {
+                faults.push(format!(
+                    "of {} the file {} was {}",
+                    owner.name, file["path"], file["status"]
+                ));
+            }
+        }
+    }
+    for handle in std::mem::take(&mut told.unknown_votes) {
+        // This one counts if the other was not taken; either way none does after it.
+        vote(client, owner, &handle).await?;
+        told.votes.push((run, handle));
+    }
+    let is_meant = |(of, _): &&(u32, String)| is_last || *of == run;
+    for (_, handle) in told.votes.iter().filter(is_meant) {
+        if vote(client, owner, handle).await? {
+            faults.push(format!(
+                "of {} the vote on {handle} counted again",
+                owner.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn vote(client: &Client, owner: &Owner, handle: &str) -> Result<bool> {
+    let body = json!({"handle": handle, "useful": true});
+    let request = post("/v1/context/feedback", &owner.token, &body)?;
+    let voted = client.ask(request).await?.data()?;
+    Ok(voted["counted"] == true)
+}
+
+/// How often each message is there.
+async fn messages(client: &Client, owner: &Owner) -> Result<BTreeMap<String, usize>> {
+    let mut found = BTreeMap::new();
+    let mut after = String::new();
+    loop {
+        let path = format!("/v1/threads/t/messages?limit=200{after}");
+        let reply = client.ask(get(&path, &owner.token)?).await?;
+        if reply.status == 404 {
+            return Ok(found);
+        }
+        let whole: Value = serde_json::from_slice(&reply.body)?;
+        for message in whole["data"].as_array().into_iter().flatten() {
+            let content = message["content"].as_str().unwrap_or_default();
+            *found.entry(content.to_owned()).or_default() += 1;
+        }
+        match whole["meta"]["next"].as_i64() {
+            Some(next) => after = format!("&after={next}"),
+            None => return Ok(found),
+        }
+    }
+}

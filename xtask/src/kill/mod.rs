@@ -1,0 +1,272 @@
+//! `cargo xtask kill`: ends the server as a power failure would, or the database below it, while it is written to,
+//! and looks for what it had acknowledged.
+
+mod look;
+mod write;
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::{Args, ValueEnum};
+use ctx_testkit::postgres;
+use fastrand::Rng;
+use tokio::task::JoinSet;
+
+use self::look::look;
+use self::write::{Acknowledged, Writer};
+use crate::bench::machine;
+use crate::record;
+use crate::served::{self, Client, Owner, Served, Store};
+use crate::workspace::Workspace;
+
+/// Who writes: each of them messages to a thread, files, and votes.
+const OWNERS: [&str; 2] = ["ada", "bob"];
+/// What is killed lives so long after its first acknowledgement, at most.
+const LIFE: Duration = Duration::from_millis(500);
+
+/// What, and how often.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// So many times
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: u32,
+    /// What the moments are drawn by
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// What is killed
+    #[arg(long, value_enum, default_value_t = Victim::Server)]
+    victim: Victim,
+    /// The server keeps everything in this PostgreSQL database, which is left alone
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Write the figures to docs/record/server.md
+    #[arg(long)]
+    record: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Victim {
+    /// `ctx serve`, which is started again.
+    Server,
+    /// A PostgreSQL that is started for this, below a `ctx serve` that goes on.
+    Database,
+}
+
+impl Options {
+    /// The command that repeats the run.
+    fn command(&self) -> String {
+        let mut command = format!("cargo xtask kill --runs {} --seed {}", self.runs, self.seed);
+        if self.victim == Victim::Database {
+            command += " --victim database";
+        }
+        if self.database_url.is_some() {
+            command += " --database-url URL";
+        }
+        command + " --record"
+    }
+
+    fn title(&self) -> &'static str {
+        match (self.victim, &self.database_url) {
+            (Victim::Server, None) => "Killed while it is written to, embedded store",
+            (Victim::Server, Some(_)) => "Killed while it is written to, PostgreSQL",
+            (Victim::Database, _) => "PostgreSQL killed while it is written to",
+        }
+    }
+
+    fn what(&self) -> &'static str {
+        match (self.victim, &self.database_url) {
+            (Victim::Server, None) => "`ctx serve` with the embedded store",
+            (Victim::Server, Some(_)) => "`ctx serve` with the store in PostgreSQL",
+            (Victim::Database, _) => {
+                "All processes of the PostgreSQL that a `ctx serve` keeps its store in"
+            }
+        }
+    }
+}
+
+/// What was found missing, in words.
+type Faults = Vec<String>;
+
+/// Writes, kills, looks; so often.
+///
+/// # Errors
+/// Something that was acknowledged is gone, or counts twice.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let tool = served::build(workspace, false)?;
+    let folder = tempfile::tempdir().context("failed to make a folder")?;
+    let owners = served::owners(&tool, folder.path(), &OWNERS)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let place = Place::new(&tool, folder.path(), options, &runtime)?;
+    let mut random = Rng::with_seed(options.seed);
+    let mut told: Vec<_> = owners.iter().map(|_| Acknowledged::default()).collect();
+    let mut faults = Faults::new();
+    for run in 0..options.runs {
+        let life = random.f64() * LIFE.as_secs_f64();
+        let life = Duration::from_secs_f64(life);
+        let is_last = run + 1 == options.runs;
+        let once = once(&place, &owners, &mut told, (run, is_last), life);
+        let local = tokio::task::LocalSet::new();
+        let found = local.block_on(&runtime, once).with_context(|| {
+            let log = std::fs::read_to_string(folder.path().join("log"));
+            format!(
+                "failed in run {run}; the server says: {}",
+                log.unwrap_or_default()
+            )
+        })?;
+        for fault in &found {
+            println!("run {run}: {fault}");
+        }
+        faults.extend(found);
+    }
+    let section = section(workspace, options, &told, faults.len())?;
+    println!("\n{section}");
+    ensure!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+    if options.record {
+        record::write(workspace, options.title(), &section)?;
+    }
+    Ok(())
+}
+
+fn section(
+    workspace: &Workspace,
+    options: &Options,
+    told: &[Acknowledged],
+    faults: usize,
+) -> Result<String> {
+    let sum = |count: fn(&Acknowledged) -> usize| told.iter().map(count).sum::<usize>();
+    Ok(format!(
+        "\
+Written by `{}`. Measured {}.
+
+{}, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
+{} owners each add messages, send files, replace one, and vote. After each restart every message, file and vote that was ever
+acknowledged is looked for, and the votes of the run (after the last, all votes) are sent again.
+
+| acknowledged | | lost, or counted twice |
+|---|--:|--:|
+| messages | {} | |
+| files | {} | |
+| votes | {} | |
+| all | | {faults} |
+",
+        options.command(),
+        machine::describe(workspace)?,
+        options.what(),
+        options.runs,
+        LIFE.as_millis(),
+        told.len(),
+        sum(|it| it.messages.len()),
+        sum(|it| it.files.len()),
+        sum(|it| it.votes.len()),
+    ))
+}
+
+/// Where the server is, and what it keeps things in.
+struct Place<'p> {
+    tool: &'p Path,
+    folder: &'p Path,
+    store: Store,
+    /// Of its own, where that is what is killed.
+    database: Option<postgres::Server>,
+}
+
+impl<'p> Place<'p> {
+    fn new(
+        tool: &'p Path,
+        folder: &'p Path,
+        options: &Options,
+        runtime: &tokio::runtime::Runtime,
+    ) -> Result<Self> {
+        let place = |store, database| Place {
+            tool,
+            folder,
+            store,
+            database,
+        };
+        let url = options.database_url.as_deref();
+        if options.victim == Victim::Server {
+            return Ok(place(Store::of(url), None));
+        }
+        ensure!(
+            url.is_none(),
+            "--victim database starts a database of its own"
+        );
+        let database = postgres::Server::start(&[]).context("there is no PostgreSQL to start")?;
+        let url = runtime.block_on(database.database());
+        Ok(place(Store::Postgres(url), Some(database)))
+    }
+
+    fn start(&self) -> Result<Served> {
+        Served::start(self.tool, self.folder, &self.store)
+    }
+
+    /// Kills, and starts again what was killed once all that write have noticed.
+    async fn kill(&self, served: &mut Served, writers: JoinSet<Result<()>>) -> Result<()> {
+        if let Some(database) = &self.database {
+            database.kill();
+            writers.join_all().await;
+            database.restart();
+        } else {
+            served.kill();
+            writers.join_all().await;
+            *served = self.start()?;
+        }
+        Ok(())
+    }
+}
+
+/// One life, and a look at what it left.
+async fn once(
+    place: &Place<'_>,
+    owners: &[Owner],
+    told: &mut Vec<Acknowledged>,
+    (run, is_last): (u32, bool),
+    life: Duration,
+) -> Result<Faults> {
+    let mut served = place.start()?;
+    let client = Client::new(served.addr);
+    let shared = Rc::new(RefCell::new(std::mem::take(told)));
+    let mut writers = JoinSet::new();
+    for (at, owner) in owners.iter().enumerate() {
+        let writer = Writer {
+            client: client.clone(),
+            owner: owner.clone(),
+            at,
+            run,
+            told: Rc::clone(&shared),
+        };
+        // An answer that does not come ends a writer, which is what is wanted.
+        writers.spawn_local(writer.clone().messages());
+        writers.spawn_local(writer.clone().files());
+        writers.spawn_local(writer.votes());
+    }
+    let count = |told: &[Acknowledged]| -> usize {
+        let all = told
+            .iter()
+            .map(|it| it.messages.len() + it.files.len() + it.votes.len());
+        all.sum()
+    };
+    let before = count(&shared.borrow());
+    while count(&shared.borrow()) == before && !writers.is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tokio::time::sleep(life).await;
+    place.kill(&mut served, writers).await?;
+    *told = shared.take();
+    let client = Client::new(served.addr);
+    let mut faults = Faults::new();
+    for (owner, told) in owners.iter().zip(told) {
+        look(&client, owner, told, (run, is_last), &mut faults).await?;
+    }
+    Ok(faults)
+}

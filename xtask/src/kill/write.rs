@@ -1,0 +1,98 @@
+//! Who writes, and what each was told is kept.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::served::{Client, Owner, post};
+
+/// What one owner was told is kept.
+#[derive(Debug, Default)]
+pub(super) struct Acknowledged {
+    pub(super) messages: Vec<String>,
+    /// The content of each path.
+    pub(super) files: BTreeMap<String, String>,
+    /// Handles whose vote counted, by the run.
+    pub(super) votes: Vec<(u32, String)>,
+    /// Handles whose vote was sent; whether it was taken is not known.
+    pub(super) unknown_votes: Vec<String>,
+}
+
+/// Who writes for one owner.
+#[derive(Clone)]
+pub(super) struct Writer {
+    pub(super) client: Client,
+    pub(super) owner: Owner,
+    pub(super) at: usize,
+    pub(super) run: u32,
+    pub(super) told: Rc<RefCell<Vec<Acknowledged>>>,
+}
+
+impl Writer {
+    async fn send(&self, path: &str, body: &Value) -> Result<Value> {
+        let request = post(path, &self.owner.token, body)?;
+        self.client.ask(request).await?.data()
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Acknowledged)) {
+        note(&mut self.told.borrow_mut()[self.at]);
+    }
+
+    pub(super) async fn messages(self) -> Result<()> {
+        // There is one already but in the first run.
+        let _ = self.send("/v1/threads", &json!({"id": "t"})).await;
+        for number in 0_u64.. {
+            let content = format!(
+                "message {number} of run {} of {}",
+                self.run, self.owner.name
+            );
+            let body = json!({"role": "user", "content": content});
+            self.send("/v1/threads/t/messages", &body).await?;
+            self.note(|it| it.messages.push(content));
+        }
+        Ok(())
+    }
+
+    pub(super) async fn files(self) -> Result<()> {
+        for number in 0_u64.. {
+            // Every other one takes the place of one that is there.
+            let path = match number % 2 {
+                0 => format!("notes/{}-{number}.md", self.run),
+                _ => "replaced.md".to_owned(),
+            };
+            let content = format!("{} run {} file {number}\n", self.owner.name, self.run);
+            let body = json!({"files": [{"path": path, "content": content}]});
+            // Until it is acknowledged, either may be there.
+            self.note(|it| drop(it.files.remove(&path)));
+            self.send("/v1/files", &body).await?;
+            self.note(|it| drop(it.files.insert(path, content)));
+        }
+        Ok(())
+    }
+
+    pub(super) async fn votes(self) -> Result<()> {
+        for number in 0_u64.. {
+            let message = format!("file {number} of run {}", self.run);
+            let built = self
+                .send("/v1/context/build", &json!({"message": message}))
+                .await?;
+            let handle = built["handle"]
+                .as_str()
+                .context("a context has a handle")?
+                .to_owned();
+            self.note(|it| it.unknown_votes.push(handle.clone()));
+            let body = json!({"handle": handle, "useful": true});
+            let voted = self.send("/v1/context/feedback", &body).await?;
+            self.note(|it| {
+                it.unknown_votes.retain(|it| *it != handle);
+                if voted["counted"] == true {
+                    it.votes.push((self.run, handle));
+                }
+            });
+        }
+        Ok(())
+    }
+}
