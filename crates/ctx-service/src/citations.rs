@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::label::{is_label, resembles_label};
 use crate::mention::lines_of;
+use crate::shown::{Shown, span_of};
 
 /// Characters of an excerpt in a list of sources.
 const EXCERPT: usize = 50;
@@ -46,9 +47,9 @@ pub struct Cited {
     /// What feedback on it is given with, where there can be any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// What it says, which quotations are held against.
+    /// What the context shows of it, which lines and quotations are held against.
     #[serde(skip)]
-    text: Arc<str>,
+    shown: Shown,
 }
 
 /// The citations of `built`, which was assembled from `chunks`, in the order shown: the first of each chunk.
@@ -72,7 +73,7 @@ pub(crate) fn of_chunks(
             excerpt: excerpt(chunk.full_text()),
             relevance: chunk.relevance,
             feedback: None,
-            text: Arc::from(chunk.full_text()),
+            shown: Shown::of(citation, chunk, chunks),
             citation: citation.clone(),
         })
     };
@@ -98,8 +99,11 @@ pub struct StoredSource {
     /// What feedback on it is given with, where there can be any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// What it says.
+    /// What the context shows of it.
     pub text: String,
+    /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Vec<(u32, u32)>>,
 }
 
 impl From<&Cited> for StoredSource {
@@ -111,21 +115,31 @@ impl From<&Cited> for StoredSource {
             excerpt: cited.excerpt.clone(),
             relevance: cited.relevance,
             feedback: cited.feedback.clone(),
-            text: cited.text.to_string(),
+            text: cited.shown.text.to_string(),
+            lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
         }
     }
 }
 
 impl From<&StoredSource> for Cited {
     fn from(stored: &StoredSource) -> Self {
+        let span = |(start, end): &(u32, u32)| LineSpan::new(*start, *end).ok();
+        let lines = match &stored.lines {
+            Some(lines) => lines.iter().filter_map(span).collect(),
+            None => span_of(&stored.citation).into_iter().collect(),
+        };
+        let shown = Shown {
+            text: Arc::from(stored.text.as_str()),
+            lines,
+        };
         Cited {
+            shown,
             id: stored.id.clone(),
             origin: stored.origin,
             citation: stored.citation.clone(),
             excerpt: stored.excerpt.clone(),
             relevance: stored.relevance,
             feedback: stored.feedback.clone(),
-            text: Arc::from(stored.text.as_str()),
         }
     }
 }
@@ -136,12 +150,10 @@ impl Cited {
     pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
         of_chunks(built, chunks, |it| it.id.clone())
     }
+}
 
-    /// The lines it shows.
-    fn span(&self) -> Option<LineSpan> {
-        let (start, end) = (self.citation.start_line?, self.citation.end_line?);
-        LineSpan::new(start, end).ok()
-    }
+fn ends(lines: LineSpan) -> (u32, u32) {
+    (lines.start(), lines.end())
 }
 
 /// The first words of `text`, on one line that no terminator or escape ends.
@@ -172,9 +184,9 @@ pub enum Verdict {
     Unknown,
     /// It is no id.
     Malformed,
-    /// The source has no such lines in the context.
+    /// The context does not show those lines of the source.
     OutOfRange,
-    /// The words quoted before it are not the source's.
+    /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
 }
 
@@ -295,7 +307,7 @@ impl<'c> Known<'c> {
     /// Whether the source of this id has the words of `quote`.
     fn says(&self, id: &str, quote: &str) -> bool {
         self.0.get(id).is_some_and(|(cited, text)| {
-            let text = text.get_or_init(|| words(&cited.text));
+            let text = text.get_or_init(|| words(&cited.shown.text));
             says(text, quote)
         })
     }
@@ -324,14 +336,13 @@ fn mark(answer: &str, range: Range<usize>, known: &Known<'_>) -> Option<Mark> {
         Some(span) => span,
         None => None,
     };
-    mark.lines = span.map(|it| (it.start(), it.end()));
+    mark.lines = span.map(ends);
     let Some(cited) = cited else {
         mark.verdict = Verdict::Unknown;
         return Some(mark);
     };
     mark.quote = quote_before(answer, mark.range.start);
-    let is_within = |span| cited.span().is_some_and(|shown| shown.contains(span));
-    mark.verdict = if !span.is_none_or(is_within) {
+    mark.verdict = if span.is_some_and(|it| !cited.shown.has(it)) {
         Verdict::OutOfRange
     } else if mark
         .quote

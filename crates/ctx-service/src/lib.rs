@@ -16,6 +16,7 @@ mod ports;
 mod prime;
 mod prose;
 mod service;
+mod shown;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
 pub use citations::{
