@@ -119,7 +119,7 @@ fn lines() -> Array {
 
 /// A path, `path:10-20`, or a name.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(min_length = 1, max_length = 1024)]
+#[schema(min_length = 1, max_length = 1024, pattern = r"[^ \t\r\n]")]
 pub(crate) struct Reference(String);
 
 /// How much of a chunk is shown.

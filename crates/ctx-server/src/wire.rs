@@ -524,7 +524,11 @@ fn check_references(field: &str, references: &[String], limits: &Limits) -> Resu
         return Err(Problem::invalid(field, detail));
     }
     for (number, reference) in references.iter().enumerate() {
-        check_text(&format!("{field}[{number}]"), reference, 1024)?;
+        let field = format!("{field}[{number}]");
+        check_text(&field, reference, 1024)?;
+        if reference.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
+            return Err(Problem::invalid(field, "it is blank"));
+        }
     }
     Ok(())
 }

@@ -18,6 +18,9 @@ const MOST_SYMBOLS: usize = 3;
 /// A path that more files end in says nothing.
 const MOST_FILES: usize = 1;
 
+/// So many characters of a name that cannot be one are told.
+const LONGEST_TOLD: usize = 100;
+
 /// Where a part of a prime context comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -55,7 +58,7 @@ pub struct Failure {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Unresolved {
-    /// As it was written.
+    /// As it was written; where it is too long to be a name, how it begins.
     pub reference: String,
     /// Why not, for people.
     pub why: String,
@@ -66,6 +69,14 @@ impl Unresolved {
         Unresolved {
             reference: reference.to_owned(),
             why: why.into(),
+        }
+    }
+
+    /// Names no more of `reference` than tells which it is.
+    pub(crate) fn cut(reference: &str, why: &str) -> Self {
+        match reference.char_indices().nth(LONGEST_TOLD) {
+            Some((end, _)) => Unresolved::new(&format!("{}…", &reference[..end]), why),
+            None => Unresolved::new(reference, why),
         }
     }
 }

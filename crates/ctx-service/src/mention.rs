@@ -1,14 +1,17 @@
 //! What a user names in so many words: a file, lines of one, a symbol, an id.
 
+use std::collections::BTreeSet;
+
 use ctx_model::LineSpan;
 
+use crate::gather::Unresolved;
 use crate::label;
 
-/// So many of a message's references are looked up, the first.
-pub(crate) const MOST: usize = 32;
+/// So many names are looked up of a message, of a thread's pins, and of a request: the first.
+const MOST: usize = 32;
 
-/// Longer ones are no names of anything.
-const LONGEST: usize = 400;
+/// Longer ones are no names of anything, in bytes: a path has at most 1,024, and lines after it two numbers.
+const LONGEST: usize = 1024 + "#L4294967295-L4294967295".len();
 
 /// Something a user named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,16 +36,98 @@ pub(crate) enum What {
 }
 
 impl Mention {
-    /// What `text` names, if it may be the name of anything.
-    pub(crate) fn of(text: &str) -> Option<Mention> {
+    /// What `text` names, or why it can be the name of nothing.
+    fn of(text: &str) -> Result<Mention, &'static str> {
         let text = text.trim();
-        if text.is_empty() || text.len() > LONGEST || text.contains(char::is_control) {
-            return None;
+        if text.is_empty() {
+            return Err("it is blank");
         }
-        Some(Mention {
+        if text.len() > LONGEST {
+            return Err("it is too long to be the name of anything");
+        }
+        if text.contains(char::is_control) {
+            return Err("it has a control character in it");
+        }
+        Ok(Mention {
             text: text.to_owned(),
             what: what(text),
         })
+    }
+}
+
+/// All that is named for one context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mentioned {
+    /// What is to be looked up, each once.
+    pub(crate) all: Vec<Mention>,
+    /// What is not, and why.
+    pub(crate) passed_over: Vec<Unresolved>,
+}
+
+impl Mentioned {
+    /// What is pinned to a thread, what a request names, and what its message names. Of each the first [`MOST`]
+    /// are looked up; of what else there is, so many are told by name, and the rest by their number. O(bytes).
+    pub(crate) fn of(pinned: &[String], references: &[String], message: &str) -> Self {
+        let without_at = |names: &[String]| {
+            let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
+            List::of(names.map(str::to_owned))
+        };
+        let mut mentioned = Mentioned::default();
+        for list in [
+            without_at(pinned),
+            without_at(references),
+            mentions(message),
+        ] {
+            for mention in list.named {
+                if !mentioned.all.contains(&mention) {
+                    mentioned.all.push(mention);
+                }
+            }
+            mentioned.passed_over.extend(list.passed_over);
+            if list.more > 0 {
+                let why = format!("{} more are not looked up", list.more);
+                mentioned.passed_over.push(Unresolved::new("…", why));
+            }
+        }
+        mentioned
+    }
+}
+
+/// The names of one source, each once.
+#[derive(Debug, Default)]
+struct List {
+    seen: BTreeSet<String>,
+    named: Vec<Mention>,
+    passed_over: Vec<Unresolved>,
+    /// So many more are passed over.
+    more: usize,
+}
+
+impl List {
+    fn of(names: impl Iterator<Item = String>) -> Self {
+        let mut list = List::default();
+        names.for_each(|it| list.add(it));
+        list
+    }
+
+    fn add(&mut self, name: String) {
+        if self.seen.contains(&name) {
+            return;
+        }
+        match Mention::of(&name) {
+            Ok(mention) if self.named.len() < MOST => self.named.push(mention),
+            Ok(_) => self.pass_over(&name, &format!("only {MOST} are looked up")),
+            Err(why) => self.pass_over(&name, why),
+        }
+        self.seen.insert(name);
+    }
+
+    fn pass_over(&mut self, name: &str, why: &str) {
+        if self.passed_over.len() < MOST {
+            self.passed_over.push(Unresolved::cut(name, why));
+        } else {
+            self.more += 1;
+        }
     }
 }
 
@@ -90,41 +175,37 @@ pub(crate) fn lines_of(text: &str) -> Option<LineSpan> {
 
 /// What `message` names: words after an `@` that begins a word, and labels in brackets; each once, in their
 /// order. What stands in fenced blocks of code is code: decorators and annotations name nothing. O(bytes).
-pub(crate) fn mentions(message: &str) -> Vec<Mention> {
-    let mut found: Vec<Mention> = Vec::new();
+fn mentions(message: &str) -> List {
+    let mut found = List::default();
     let mut is_code = false;
     for line in message.lines() {
         let text = line.trim_start();
         if text.starts_with("```") || text.starts_with("~~~") {
             is_code = !is_code;
         } else if !is_code {
-            for mention in in_line(line) {
-                if found.len() < MOST && !found.contains(&mention) {
-                    found.push(mention);
-                }
+            for name in in_line(line) {
+                found.add(name.to_owned());
             }
         }
     }
     found
 }
 
-fn in_line(line: &str) -> Vec<Mention> {
-    let mut found = Vec::new();
-    for (at, mark) in line.match_indices(['@', '[']) {
+fn in_line(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices(['@', '[']).filter_map(|(at, mark)| {
         let before = line[..at].chars().next_back();
         let rest = &line[at + 1..];
-        let mention = if mark == "[" {
-            let inner = rest.split(']').next().unwrap_or_default();
-            Mention::of(inner).filter(|it| it.what == What::Label)
+        let name = if mark == "[" {
+            let inner = rest.split(']').next().unwrap_or_default().trim();
+            Some(inner).filter(|it| label::is_label(it))
         } else if before.is_none_or(|c| c.is_whitespace() || "([{<\"'`,;".contains(c)) {
-            Mention::of(name(rest))
+            Some(name(rest))
         } else {
             // An address of mail, or of a package.
             None
         };
-        found.extend(mention);
-    }
-    found
+        name.filter(|it| !it.trim().is_empty())
+    })
 }
 
 /// What is named at the beginning of `rest`: all between quotation marks, or a word without the punctuation
@@ -144,7 +225,8 @@ mod tests {
 
     #[track_caller]
     fn names(message: &str, expected: &[&str]) {
-        let found: Vec<String> = mentions(message).into_iter().map(|it| it.text).collect();
+        let found = mentions(message).named;
+        let found: Vec<String> = found.into_iter().map(|it| it.text).collect();
         assert_eq!(found, expected);
     }
 
@@ -168,7 +250,33 @@ mod tests {
         names("me@example.com left-pad@1.2 @ @!", &[]);
         names("```\n@dataclass\nclass A\n```\n@b.py", &["b.py"]);
         names("an array [0] and [a link](b)", &[]);
-        names(&format!("@{}", "x".repeat(401)), &[]);
+    }
+
+    #[test]
+    fn what_can_name_nothing_is_told() {
+        let pinned = ["  ".to_owned(), "a\u{1b}b".to_owned()];
+        let message = format!("@{}", "é".repeat(LONGEST));
+        let told = Mentioned::of(&pinned, &["@a.rs".to_owned()], &message);
+        assert_eq!(told.all, [Mention::of("a.rs").expect("a name")]);
+        let found: Vec<(&str, &str)> = told
+            .passed_over
+            .iter()
+            .map(|it| (it.reference.as_str(), it.why.as_str()))
+            .collect();
+        let cut = format!("{}…", "é".repeat(100));
+        let expected = [
+            ("  ", "it is blank"),
+            ("a\u{1b}b", "it has a control character in it"),
+            (&cut, "it is too long to be the name of anything"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_a_path() {
+        let path = format!("{}/x.rs", "d".repeat(1_019));
+        is_place(&format!("{path}:1-2"), &path, Some((1, 2)));
+        names(&format!("@{path}:1-2"), &[&format!("{path}:1-2")]);
     }
 
     #[test]
@@ -204,9 +312,20 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_looked_up() {
+    fn so_many_are_looked_up_and_the_others_told() {
         let many: Vec<String> = (0..100).map(|n| format!("@f{n}.rs")).collect();
-        let many = many.join(" ");
-        assert_eq!(mentions(&many).len(), MOST);
+        let pinned: Vec<String> = (0..40).map(|n| format!("@p{n}.rs")).collect();
+        let told = Mentioned::of(&pinned, &pinned, &many.join(" "));
+        assert_eq!(told.all.len(), 2 * MOST);
+        let passed: Vec<&str> = told
+            .passed_over
+            .iter()
+            .map(|it| it.reference.as_str())
+            .collect();
+        assert_eq!(passed.len(), 8 + 8 + MOST + 1);
+        assert_eq!(passed[..8], passed[8..16]);
+        assert_eq!((passed[0], passed[16]), ("p32.rs", "f32.rs"));
+        let last = told.passed_over.last().expect("there is one");
+        assert_eq!(last.why, "36 more are not looked up");
     }
 }

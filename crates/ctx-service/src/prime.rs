@@ -17,7 +17,7 @@ use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Source, Thread, or_note};
 use crate::label::Labels;
-use crate::mention::{MOST, Mention, mentions};
+use crate::mention::Mentioned;
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
 use crate::service::lap;
 use crate::{Service, ServiceError};
@@ -219,9 +219,10 @@ impl Service {
         failures: &mut Vec<Failure>,
     ) -> (Gathered, Vec<Report>) {
         let options = request.options;
-        let mentioned = request.mentions();
+        let pinned = &request.thread.pinned;
+        let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         // Each begins when it is made.
-        let named = self.ports.look_up(mentioned.clone(), options.deadline);
+        let named = self.ports.look_up(mentioned.all.clone(), options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
         let mut retrieve = options.retrieve.clone();
         retrieve.now = options.now;
@@ -230,12 +231,13 @@ impl Service {
         failures.clone_from(&request.thread.failures);
         let mut gathered = Gathered {
             named: or_note(named, failures),
-            mentions: mentioned,
+            mentions: mentioned.all,
             found: retrieved.found,
             history: request.thread.history.clone(),
             recent: or_note(recent, failures),
             uses: BTreeMap::new(),
         };
+        gathered.named.unresolved.extend(mentioned.passed_over);
         let late = retrieved
             .reports
             .iter()
@@ -291,26 +293,6 @@ impl Service {
         Recording(Some(tokio::spawn(
             async move { usage.shown(&paths, now).await },
         )))
-    }
-}
-
-impl Request<'_> {
-    /// What is pinned to the thread, what the request names, and what its message names; each once.
-    fn mentions(&self) -> Vec<Mention> {
-        let listed = |names: &[String]| -> Vec<Mention> {
-            let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
-            names.filter_map(Mention::of).take(MOST).collect()
-        };
-        let pinned = listed(&self.thread.pinned);
-        let named = listed(&self.options.references);
-        let said = mentions(self.asked);
-        let mut all: Vec<Mention> = Vec::new();
-        for mention in pinned.into_iter().chain(named).chain(said) {
-            if !all.contains(&mention) {
-                all.push(mention);
-            }
-        }
-        all
     }
 }
 

@@ -167,6 +167,21 @@ fn a_context_has_the_thread_and_what_is_pinned() {
 }
 
 #[test]
+fn what_is_named_is_in_or_told() {
+    let server = Running::embedded();
+    let path = format!("{}deep.md", "a-directory-of-some-length/".repeat(20));
+    let files = json!({"files": [{"path": path, "content": "A file far down.\n"}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let names: Vec<String> = (0..60).map(|n| format!("@no{n}.rs")).collect();
+    let wanted = json!({"message": names.join(" "), "references": [path]});
+    let data = build(&server, &wanted).data(200);
+    assert_eq!(data["stats"]["explicitCount"], 1);
+    let warnings = data["warnings"].as_array().unwrap();
+    let unknown = |it: &&Value| it["code"] == "unknown_reference";
+    assert_eq!(warnings.iter().filter(unknown).count(), 60);
+}
+
+#[test]
 fn threads_and_messages_are_listed_in_parts() {
     let server = Running::embedded();
     for id in ["a", "b", "c"] {
@@ -211,6 +226,9 @@ fn threads_that_are_not_or_are_already_are_named() {
     server
         .post(ADA, "/v1/threads", &json!({"id": "a b"}))
         .refused(400, "id");
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "b", "pinned": [" "]}))
+        .refused(400, "pinned[0]");
     let message = json!({"role": "user", "content": "x"});
     server
         .post(ADA, "/v1/threads/none/messages", &message)
@@ -269,6 +287,10 @@ fn fields_that_are_wrong_are_named() {
             "references",
         ),
         (json!({"message": "x", "references": [""]}), "references[0]"),
+        (
+            json!({"message": "x", "references": ["x", " \t\r\n"]}),
+            "references[1]",
+        ),
         (
             json!({"message": "x", "options": {"maxTokens": -1}}),
             "options.maxTokens",

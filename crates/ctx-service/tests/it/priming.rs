@@ -347,3 +347,24 @@ async fn every_stage_says_how_long_it_took() {
         assert!(stage > Duration::ZERO);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_named_beyond_the_bounds_is_told() {
+    let long = format!("{}deep.md", "directory/".repeat(50));
+    let mut files = FILES.to_vec();
+    files.push((&long, "A file far down.\n"));
+    let world = world(&files);
+    world.store.pin("t", &long).await.unwrap();
+    let names: Vec<String> = (0..60).map(|n| format!("@no{n:02}.rs")).collect();
+    let context = world.prime(&names.join(" ")).await.context;
+    assert_eq!(context.stats.explicit_count, 1);
+    let of_pin = |it: &&ctx_service::Cited| it.origin == Origin::Reference;
+    let of_pin = context.citations.iter().find(of_pin).unwrap();
+    assert_eq!(of_pin.citation.source, long);
+    assert_eq!(context.unresolved.len(), 60);
+    let last = &context.unresolved[59];
+    assert_eq!(
+        (last.reference.as_str(), last.why.as_str()),
+        ("no59.rs", "only 32 are looked up")
+    );
+}
