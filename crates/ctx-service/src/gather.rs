@@ -242,6 +242,12 @@ impl Named {
                 }
                 found => found,
             },
+            What::BadLines { path, why } => match file(search, &text, &text, None).await? {
+                Err(none) => file(search, &text, &path, None)
+                    .await?
+                    .map_or(Err(none), |_| Err(why)),
+                found => found,
+            },
             What::Name => match symbols(search, &text).await? {
                 // `Makefile` is a file.
                 Err(why) => file(search, &text, &text, None).await?.map_err(|_| why),

@@ -29,6 +29,8 @@ pub(crate) enum What {
         path: String,
         lines: Option<LineSpan>,
     },
+    /// A file, unless it has this strange name, with lines after it that no file has, and why none has.
+    BadLines { path: String, why: String },
     /// A symbol, the end of a path, or the id of a message.
     Name,
     /// The label of a citation.
@@ -135,15 +137,42 @@ fn what(text: &str) -> What {
     if label::is_label(text) {
         return What::Label;
     }
+    if let Some((path, why)) = bad_lines(text) {
+        let path = plain(path);
+        return What::BadLines { path, why };
+    }
     let (path, lines) = with_lines(text);
-    let path = path.replace('\\', "/");
-    let path = path.trim_start_matches("./");
+    let path = plain(path);
     let is_scoped = path.contains("::") || path.contains("->") || path.contains('#');
     if !is_scoped && (lines.is_some() || path.contains(['/', '.'])) {
-        let path = path.to_owned();
         return What::Place { path, lines };
     }
     What::Name
+}
+
+/// `path` as it is stored.
+fn plain(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    path.trim_start_matches("./").to_owned()
+}
+
+/// `path:20-10`, `path:0`: the path, and why those are no lines.
+fn bad_lines(text: &str) -> Option<(&str, String)> {
+    let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
+    let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
+    let digits = |text: &'_ str| {
+        let text = text.strip_prefix('L').unwrap_or(text);
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse::<u32>().ok())
+    };
+    let (start, end) = (digits(start)?, digits(end)?);
+    let why = match (start, end) {
+        (Some(0), _) | (_, Some(0)) => "lines are counted from 1".to_owned(),
+        (Some(start), Some(end)) if end < start => format!("lines {start}-{end} are reversed"),
+        (Some(_), Some(_)) => return None,
+        _ => "no file has as many lines".to_owned(),
+    };
+    (!path.is_empty() && !path.ends_with(':')).then_some((path, why))
 }
 
 /// `path:10`, `path:10-20`, `path:10:5`, `path#L10`, `path#L10-L20`: the path, and the lines.
@@ -294,9 +323,20 @@ mod tests {
         is_place("a.rs:3:14", "a.rs", Some((3, 3)));
         is_place("a.rs#L3-L9", "a.rs", Some((3, 9)));
         is_place("Makefile:3", "Makefile", Some((3, 3)));
-        // These are no lines, and so a part of a strange path.
-        is_place("a.rs:9-3", "a.rs:9-3", None);
-        is_place("a.rs:0", "a.rs:0", None);
+    }
+
+    #[test]
+    fn lines_that_no_file_has_are_told_for_what_they_are() {
+        for (text, why) in [
+            ("./a.rs:9-3", "lines 9-3 are reversed"),
+            ("a.rs#L9-L3", "lines 9-3 are reversed"),
+            ("a.rs:0", "lines are counted from 1"),
+            ("a.rs:4294967296", "no file has as many lines"),
+        ] {
+            let (path, why) = ("a.rs".to_owned(), why.to_owned());
+            assert_eq!(what(text), What::BadLines { path, why }, "{text}");
+        }
+        is_place("a.rs:x-3", "a.rs:x-3", None);
     }
 
     #[test]

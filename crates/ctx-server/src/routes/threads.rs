@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::query::Id;
 use super::{Json, answer};
 use crate::auth::Identity;
-use crate::backend::{Listing, Message, NewMessage, NewThread, Page, Thread};
+use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
 use crate::job;
 use crate::problem::Problem;
 use crate::state::Shared;
@@ -74,7 +74,10 @@ pub(crate) async fn append(
         content: request.content,
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.append(&owner, &id, message).await };
+    let work = |_| async move {
+        let appended = backend.append(&owner, &id, message).await;
+        appended.map_err(of_path)
+    };
     let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
@@ -94,9 +97,24 @@ pub(crate) async fn messages(
     page: Page,
 ) -> Result<Response, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.messages(&owner, &id, page).await };
+    let work = |_| async move {
+        let messages = backend.messages(&owner, &id, page).await;
+        messages.map_err(of_path)
+    };
     let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
     Ok(listed(listing))
+}
+
+/// Names the thread that does not exist as the path of these routes does.
+fn of_path(error: BackendError) -> BackendError {
+    match error {
+        BackendError::NotFound { what, id, .. } => BackendError::NotFound {
+            what,
+            field: "id",
+            id,
+        },
+        other => other,
+    }
 }
 
 fn listed<T: Serialize>(listing: Listing<T>) -> Response {

@@ -232,10 +232,10 @@ fn threads_that_are_not_or_are_already_are_named() {
     let message = json!({"role": "user", "content": "x"});
     server
         .post(ADA, "/v1/threads/none/messages", &message)
-        .refused(404, "threadId");
+        .refused(404, "id");
     server
         .get(ADA, "/v1/threads/none/messages")
-        .refused(404, "threadId");
+        .refused(404, "id");
     server
         .get(ADA, "/v1/threads/a%20b/messages")
         .refused(400, "id");
@@ -244,6 +244,16 @@ fn threads_that_are_not_or_are_already_are_named() {
     server
         .get(ADA, "/v1/threads?after=-1")
         .refused(400, "after");
+    for (query, field) in [
+        ("foo=0", "foo"),
+        ("limit=1&limit=2", "limit"),
+        ("after=x", "after"),
+        ("limit=256", "limit"),
+    ] {
+        server
+            .get(ADA, &format!("/v1/threads?{query}"))
+            .refused(400, field);
+    }
     let silent = json!({"role": "user", "content": ""});
     server
         .post(ADA, "/v1/threads/a/messages", &silent)

@@ -70,7 +70,10 @@ async fn what_is_pinned_to_the_thread_is_in_every_context() {
 async fn what_cannot_be_found_is_told() {
     let world = world(FILES);
     let context = world
-        .prime("@guide.md @src/server.rs:90-99 @nothing @/etc/passwd @../x.rs [fil-000000]")
+        .prime(
+            "@guide.md @src/server.rs:90-99 @src/server.rs:9-3 @none.rs:9-3 @nothing @/etc/passwd \
+             @../x.rs [fil-000000]",
+        )
         .await
         .context;
     let none = "no indexed file or symbol is called so";
@@ -81,7 +84,9 @@ async fn what_cannot_be_found_is_told() {
             ("/etc/passwd", none),
             ("fil-000000", "the context has no source of that id"),
             ("guide.md", "2 files end so, such as docs/guide.md"),
+            ("none.rs:9-3", none),
             ("nothing", none),
+            ("src/server.rs:9-3", "lines 9-3 are reversed"),
             ("src/server.rs:90-99", "src/server.rs has 7 lines"),
         ],
     );
