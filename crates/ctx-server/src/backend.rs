@@ -231,6 +231,8 @@ pub struct PrimeRequest {
     pub references: Vec<String>,
     /// How it is built.
     pub options: BuildOptions,
+    /// Whether each item is answered with its text.
+    pub item_content: bool,
 }
 
 impl PrimeRequest {
@@ -241,6 +243,7 @@ impl PrimeRequest {
             message: message.into(),
             references: Vec::new(),
             options,
+            item_content: false,
         }
     }
 }
@@ -253,6 +256,8 @@ pub struct Prime {
     pub context: Arc<PrimeContext>,
     /// The thread that it was built for.
     pub thread: Option<String>,
+    /// Whether each item is answered with its text.
+    pub item_content: bool,
     /// Whether it was kept from before.
     pub served: Served,
     /// Milliseconds since 1970 when it was answered.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
-use ctx_model::BuiltContext;
+use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
 use ctx_retrieve::Report;
 use tracing::debug;
 
 use crate::cache::{Key, Served};
 use crate::candidates::{Candidates, Gathered};
-use crate::citations::of_chunks;
+use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Source, Thread, or_note};
@@ -348,7 +348,8 @@ impl Making {
         stats.excluded_count = built.omitted.len();
         files.retain(|(path, _)| built.files.contains(path));
         // What was taken out meanwhile is not shown.
-        let citations = of_chunks(&built, &candidates.chunks, |it| it.chunk_id.clone());
+        let name = |it: &Citation| it.chunk_id.clone();
+        let citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);
         Ok(PrimeContext {
             id: service.context_id(&self.thread, &mut built),
             feedback: service.context_handle(&built),

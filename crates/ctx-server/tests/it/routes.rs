@@ -400,6 +400,57 @@ fn chunks_that_come_along_are_assembled_and_not_kept() {
 }
 
 #[test]
+fn items_and_citations_are_called_alike_and_say_what_they_are() {
+    let server = Running::embedded();
+    with_files(&server);
+    let wanted =
+        json!({"message": "parse_budget", "references": ["src/server.rs"], "itemContent": true});
+    let data = build(&server, &wanted).data(200);
+    let items = data["items"].as_array().unwrap();
+    let citations = data["citations"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{data}");
+    for item in items {
+        let cited = citations.iter().find(|it| it["id"] == item["id"]).unwrap();
+        for same in ["type", "source", "excerpt", "relevance", "citation"] {
+            assert_eq!(item[same], cited[same], "{same}");
+        }
+        assert_eq!(cited["usedInResponse"], false);
+        assert_eq!(item["metadata"]["path"], cited["filePath"]);
+        let content = item["content"].as_str().unwrap();
+        assert!(
+            data["context"]
+                .as_str()
+                .unwrap()
+                .contains(content.trim_end())
+        );
+    }
+    let of = |kind: &str| items.iter().find(|it| it["type"] == kind).unwrap();
+    let found = &of("chunk")["metadata"];
+    assert_eq!(found["searchRank"], 1);
+    assert!(found["createdAt"].is_i64(), "{found}");
+    let keywords = found["matchedKeywords"].as_array().unwrap();
+    assert!(keywords.contains(&json!("parse_budget")), "{found}");
+    let named = &of("reference")["metadata"];
+    assert_eq!(
+        (&named["searchRank"], &named["matchedKeywords"]),
+        (&Value::Null, &Value::Null)
+    );
+    // What an answer cites of them.
+    let id = of("chunk")["id"].as_str().unwrap();
+    let answer = json!({"answer": format!("It reads a budget [{id}].")});
+    let resolve = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
+    let resolved = server.post(ADA, &resolve, &answer).data(200);
+    let used = resolved["citations"].as_array().unwrap().iter();
+    let used: Vec<&Value> = used.filter(|it| it["usedInResponse"] == true).collect();
+    assert_eq!(used.len(), 1);
+    assert_eq!(used[0]["id"], id);
+    // The text of items is in the context already.
+    let wanted = json!({"message": "parse_budget"});
+    let data = build(&server, &wanted).data(200);
+    assert_eq!(data["items"][0]["content"], Value::Null);
+}
+
+#[test]
 fn a_context_can_be_looked_up_and_voted_on_once() {
     let server = Running::embedded();
     with_files(&server);
