@@ -284,4 +284,21 @@ impl OwnedStore {
         let rows = self.read("read a context", sql, &values).await?;
         Ok(rows.first().map(|row| row.get(0)))
     }
+
+    /// For each of `texts`, the latest receipt that has it in it, where there is one. O(receipts) for one that none has.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn contexts_with(&self, texts: &[String]) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT latest.receipt FROM unnest($2::text[]) AS it (text)
+                   CROSS JOIN LATERAL (
+                       SELECT receipt FROM ctx.contexts WHERE owner = $1 AND strpos(receipt, it.text) > 0
+                       ORDER BY number DESC LIMIT 1
+                   ) AS latest";
+        let fits = |it: &&String| !it.is_empty() && !it.contains('\0');
+        let texts: Vec<&String> = texts.iter().filter(fits).collect();
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &texts];
+        let rows = self.read("look for contexts", sql, &values).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
 }

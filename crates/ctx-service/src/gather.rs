@@ -5,16 +5,19 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, Origin};
 use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 
+use crate::label;
 use crate::mention::{Mention, What};
-use crate::ports::Ports;
+use crate::ports::{Place, Ports};
 
 /// A name that more symbols bear says nothing.
 const MOST_SYMBOLS: usize = 3;
+/// So many labels are recalled for one context, the first.
+const MOST_LABELS: usize = 16;
 /// A path that more files end in says nothing.
 const MOST_FILES: usize = 1;
 
@@ -190,6 +193,35 @@ impl Ports {
         })
     }
 
+    /// The parts of files that `thread` was shown under the labels among `mentions`.
+    pub(crate) fn recalled(
+        &self,
+        thread: &str,
+        mentions: &[Mention],
+        deadline: Duration,
+    ) -> impl Future<Output = Result<Vec<Recalled>, Failure>> + Send + use<> {
+        let recall = self.recall.clone();
+        let thread = thread.to_owned();
+        let is_of_a_file = |it: &&Mention| {
+            let origin = label::origin_of(&it.text);
+            origin.is_some_and(|it| it != Origin::Message)
+        };
+        let of_files = mentions.iter().filter(is_of_a_file).take(MOST_LABELS);
+        let labels: Vec<String> = of_files.map(|it| it.text.clone()).collect();
+        ask(Source::References, deadline, async move {
+            let places = match recall {
+                Some(port) if !labels.is_empty() => port.places(&thread, &labels).await?,
+                _ => Vec::new(),
+            };
+            let found = labels.into_iter().zip(places);
+            let found = found.filter_map(|(label, place)| {
+                let place = place?;
+                Some(Recalled { label, place })
+            });
+            Ok(found.collect())
+        })
+    }
+
     /// Where what is named is. Labels, and ids of messages, are left to whoever knows those.
     pub(crate) fn look_up(
         &self,
@@ -211,6 +243,13 @@ impl Ports {
             Ok(named)
         })
     }
+}
+
+/// A part of a file that the thread was shown under a label that is named.
+#[derive(Clone, Debug)]
+pub(crate) struct Recalled {
+    pub(crate) label: String,
+    pub(crate) place: Place,
 }
 
 /// A part of a file, or all of it, that was named.

@@ -28,5 +28,5 @@ pub use feedback::FeedbackError;
 pub use gather::{Failure, Source, Unresolved};
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
-pub use ports::Ports;
+pub use ports::{Place, Ports, Recall};
 pub use service::{Answer, Service, ServiceError, Timings};

@@ -223,14 +223,20 @@ impl Service {
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         // Each begins when it is made.
         let named = self.ports.look_up(mentioned.all.clone(), options.deadline);
+        let recalled = {
+            let thread = request.thread_name;
+            self.ports
+                .recalled(thread, &mentioned.all, options.deadline)
+        };
         let recent = self.ports.recent(options.recent, options.deadline);
         let mut retrieve = options.retrieve.clone();
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
-        let (named, recent, retrieved) = tokio::join!(named, recent, found);
+        let (named, recalled, recent, retrieved) = tokio::join!(named, recalled, recent, found);
         failures.clone_from(&request.thread.failures);
         let mut gathered = Gathered {
             named: or_note(named, failures),
+            recalled: or_note(recalled, failures),
             mentions: mentioned.all,
             found: retrieved.found,
             history: request.thread.history.clone(),
@@ -372,7 +378,9 @@ impl Gathered {
         let named = self.named.parts.iter().map(|it| &it.path);
         let found = self.found.iter().map(|it| &it.hit.path);
         let recent = self.recent.iter().map(|(path, _)| path);
-        let mut paths: Vec<String> = named.chain(found).chain(recent).cloned().collect();
+        let recalled = self.recalled.iter().map(|it| &it.place.path);
+        let all = named.chain(found).chain(recent).chain(recalled);
+        let mut paths: Vec<String> = all.cloned().collect();
         paths.sort_unstable();
         paths.dedup();
         paths

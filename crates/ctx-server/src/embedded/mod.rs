@@ -7,6 +7,7 @@
 mod database;
 mod files;
 mod ports;
+mod recall;
 mod receipts;
 mod secret;
 mod store;

@@ -13,6 +13,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
+use super::recall::Receipts;
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
@@ -29,6 +30,7 @@ pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -
         .with_usage(state.clone())
         .with_feedback(state)
         .with_generation(Arc::new(generation))
+        .with_recall(Arc::new(Receipts(Arc::clone(database))))
 }
 
 fn answer<T>(result: Result<T>) -> Answer<T> {

@@ -4,6 +4,7 @@
 //! contexts holds. Each request looks at the database as it is, through a [`View`] of its own.
 
 mod files;
+mod recall;
 mod view;
 
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl Postgres {
         let resolver = self.outlines.over(Sources::of(Arc::new(view)));
         // What was of use is asked for by the service, once for all that was gathered.
         let retriever = Retriever::new(store.clone()).with_relations(store.clone());
-        let ports = Ports::of(&store);
+        let ports = Ports::of(&store).with_recall(Arc::new(recall::Receipts(store)));
         Ok(self
             .priming
             .service(owner, retriever, Arc::new(resolver), ports))

@@ -11,6 +11,7 @@ mod overload;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
 mod priming;
+mod recall;
 mod routes;
 mod schema;
 mod tenants;

@@ -8,7 +8,7 @@ use ctx_model::{Format, OmittedReason, Origin, Relevance};
 use ctx_retrieve::Threads;
 use ctx_service::{PrimeContext, Served, ServiceError, Source};
 
-use crate::support::{FILES, NOW, options, options_of, world};
+use crate::support::{FILES, NOW, options, options_of, world, write};
 
 fn sources(context: &PrimeContext, origin: Origin) -> Vec<String> {
     let cited = context.citations.iter().filter(|it| it.origin == origin);
@@ -105,6 +105,43 @@ async fn a_label_names_what_it_was_given_to() {
     unresolved(&next, &[]);
     let item = next.items.iter().find(|it| it.id == cited.id).unwrap();
     assert_eq!(item.relevance, Relevance::ONE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
+    for named in ["", "@src/server.rs", "@src/server.rs:1-3"] {
+        let world = world(FILES);
+        let question = format!("how does it listen? {named}");
+        let prime = world.prime(&question).await;
+        prime.recording.done().await.unwrap();
+        world.store.shown.lock().unwrap().clear();
+        world.remember(&prime.context);
+        let of_server = |it: &&ctx_service::Cited| it.citation.source == "src/server.rs";
+        let cited = prime.context.citations.iter().find(of_server).unwrap();
+        let asked = options().with_references(vec![cited.id.clone()]);
+        let next = world.prime_with("what is a header?", &asked).await.context;
+        unresolved(&next, &[]);
+        let again = next.citations.iter().find(|it| it.id == cited.id).unwrap();
+        assert_eq!(again.citation, cited.citation);
+        assert_eq!(again.relevance, Relevance::ONE);
+        // Not in another thread, and not when the lines say something else.
+        let elsewhere = world
+            .service
+            .prime("u", "header", &asked, &Control::default())
+            .await
+            .unwrap();
+        let none = "the context has no source of that id";
+        unresolved(&elsewhere.context, &[(&cited.id, none)]);
+        write(
+            world.folder.path(),
+            "src/server.rs",
+            "fn lurk() {}\n\n\n\n\n\n\n",
+        );
+        let changed = world.prime_with("what is a header?", &asked).await.context;
+        unresolved(&changed, &[(&cited.id, none)]);
+        let is_named = |it: &ctx_service::Cited| it.relevance == Relevance::ONE;
+        assert!(!changed.citations.iter().any(is_named));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
