@@ -84,6 +84,19 @@ const BEGIN: &str = "
     SELECT (SELECT count(*) FROM it) > 0, (SELECT count(*) FROM ctx.threads WHERE owner = $1) >= $6::bigint,
         (SELECT count(*) FROM pins)";
 
+const PIN: &str = "
+    WITH it AS (
+        UPDATE ctx.threads SET pins = pins + cardinality($3::text[]) WHERE owner = $1 AND thread = $2
+        RETURNING thread, number, title, begun_at, pins - cardinality($3::text[]) AS before
+    ), gone AS (
+        DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what <> ALL ($3::text[])
+    ), new AS (
+        INSERT INTO ctx.pinned (owner, thread, number, what)
+        SELECT $1, it.thread, it.before + p.number, p.what FROM it, unnest($3::text[]) WITH ORDINALITY AS p (what, number)
+        ON CONFLICT (owner, thread, what) DO UPDATE SET number = excluded.number
+    )
+    SELECT it.number, it.title, it.begun_at FROM (SELECT) AS one LEFT JOIN it ON true";
+
 const ADD: &str = "
     WITH it AS (
         UPDATE ctx.threads SET last = last + 1, changed_at = greatest(changed_at, $6::bigint)
@@ -128,6 +141,34 @@ impl OwnedStore {
             (false, true) => Added::Full,
             (false, false) => Added::Exists,
         })
+    }
+
+    /// Pins `pinned`, which has nothing twice, to `thread`, in the place of what was pinned to it. The thread, where
+    /// there is one. On the disk of the server when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a pin that is empty, longer than 1,024 bytes or holds a NUL; those of the database.
+    pub async fn set_pins(
+        &self,
+        thread: &str,
+        pinned: &[String],
+    ) -> Result<Option<StoredThread>, StoreError> {
+        check_key("the name of the thread", thread)?;
+        for what in pinned {
+            check_key("the reference", what)?;
+        }
+        let values: [&(dyn ToSql + Sync); 2] = [&thread, &pinned];
+        let row = self.write_row("pin references", PIN, &values).await?;
+        let Some(number) = row.get::<_, Option<i64>>(0) else {
+            return Ok(None);
+        };
+        Ok(Some(StoredThread {
+            number,
+            thread: thread.to_owned(),
+            title: row.get(1),
+            pinned: pinned.to_vec(),
+            begun_at: row.get(2),
+        }))
     }
 
     /// Whether `thread` was begun.

@@ -40,6 +40,14 @@ pub trait Backend: Send + Sync {
     /// The threads, the latest first.
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError>;
 
+    /// Pins `pinned`, which has nothing twice, to a thread, in the place of what was pinned to it.
+    async fn pin(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        pinned: Vec<String>,
+    ) -> Result<Thread, BackendError>;
+
     /// Adds a message to a thread.
     async fn append(
         &self,

@@ -292,6 +292,21 @@ impl Input for ThreadRequest {
     }
 }
 
+/// What is to be pinned to a thread.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PinsRequest {
+    /// What every context of it must show from now on: paths, `path:10-20`, names.
+    #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
+    pub(crate) pinned: Vec<String>,
+}
+
+impl Input for PinsRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        check_references("pinned", &self.pinned, limits)
+    }
+}
+
 /// A message to be kept.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -217,6 +217,16 @@ impl Backend for Embedded {
         self.with(owner, move |it| it.threads(&page)).await
     }
 
+    async fn pin(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        pinned: Vec<String>,
+    ) -> Result<Thread, BackendError> {
+        let thread = thread.to_owned();
+        self.with(owner, move |it| it.pin(thread, pinned)).await
+    }
+
     async fn append(
         &self,
         owner: &Owner,

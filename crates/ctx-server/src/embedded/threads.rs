@@ -174,6 +174,28 @@ impl Database {
         Ok(rows.map(|it| it.1).collect())
     }
 
+    /// Pins `pinned` to a thread, in the place of what was pinned to it.
+    pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
+        let text = serde_json::to_string(&pinned)
+            .map_err(|error| BackendError::failed("write a thread", error))?;
+        let put = "UPDATE threads SET pinned = ?2 WHERE id = ?1 RETURNING title, created_at";
+        let state = self.state();
+        let row = state.query_row(put, params![id, text], |row| Ok((row.get(0)?, row.get(1)?)));
+        match row.optional().map_err(write_failed)? {
+            Some((title, created_at)) => Ok(Thread {
+                id,
+                title,
+                pinned,
+                created_at,
+            }),
+            None => Err(BackendError::NotFound {
+                what: "thread",
+                field: "threadId",
+                id,
+            }),
+        }
+    }
+
     /// What is pinned to a thread; nothing, where it is not.
     pub(super) fn pinned_to(&self, thread: &str) -> Result<Vec<String>> {
         match Database::thread(&self.reader(), thread, "threadId") {

@@ -170,6 +170,17 @@ impl Backend for Postgres {
         Ok(Listing::of(rows, &page))
     }
 
+    async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
+        let set = self.owned(owner)?.set_pins(thread, &pinned).await;
+        let it = set.map_err(failed)?.ok_or_else(|| no_thread(thread))?;
+        Ok(Thread {
+            id: it.thread,
+            title: it.title,
+            pinned: it.pinned,
+            created_at: it.begun_at,
+        })
+    }
+
     async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Message> {
         let id = format!("msg-{}", random_id()?);
         let message = StoredMessage::new(id, new.role, new.content, now());

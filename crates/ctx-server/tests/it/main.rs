@@ -8,6 +8,7 @@ mod hostile;
 mod logs;
 mod measure;
 mod overload;
+mod pins;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
 mod priming;
