@@ -40,8 +40,9 @@ pub(crate) struct BuildRequest {
     /// What the user says. It is not added to the thread.
     #[schema(min_length = 1, max_length = 32_768)]
     pub(crate) message: String,
-    /// What must be in: paths, `path:10-20`, names, ids of what the thread was shown. So is what the message
-    /// names after an `@`.
+    /// What must be in: paths, `path:10-20`, names, ids of messages of the thread, and ids of parts of files that it
+    /// was shown, as long as the context that showed them is kept and they say what they said. So is what the
+    /// message names after an `@`.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,

@@ -11,7 +11,7 @@ use ctx_resolve::Resolver;
 use ctx_retrieve::{Found, Message};
 
 use crate::gather::{Named, NamedPart, Recalled, Unresolved};
-use crate::history::{exchanges, number_turns};
+use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
 use crate::mention::Mention;
 use crate::service::{chunk_kind, chunks_of, keywords};
@@ -136,7 +136,7 @@ impl Candidates {
     ) -> BTreeMap<String, [Contribution; 5]> {
         let (corpus, texts) = Corpus::with_vectors(self.chunks.iter().map(Chunk::full_text));
         let question = corpus.vector(asked);
-        let ids = self.named_ids(&gathered.mentions);
+        let ids = self.named_ids(gathered);
         let mut signals_of = BTreeMap::new();
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
@@ -168,12 +168,13 @@ impl Candidates {
     }
 
     /// The chunks that are named by their label, or by the id of a message.
-    fn named_ids(&mut self, mentions: &[Mention]) -> BTreeSet<String> {
+    fn named_ids(&mut self, gathered: &Gathered) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
-        for mention in mentions {
+        for mention in &gathered.mentions {
+            let first = beginning(&gathered.history, &mention.text);
             let is_it = |chunk: &&Chunk| {
-                let is_message = chunk.origin == Origin::Message;
-                chunk.id == mention.text || is_message && chunk.name.as_ref() == Some(&mention.text)
+                let is_message = chunk.origin == Origin::Message && first.is_some();
+                chunk.id == mention.text || is_message && chunk.name.as_deref() == first
             };
             if let Some(chunk) = self.chunks.iter().find(is_it) {
                 named.insert(chunk.id.clone());

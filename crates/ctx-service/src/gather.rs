@@ -1,6 +1,6 @@
 //! Asks the ports side by side, each for as long as the deadline.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,8 @@ use crate::ports::{Place, Ports};
 const MOST_SYMBOLS: usize = 3;
 /// So many labels are recalled for one context, the first.
 const MOST_LABELS: usize = 16;
+/// So many messages of an exchange that is named are read.
+const MOST_MESSAGES: usize = 16;
 /// A path that more files end in says nothing.
 const MOST_FILES: usize = 1;
 
@@ -222,22 +224,38 @@ impl Ports {
         })
     }
 
-    /// Where what is named is. Labels, and ids of messages, are left to whoever knows those.
+    /// Where what is named is: files, symbols, and exchanges of `thread`. Labels are left to whoever knows those,
+    /// and so are the `known` messages.
     pub(crate) fn look_up(
         &self,
+        thread: &str,
         mentions: Vec<Mention>,
+        known: &[Message],
         deadline: Duration,
     ) -> impl Future<Output = Result<Named, Failure>> + Send + use<> {
         let search = self.search.clone();
+        let history = self.history.clone();
+        let thread = thread.to_owned();
+        let known: BTreeSet<String> = known.iter().map(|it| it.id.clone()).collect();
         ask(Source::References, deadline, async move {
             let mut named = Named::default();
             for mention in mentions {
+                let may_be_said = mention.what == What::Name && !known.contains(&mention.text);
+                let text = mention.text.clone();
                 match &search {
                     Some(search) => named.add(&**search, mention).await?,
                     None => named.unresolved.push(Unresolved::new(
                         &mention.text,
                         "there is no store to look it up in",
                     )),
+                }
+                let is_unknown = named
+                    .unresolved
+                    .last()
+                    .is_some_and(|it| it.reference == text);
+                if let Some(history) = history.as_ref().filter(|_| may_be_said && is_unknown) {
+                    let said = history.exchange(&thread, &text, MOST_MESSAGES).await?;
+                    named.said.extend(said);
                 }
             }
             Ok(named)
@@ -266,6 +284,8 @@ pub(crate) struct NamedPart {
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) parts: Vec<NamedPart>,
+    /// Exchanges of the thread beyond its last messages.
+    pub(crate) said: Vec<Message>,
     pub(crate) unresolved: Vec<Unresolved>,
 }
 

@@ -16,6 +16,7 @@ use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Source, Thread, or_note};
+use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
@@ -222,12 +223,12 @@ impl Service {
         let pinned = &request.thread.pinned;
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         // Each begins when it is made.
-        let named = self.ports.look_up(mentioned.all.clone(), options.deadline);
-        let recalled = {
-            let thread = request.thread_name;
-            self.ports
-                .recalled(thread, &mentioned.all, options.deadline)
-        };
+        let (thread, known) = (request.thread_name, &request.thread.history);
+        let all = mentioned.all.clone();
+        let named = self.ports.look_up(thread, all, known, options.deadline);
+        let recalled = self
+            .ports
+            .recalled(thread, &mentioned.all, options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
         let mut retrieve = options.retrieve.clone();
         retrieve.now = options.now;
@@ -239,11 +240,13 @@ impl Service {
             recalled: or_note(recalled, failures),
             mentions: mentioned.all,
             found: retrieved.found,
-            history: request.thread.history.clone(),
+            history: Vec::new(),
             recent: or_note(recent, failures),
             uses: BTreeMap::new(),
         };
         gathered.named.unresolved.extend(mentioned.passed_over);
+        let said = std::mem::take(&mut gathered.named.said);
+        gathered.history = in_order(said, &request.thread.history);
         let late = retrieved
             .reports
             .iter()

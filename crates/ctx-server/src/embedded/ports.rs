@@ -44,12 +44,18 @@ struct State(Arc<Database>);
 impl History for State {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
         let messages = answer(self.0.last_messages(thread, limit))?;
-        let message = |it: crate::Message| {
-            let at = it.created_at.div_euclid(1_000);
-            Message::new(it.id, it.role, it.content, at)
-        };
         Ok(messages.into_iter().map(message).collect())
     }
+
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+        let messages = answer(self.0.exchange(thread, id, limit))?;
+        Ok(messages.into_iter().map(message).collect())
+    }
+}
+
+fn message(it: crate::Message) -> Message {
+    let at = it.created_at.div_euclid(1_000);
+    Message::new(it.id, it.role, it.content, at)
 }
 
 #[async_trait]

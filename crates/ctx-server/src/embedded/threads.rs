@@ -174,6 +174,32 @@ impl Database {
         Ok(rows.map(|it| it.1).collect())
     }
 
+    /// The exchange that a message is part of, the oldest first, at most `limit` messages; none where it is not.
+    pub(super) fn exchange(&self, thread: &str, id: &str, limit: usize) -> Result<Vec<Message>> {
+        let state = self.reader();
+        let mut get = state
+            .prepare_cached(
+                "WITH it AS (
+                     SELECT m.thread, m.seq FROM messages m JOIN threads t ON t.seq = m.thread
+                     WHERE t.id = ?1 AND m.id = ?2
+                 )
+                 SELECT m.seq, m.id, m.role, m.content, m.created_at FROM it JOIN messages m ON m.thread = it.thread
+                 WHERE m.seq >= coalesce((
+                     SELECT max(u.seq) FROM messages u
+                     WHERE u.thread = it.thread AND u.seq <= it.seq AND u.role = 'user'
+                 ), 0) AND NOT EXISTS (
+                     SELECT 1 FROM messages u
+                     WHERE u.thread = it.thread AND u.seq > it.seq AND u.seq <= m.seq AND u.role = 'user'
+                 ) ORDER BY m.seq LIMIT ?3",
+            )
+            .map_err(read_failed)?;
+        let rows = get
+            .query_map(params![thread, id, at_most(limit)], numbered)
+            .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, Message)>>>);
+        let rows = rows.map_err(read_failed)?.into_iter();
+        Ok(rows.map(|it| it.1).collect())
+    }
+
     /// Pins `pinned` to a thread, in the place of what was pinned to it.
     pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
         let text = serde_json::to_string(&pinned)

@@ -55,9 +55,42 @@ fn labels_are_recalled(server: &Running) {
     assert_eq!(next("t")["warnings"][0]["code"], "unknown_reference");
 }
 
+/// An answer is named by its id, however long ago it was given, and comes with its question.
+fn messages_are_recalled(server: &Running) {
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "m"}))
+        .data(201);
+    let say = |role: &str, number: u32| {
+        let message = json!({"role": role, "content": format!("said number {number}.")});
+        server
+            .post(ADA, "/v1/threads/m/messages", &message)
+            .data(201)["id"]
+            .clone()
+    };
+    say("user", 0);
+    say("user", 1);
+    let id = say("assistant", 2);
+    for number in 3..40 {
+        say("user", number);
+    }
+    let wanted = json!({"message": "well?", "threadId": "m", "references": [id]});
+    let data = build(server, &wanted);
+    assert_eq!(data["warnings"], Value::Null);
+    let context = data["context"].as_str().unwrap();
+    let has = |number: u32| context.contains(&format!("said number {number}."));
+    assert!(has(1) && has(2), "{context}");
+    assert!(!has(0) && !has(3), "{context}");
+    // It is the thread's.
+    let elsewhere = json!({"message": "well?", "references": [id]});
+    let data = build(server, &elsewhere);
+    assert_eq!(data["warnings"][0]["code"], "unknown_reference");
+}
+
 #[test]
 fn ids_are_known_for_as_long_as_the_receipt() {
-    labels_are_recalled(&Running::embedded());
+    let server = Running::embedded();
+    labels_are_recalled(&server);
+    messages_are_recalled(&server);
 }
 
 #[cfg(all(unix, feature = "postgres"))]
@@ -65,5 +98,6 @@ fn ids_are_known_for_as_long_as_the_receipt() {
 fn ids_are_known_for_as_long_as_the_receipt_in_a_database() {
     if let Some(server) = Running::postgres() {
         labels_are_recalled(&server);
+        messages_are_recalled(&server);
     }
 }

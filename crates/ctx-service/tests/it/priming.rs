@@ -168,6 +168,35 @@ async fn a_message_is_named_by_its_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_named_however_long_ago_it_was_said() {
+    let world = world(FILES);
+    let said: Vec<(&str, String)> = (0..60)
+        .map(|n| ["user", "assistant"][n % 2])
+        .zip((0..).map(|n| format!("said number {n}.")))
+        .collect();
+    let said: Vec<(&str, &str)> = said.iter().map(|(a, b)| (*a, b.as_str())).collect();
+    world.say(&said).await;
+    let context = world.prime("what of @m51, @m21 and @m4?").await.context;
+    unresolved(&context, &[]);
+    let named: Vec<&str> = context
+        .items
+        .iter()
+        .filter(|it| it.relevance == Relevance::ONE)
+        .map(|it| it.source.as_str())
+        .collect();
+    assert_eq!(named.len(), 3);
+    assert_eq!(context.stats.history_count, 12);
+    // In the order they were said, each question with its answer.
+    let text = &context.built.context;
+    let at = |n: u32| text.find(&format!("said number {n}.")).unwrap();
+    assert!([4, 5, 20, 21, 40, 50, 51, 59].map(at).is_sorted(), "{text}");
+    assert!(!text.contains("said number 6."));
+    let context = world.prime("what of @m99?").await.context;
+    let none = "no indexed file or symbol is called so";
+    unresolved(&context, &[("m99", none)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn files_are_searched_for() {
     let world = world(FILES);
     let context = world.prime("How is a header parsed?").await.context;
