@@ -85,6 +85,19 @@ const BEGIN: &str = "
     SELECT (SELECT count(*) FROM it) > 0, (SELECT count(*) FROM ctx.threads WHERE owner = $1) >= $6::bigint,
         (SELECT count(*) FROM pins)";
 
+const PIN: &str = "
+    WITH it AS (
+        UPDATE ctx.threads SET pins = pins + cardinality($3::text[]) WHERE owner = $1 AND thread = $2
+        RETURNING thread, number, title, begun_at, pins - cardinality($3::text[]) AS before
+    ), gone AS (
+        DELETE FROM ctx.pinned WHERE owner = $1 AND thread = $2 AND what <> ALL ($3::text[])
+    ), new AS (
+        INSERT INTO ctx.pinned (owner, thread, number, what)
+        SELECT $1, it.thread, it.before + p.number, p.what FROM it, unnest($3::text[]) WITH ORDINALITY AS p (what, number)
+        ON CONFLICT (owner, thread, what) DO UPDATE SET number = excluded.number
+    )
+    SELECT it.number, it.title, it.begun_at FROM (SELECT) AS one LEFT JOIN it ON true";
+
 const ADD: &str = "
     WITH it AS (
         UPDATE ctx.threads SET last = last + 1, changed_at = greatest(changed_at, $6::bigint)
@@ -129,6 +142,34 @@ impl OwnedStore {
             (false, true) => Added::Full,
             (false, false) => Added::Exists,
         })
+    }
+
+    /// Pins `pinned`, which has nothing twice, to `thread`, in the place of what was pinned to it. The thread, where
+    /// there is one. On the disk of the server when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] for a pin that is empty, longer than 1,024 bytes or holds a NUL; those of the database.
+    pub async fn set_pins(
+        &self,
+        thread: &str,
+        pinned: &[String],
+    ) -> Result<Option<StoredThread>, StoreError> {
+        check_key("the name of the thread", thread)?;
+        for what in pinned {
+            check_key("the reference", what)?;
+        }
+        let values: [&(dyn ToSql + Sync); 2] = [&thread, &pinned];
+        let row = self.write_row("pin references", PIN, &values).await?;
+        let Some(number) = row.get::<_, Option<i64>>(0) else {
+            return Ok(None);
+        };
+        Ok(Some(StoredThread {
+            number,
+            thread: thread.to_owned(),
+            title: row.get(1),
+            pinned: pinned.to_vec(),
+            begun_at: row.get(2),
+        }))
     }
 
     /// Whether `thread` was begun.
@@ -284,5 +325,22 @@ impl OwnedStore {
         let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &id];
         let rows = self.read("read a context", sql, &values).await?;
         Ok(rows.first().map(|row| row.get(0)))
+    }
+
+    /// For each of `texts`, the latest receipt that has it in it, where there is one. O(receipts) for one that none has.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn contexts_with(&self, texts: &[String]) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT latest.receipt FROM unnest($2::text[]) AS it (text)
+                   CROSS JOIN LATERAL (
+                       SELECT receipt FROM ctx.contexts WHERE owner = $1 AND strpos(receipt, it.text) > 0
+                       ORDER BY number DESC LIMIT 1
+                   ) AS latest";
+        let fits = |it: &&String| !it.is_empty() && !it.contains('\0');
+        let texts: Vec<&String> = texts.iter().filter(fits).collect();
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &texts];
+        let rows = self.read("look for contexts", sql, &values).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }

@@ -2,6 +2,8 @@
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, History, Message, References};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
@@ -147,13 +149,39 @@ impl History for OwnedStore {
         let rows = self
             .read("read messages", sql, &[&self.owner(), &thread, &limit])
             .await?;
-        let message = |row: &tokio_postgres::Row| {
-            let (id, role, content): (String, String, String) =
-                (row.get(0), row.get(1), row.get(2));
-            Message::new(id, role, content, row.get(3))
-        };
         Ok(rows.iter().rev().map(message).collect())
     }
+
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+        if thread.contains('\0') || id.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let limit = self.limits().rows(limit);
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &id, &limit];
+        let rows = self.read("read an exchange", EXCHANGE, &values).await?;
+        Ok(rows.iter().map(message).collect())
+    }
+}
+
+const EXCHANGE: &str = "
+    WITH it AS (
+        SELECT number FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3
+    ), bounds AS (
+        SELECT (
+            SELECT max(number) FROM ctx.messages
+            WHERE owner = $1 AND thread = $2 AND number <= it.number AND role = 'user'
+        ) AS first, (
+            SELECT min(number) FROM ctx.messages
+            WHERE owner = $1 AND thread = $2 AND number > it.number AND role = 'user'
+        ) AS next FROM it
+    )
+    SELECT m.id, m.role, m.content, m.created_at FROM bounds b JOIN ctx.messages m
+        ON m.owner = $1 AND m.thread = $2 AND m.number >= coalesce(b.first, 0) AND (b.next IS NULL OR m.number < b.next)
+    ORDER BY m.number LIMIT $4::int";
+
+fn message(row: &Row) -> Message {
+    let (id, role, content): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+    Message::new(id, role, content, row.get(3))
 }
 
 #[async_trait]

@@ -263,7 +263,20 @@ impl Message {
 pub trait History: Send + Sync {
     /// The last `limit` messages of `thread`, the oldest first.
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>>;
+
+    /// The exchange of `thread` that the message `id` is part of, the oldest first: what a user said, and what
+    /// followed until a user spoke again; at most `limit` messages. None where there is no such message. Looks
+    /// through the last 200, unless a store does better.
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+        let last = self.messages(thread, RECENT_MESSAGES).await?;
+        let mut exchanges = last.chunk_by(|_, next| next.role != "user");
+        let found = exchanges.find(|it| it.iter().any(|message| message.id == id));
+        Ok(found.map_or_else(Vec::new, |it| it.iter().take(limit).cloned().collect()))
+    }
 }
+
+/// So many of the last messages a store looks through that does not know them by their ids.
+const RECENT_MESSAGES: usize = 200;
 
 /// What the user pinned to a thread.
 #[async_trait]

@@ -40,6 +40,14 @@ pub trait Backend: Send + Sync {
     /// The threads, the latest first.
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError>;
 
+    /// Pins `pinned`, which has nothing twice, to a thread, in the place of what was pinned to it.
+    async fn pin(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        pinned: Vec<String>,
+    ) -> Result<Thread, BackendError>;
+
     /// Adds a message to a thread.
     async fn append(
         &self,
@@ -231,6 +239,8 @@ pub struct PrimeRequest {
     pub references: Vec<String>,
     /// How it is built.
     pub options: BuildOptions,
+    /// Whether each item is answered with its text.
+    pub item_content: bool,
 }
 
 impl PrimeRequest {
@@ -241,6 +251,7 @@ impl PrimeRequest {
             message: message.into(),
             references: Vec::new(),
             options,
+            item_content: false,
         }
     }
 }
@@ -253,6 +264,8 @@ pub struct Prime {
     pub context: Arc<PrimeContext>,
     /// The thread that it was built for.
     pub thread: Option<String>,
+    /// Whether each item is answered with its text.
+    pub item_content: bool,
     /// Whether it was kept from before.
     pub served: Served,
     /// Milliseconds since 1970 when it was answered.

@@ -12,7 +12,7 @@ use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::{
     Cache, CacheMetrics, Cited, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage,
-    Resolved, Secret, Served, Service, format_citations, resolve,
+    Resolved, Secret, Served, Service, resolve,
 };
 
 use crate::Owner;
@@ -102,6 +102,7 @@ pub async fn build(
     Ok(Prime {
         context: primed.context,
         thread: request.thread,
+        item_content: request.item_content,
         served: primed.served,
         answered_at: now(),
     })
@@ -217,13 +218,11 @@ impl Prime {
 }
 
 impl Receipt {
-    /// Finds what `answer` cites of the context, and writes the list of the sources that it uses.
+    /// Finds what `answer` cites of the context, which may be cited by what comes with it.
     /// O(bytes of the answer and of the sources it quotes).
-    pub(crate) fn resolve(&self, answer: &str) -> (Resolved, String) {
+    pub(crate) fn resolve(&self, answer: &str) -> (Resolved, Vec<Cited>) {
         let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
-        let resolved = resolve(answer, &citations);
-        let sources = format_citations(&citations, &resolved.used);
-        (resolved, sources)
+        (resolve(answer, &citations), citations)
     }
 }
 

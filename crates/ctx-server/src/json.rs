@@ -155,7 +155,12 @@ fn make_whole(value: &mut Value) {
 }
 
 fn refused(path: &str, error: &serde_json::Error) -> Problem {
-    let detail = error.to_string();
+    fault(path, error.to_string())
+}
+
+/// What is said of what serde refused at `path`, for the reason `detail`: the field at fault is the one there, or
+/// one that is named in the reason.
+pub(crate) fn fault(path: &str, detail: String) -> Problem {
     // Where the text breaks off, no field is known.
     let path = path.trim_end_matches('?').trim_end_matches('.');
     let mut field = path.to_owned();

@@ -19,6 +19,7 @@ mod paths;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod problem;
+mod recall;
 mod routes;
 mod schema;
 mod server;

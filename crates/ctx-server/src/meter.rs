@@ -187,8 +187,12 @@ impl Meter {
             .record(took);
     }
 
-    /// A context was built for a message.
+    /// A message has its context. One that was built before is given again and not counted as another build.
     pub(crate) fn prime(&self, prime: &Prime, took: Duration) {
+        if prime.is_cached() {
+            self.used(&prime.context.built);
+            return;
+        }
         self.built(&prime.context.built, took);
         for timing in prime.timings() {
             self.stage(&timing);
@@ -221,6 +225,10 @@ impl Meter {
         ] {
             self.histogram(name, Vec::new()).record(count as f64);
         }
+        self.used(built);
+    }
+
+    fn used(&self, built: &BuiltContext) {
         self.gauge("context_token_usage")
             .set(f64::from(built.tokens.total.get()));
     }

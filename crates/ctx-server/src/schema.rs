@@ -119,7 +119,7 @@ fn lines() -> Array {
 
 /// A path, `path:10-20`, or a name.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(min_length = 1, max_length = 1024)]
+#[schema(min_length = 1, max_length = 1024, pattern = r"[^ \t\r\n]")]
 pub(crate) struct Reference(String);
 
 /// How much of a chunk is shown.
@@ -337,9 +337,59 @@ pub(crate) struct ContextData {
     stats: crate::backend::Stats,
     /// How long each stage took; nothing where the context was kept.
     timings: Vec<crate::backend::Timing>,
-    /// And all that is told of every context.
-    #[serde(flatten)]
-    built: BuiltContext,
+    /// What an answer may cite.
+    citations: Vec<crate::wire::CitedSource>,
+    /// The text to put before the model.
+    context: String,
+    /// Where the tokens went.
+    tokens: TokenSplit,
+    /// How the counts relate to the consumer's tokenizer.
+    exactness: Exactness,
+    /// Who counted.
+    counter: String,
+    /// What was let in, in the order shown.
+    included: Vec<Included>,
+    /// What was left out, and why.
+    omitted: Vec<Omitted>,
+    /// The files shown.
+    files: Vec<String>,
+    /// The mean relevance of what was let in.
+    average_relevance: f64,
+    /// Whether something was left out for want of room.
+    was_truncated: bool,
+    /// How good the selection is.
+    certificate: Certificate,
+    /// The form of the context.
+    format: Format,
+    /// Milliseconds.
+    build_time: f64,
+    /// BLAKE3 of the context: 64 hexadecimal digits.
+    digest: String,
+    /// What is shared with the previous context.
+    #[schema(nullable = false)]
+    shared_prefix: Option<SharedPrefix>,
+    /// What the caller should know besides.
+    #[schema(nullable = false)]
+    warnings: Option<Vec<Warning>>,
+}
+
+/// What else is known of an item.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Metadata {
+    /// The file it is in.
+    #[schema(nullable = false)]
+    path: Option<String>,
+    /// When it was said, its file last changed or, of a file that was shown lately, when that was: milliseconds
+    /// since 1970.
+    #[schema(nullable = false)]
+    created_at: Option<i64>,
+    /// The words of the question that are in it.
+    #[schema(nullable = false)]
+    matched_keywords: Option<Vec<String>>,
+    /// Its place among what the search found, from 1.
+    #[schema(nullable = false)]
+    search_rank: Option<u32>,
 }
 
 /// A context that was built before.
@@ -372,6 +422,8 @@ pub(crate) struct Resolved {
     marks: Vec<Mark>,
     /// The list of the sources that the answer uses, to be put after it; empty where it uses none.
     sources: String,
+    /// All that may be cited of the context, and whether the answer does.
+    citations: Vec<crate::wire::CitedSource>,
 }
 
 /// One citation of an answer.

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ctx_model::{BuildOptions, BuiltContext, Chunk, Included, Origin, Relevance, Tokens};
-use ctx_service::{Cited, PrimeOptions, Resolved, Verdict};
+use ctx_model::{
+    BuildOptions, BuiltContext, Certificate, Chunk, Exactness, Format, Included, Omitted, Origin,
+    Relevance, SharedPrefix, TokenSplit, Tokens, Warning,
+};
+use ctx_service::{Cited, Metadata, PrimeOptions, Resolved, Verdict, format_citations};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
@@ -37,8 +40,9 @@ pub(crate) struct BuildRequest {
     /// What the user says. It is not added to the thread.
     #[schema(min_length = 1, max_length = 32_768)]
     pub(crate) message: String,
-    /// What must be in: paths, `path:10-20`, names, ids of what the thread was shown. So is what the message
-    /// names after an `@`.
+    /// What must be in: paths, `path:10-20`, names, ids of messages of the thread, and ids of parts of files that it
+    /// was shown, as long as the context that showed them is kept and they say what they said. So is what the
+    /// message names after an `@`.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,
@@ -48,6 +52,9 @@ pub(crate) struct BuildRequest {
     #[serde(default)]
     #[schema(value_type = schema::BuildOptions)]
     pub(crate) options: Map<String, Value>,
+    /// Whether each item comes with its text as well, which the context has already.
+    #[serde(default)]
+    pub(crate) item_content: bool,
 }
 
 impl BuildRequest {
@@ -192,8 +199,21 @@ impl Input for ResolveRequest {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResolvedData {
     #[serde(flatten)]
-    pub(crate) resolved: Resolved,
-    pub(crate) sources: String,
+    resolved: Resolved,
+    sources: String,
+    citations: Vec<CitedSource>,
+}
+
+impl ResolvedData {
+    /// What `resolved`, an answer to a context with `citations`, uses of those.
+    pub(crate) fn new(resolved: Resolved, citations: &[Cited]) -> Self {
+        let of = |it: &Cited| CitedSource::new(it, resolved.used.contains(&it.id));
+        ResolvedData {
+            sources: format_citations(citations, &resolved.used),
+            citations: citations.iter().map(of).collect(),
+            resolved,
+        }
+    }
 }
 
 /// How an answer's citations fare.
@@ -273,6 +293,21 @@ impl Input for ThreadRequest {
     }
 }
 
+/// What is to be pinned to a thread.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PinsRequest {
+    /// What every context of it must show from now on: paths, `path:10-20`, names.
+    #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
+    pub(crate) pinned: Vec<String>,
+}
+
+impl Input for PinsRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        check_references("pinned", &self.pinned, limits)
+    }
+}
+
 /// A message to be kept.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -334,13 +369,29 @@ pub(crate) struct PageQuery {
 pub(crate) struct ContextData {
     pub(crate) id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) handle: Option<String>,
-    pub(crate) total_tokens: u32,
-    pub(crate) items: Vec<Item>,
-    pub(crate) stats: Stats,
-    pub(crate) timings: Vec<Timing>,
-    #[serde(flatten)]
-    pub(crate) built: BuiltContext,
+    handle: Option<String>,
+    total_tokens: u32,
+    items: Vec<Item>,
+    citations: Vec<CitedSource>,
+    stats: Stats,
+    timings: Vec<Timing>,
+    context: String,
+    tokens: TokenSplit,
+    exactness: Exactness,
+    counter: String,
+    included: Vec<Included>,
+    omitted: Vec<Omitted>,
+    files: Vec<String>,
+    average_relevance: f64,
+    was_truncated: bool,
+    certificate: Certificate,
+    format: Format,
+    build_time: f64,
+    digest: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared_prefix: Option<SharedPrefix>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
 }
 
 /// Something that is in the context.
@@ -348,54 +399,167 @@ pub(crate) struct ContextData {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item {
     /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
-    pub(crate) id: String,
+    id: String,
     /// `reference` for what was named, `chunk` for what was found, `file` for what was shown lately, `message`.
     #[serde(rename = "type")]
     #[schema(value_type = schema::Origin)]
-    pub(crate) kind: Origin,
+    kind: Origin,
+    /// What the context shows of it, with `…` on a line of its own where lines are left out; where `itemContent`
+    /// asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    content: Option<String>,
+    /// How it begins, on one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    excerpt: Option<String>,
     /// What a reader knows it by: path, name or id.
-    pub(crate) source: String,
+    source: String,
     /// How much it matters.
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
-    pub(crate) relevance: Relevance,
+    relevance: Relevance,
     /// What it costs.
-    pub(crate) tokens: u32,
-    /// Which of `citations` says where it is from.
-    pub(crate) citation: String,
+    tokens: u32,
+    /// What else is known of it.
+    #[schema(value_type = schema::Metadata)]
+    metadata: Metadata,
+    /// What its receipt cites it by.
+    citation: String,
     /// What feedback on it is given with, where it is of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) handle: Option<String>,
+    handle: Option<String>,
+}
+
+/// A source that an answer may cite.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CitedSource {
+    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
+    id: String,
+    /// What a reader knows it by: path, name or id.
+    source: String,
+    /// Where it came from.
+    #[serde(rename = "type")]
+    #[schema(value_type = schema::Origin)]
+    kind: Origin,
+    /// The file it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    file_path: Option<String>,
+    /// The first of its lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    start_line: Option<u32>,
+    /// The last of its lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    end_line: Option<u32>,
+    /// BLAKE3 of the text shown: 64 hexadecimal digits.
+    content_hash: String,
+    /// How it begins, on one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    excerpt: Option<String>,
+    /// How much it matters.
+    #[schema(value_type = f64, minimum = 0, maximum = 1)]
+    relevance: Relevance,
+    /// Whether an answer cites it: not before there is one.
+    used_in_response: bool,
+    /// What the receipt of the context cites it by.
+    citation: String,
+}
+
+impl CitedSource {
+    fn new(cited: &Cited, used_in_response: bool) -> Self {
+        let citation = &cited.citation;
+        CitedSource {
+            id: cited.id.clone(),
+            source: citation.source.clone(),
+            kind: cited.origin,
+            file_path: citation.file_path.clone(),
+            start_line: citation.start_line,
+            end_line: citation.end_line,
+            content_hash: citation.content_hash.clone(),
+            excerpt: cited.excerpt.clone(),
+            relevance: cited.relevance,
+            used_in_response,
+            citation: citation.id.clone(),
+        }
+    }
+}
+
+/// What of `prime` is in its context, in the order shown.
+fn items(prime: &Prime) -> Vec<Item> {
+    let context = &prime.context;
+    let cited: BTreeMap<&str, &Cited> = context
+        .citations
+        .iter()
+        .map(|it| (it.id.as_str(), it))
+        .collect();
+    let item = |included: &Included| {
+        let cited = cited.get(included.id.as_str())?;
+        Some(Item {
+            id: included.id.clone(),
+            kind: cited.origin,
+            content: prime.item_content.then(|| cited.shown().to_owned()),
+            excerpt: cited.excerpt.clone(),
+            source: cited.citation.source.clone(),
+            relevance: cited.relevance,
+            tokens: included.tokens.get(),
+            metadata: cited.metadata.clone(),
+            citation: included.citation.clone(),
+            handle: cited.feedback.clone(),
+        })
+    };
+    context.built.included.iter().filter_map(item).collect()
 }
 
 impl From<&Prime> for ContextData {
     fn from(prime: &Prime) -> Self {
-        let context = &prime.context;
-        let cited: BTreeMap<&str, &Cited> = context
-            .citations
-            .iter()
-            .map(|it| (it.id.as_str(), it))
-            .collect();
-        let item = |included: &Included| {
-            let cited = cited.get(included.id.as_str())?;
-            Some(Item {
-                id: included.id.clone(),
-                kind: cited.origin,
-                source: cited.citation.source.clone(),
-                relevance: cited.relevance,
-                tokens: included.tokens.get(),
-                citation: included.citation.clone(),
-                handle: cited.feedback.clone(),
-            })
-        };
+        let citations = prime.context.citations.iter();
+        // Its own citations are for who holds the receipt against the files.
+        let BuiltContext {
+            context,
+            tokens,
+            exactness,
+            counter,
+            included,
+            omitted,
+            files,
+            average_relevance,
+            was_truncated,
+            citations: _,
+            certificate,
+            format,
+            build_time,
+            digest,
+            shared_prefix,
+            warnings,
+        } = prime.built();
         ContextData {
-            items: context.built.included.iter().filter_map(item).collect(),
             id: prime.id().to_owned(),
-            handle: context.feedback.clone(),
-            total_tokens: context.built.tokens.total.get(),
+            handle: prime.context.feedback.clone(),
+            total_tokens: tokens.total.get(),
+            items: items(prime),
+            citations: citations.map(|it| CitedSource::new(it, false)).collect(),
             stats: prime.stats(),
             timings: prime.timings(),
-            built: prime.built(),
+            context,
+            tokens,
+            exactness,
+            counter,
+            included,
+            omitted,
+            files,
+            average_relevance,
+            was_truncated,
+            certificate,
+            format,
+            build_time,
+            digest,
+            shared_prefix,
+            warnings,
         }
     }
 }
@@ -427,6 +591,7 @@ impl ContextMeta {
     pub(crate) fn of_prime(prime: &Prime) -> Self {
         ContextMeta {
             cached: prime.is_cached(),
+            citation_count: prime.context.citations.len(),
             ..ContextMeta::of(&prime.context.built)
         }
     }
@@ -524,7 +689,11 @@ fn check_references(field: &str, references: &[String], limits: &Limits) -> Resu
         return Err(Problem::invalid(field, detail));
     }
     for (number, reference) in references.iter().enumerate() {
-        check_text(&format!("{field}[{number}]"), reference, 1024)?;
+        let field = format!("{field}[{number}]");
+        check_text(&field, reference, 1024)?;
+        if reference.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
+            return Err(Problem::invalid(field, "it is blank"));
+        }
     }
     Ok(())
 }

@@ -10,19 +10,24 @@ use ctx_rank::{
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Found, Message};
 
-use crate::gather::{Named, NamedPart, Unresolved};
-use crate::history::{exchanges, number_turns};
-use crate::label::Labels;
+use crate::gather::{Named, NamedPart, Recalled, Unresolved};
+use crate::history::{beginning, exchanges, number_turns};
+use crate::label::{Labels, origin_of};
 use crate::mention::Mention;
 use crate::service::{chunk_kind, chunks_of, keywords};
 
 /// So many of a question's terms are looked for in each text.
 const KEYWORDS: usize = 32;
 
+/// What the ids of recalled chunks begin with, until they have their labels.
+const RECALLED: &str = "recalled ";
+
 /// All that was gathered for one question.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     pub(crate) named: Named,
+    /// What labels of earlier contexts name.
+    pub(crate) recalled: Vec<Recalled>,
     /// What the message and the pins name, some of it ids.
     pub(crate) mentions: Vec<Mention>,
     pub(crate) found: Vec<Found>,
@@ -71,6 +76,8 @@ impl Candidates {
         }
         chunks.extend(found);
         chunks.extend(gathered.recent.iter().map(|it| recent_chunk(it, &keywords)));
+        let recalled = gathered.recalled.iter();
+        chunks.extend(recalled.map(|it| recalled_chunk(it, &keywords)));
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let read = resolver.resolve(chunks);
@@ -88,7 +95,15 @@ impl Candidates {
         candidates
             .chunks
             .extend(exchanges(&gathered.history, asked));
+        let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
+        let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
         candidates.label(labels);
+        // What says something else by now is no longer what the label was given to.
+        let is_named = |id: &str| gathered.recalled.iter().any(|it| it.label == id);
+        let mut is_recalled = is_recalled.into_iter();
+        candidates
+            .chunks
+            .retain(|it| !is_recalled.next().unwrap_or(false) || is_named(&it.id));
         candidates.unresolved.sort_unstable();
         candidates.unresolved.dedup();
         candidates
@@ -121,7 +136,7 @@ impl Candidates {
     ) -> BTreeMap<String, [Contribution; 5]> {
         let (corpus, texts) = Corpus::with_vectors(self.chunks.iter().map(Chunk::full_text));
         let question = corpus.vector(asked);
-        let ids = self.named_ids(&gathered.mentions);
+        let ids = self.named_ids(gathered);
         let mut signals_of = BTreeMap::new();
         for (chunk, text) in self.chunks.iter_mut().zip(texts) {
             let keywords = query.terms.iter().take(KEYWORDS).map(|it| it.text.as_str());
@@ -153,12 +168,13 @@ impl Candidates {
     }
 
     /// The chunks that are named by their label, or by the id of a message.
-    fn named_ids(&mut self, mentions: &[Mention]) -> BTreeSet<String> {
+    fn named_ids(&mut self, gathered: &Gathered) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
-        for mention in mentions {
+        for mention in &gathered.mentions {
+            let first = beginning(&gathered.history, &mention.text);
             let is_it = |chunk: &&Chunk| {
-                let is_message = chunk.origin == Origin::Message;
-                chunk.id == mention.text || is_message && chunk.name.as_ref() == Some(&mention.text)
+                let is_message = chunk.origin == Origin::Message && first.is_some();
+                chunk.id == mention.text || is_message && chunk.name.as_deref() == first
             };
             if let Some(chunk) = self.chunks.iter().find(is_it) {
                 named.insert(chunk.id.clone());
@@ -226,6 +242,17 @@ fn within(wanted: LineSpan, path: &str, resolver: &Resolver) -> Result<LineSpan,
     let count = text.lines().count();
     LineSpan::new(wanted.start(), wanted.end().min(count))
         .map_err(|_| format!("{path} has {count} lines"))
+}
+
+/// A chunk of what a label was given to, as it was found then.
+fn recalled_chunk(recalled: &Recalled, keywords: &[String]) -> Chunk {
+    let Recalled { label, place } = recalled;
+    let mut chunk = Chunk::new(format!("{RECALLED}{label}"), "", Relevance::ONE)
+        .with_path(place.path.clone())
+        .with_span(place.lines);
+    chunk.origin = origin_of(label).unwrap_or_default();
+    chunk.matched_keywords = keywords.to_vec();
+    chunk
 }
 
 /// A chunk of all of a file that was shown lately, dated by when.

@@ -1,20 +1,17 @@
 //! What an answer cites, and whether it may.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::sync::Arc;
 
 use ctx_format::{Slot, neutralise};
-use ctx_model::{BuiltContext, Chunk, Citation, LineSpan, Origin, Relevance};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use crate::cited::{Cited, ends};
 use crate::label::{is_label, resembles_label};
 use crate::mention::lines_of;
 
-/// Characters of an excerpt in a list of sources.
-const EXCERPT: usize = 50;
 /// No list of labels between brackets is longer, in bytes.
 const LONGEST_LIST: usize = 400;
 /// So far before a citation its quotation begins at most, in bytes.
@@ -25,141 +22,6 @@ const FEWEST_WORDS: usize = 3;
 /// Tells a model how to cite: a sentence for the header of a context or a system prompt.
 pub const CITING: &str = "Cite what you use by its id in square brackets, as in [fil-9f2a1c], or with lines, as \
                           in [fil-9f2a1c:10-12]. Put words that you quote between quotation marks right before it.";
-
-/// A source that an answer may cite.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Cited {
-    /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
-    pub id: String,
-    /// Where it came from.
-    #[serde(rename = "type")]
-    pub origin: Origin,
-    /// What the receipt says of it: source, lines, hash of the text shown.
-    pub citation: Citation,
-    /// How it begins, on one line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<String>,
-    /// How much it matters.
-    pub relevance: Relevance,
-    /// What feedback on it is given with, where there can be any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
-    /// What it says, which quotations are held against.
-    #[serde(skip)]
-    text: Arc<str>,
-}
-
-/// The citations of `built`, which was assembled from `chunks`, in the order shown: the first of each chunk.
-/// `name` gives what a citation is called.
-pub(crate) fn of_chunks(
-    built: &BuiltContext,
-    chunks: &[Chunk],
-    name: impl Fn(&Citation) -> String,
-) -> Vec<Cited> {
-    let by_id: BTreeMap<&str, &Chunk> = chunks.iter().map(|it| (it.id.as_str(), it)).collect();
-    let mut seen = BTreeSet::new();
-    let first = built
-        .citations
-        .iter()
-        .filter(|it| seen.insert(it.chunk_id.as_str()));
-    let cited = |citation: &Citation| {
-        let chunk = by_id.get(citation.chunk_id.as_str())?;
-        Some(Cited {
-            id: name(citation),
-            origin: chunk.origin,
-            excerpt: excerpt(chunk.full_text()),
-            relevance: chunk.relevance,
-            feedback: None,
-            text: Arc::from(chunk.full_text()),
-            citation: citation.clone(),
-        })
-    };
-    first.filter_map(cited).collect()
-}
-
-/// A source with its text, as it is stored for an answer that is to be held against it later.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct StoredSource {
-    /// What the context calls it.
-    pub id: String,
-    /// Where it came from.
-    pub origin: Origin,
-    /// What the receipt says of it.
-    pub citation: Citation,
-    /// How it begins, on one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub excerpt: Option<String>,
-    /// How much it matters.
-    pub relevance: Relevance,
-    /// What feedback on it is given with, where there can be any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feedback: Option<String>,
-    /// What it says.
-    pub text: String,
-}
-
-impl From<&Cited> for StoredSource {
-    fn from(cited: &Cited) -> Self {
-        StoredSource {
-            id: cited.id.clone(),
-            origin: cited.origin,
-            citation: cited.citation.clone(),
-            excerpt: cited.excerpt.clone(),
-            relevance: cited.relevance,
-            feedback: cited.feedback.clone(),
-            text: cited.text.to_string(),
-        }
-    }
-}
-
-impl From<&StoredSource> for Cited {
-    fn from(stored: &StoredSource) -> Self {
-        Cited {
-            id: stored.id.clone(),
-            origin: stored.origin,
-            citation: stored.citation.clone(),
-            excerpt: stored.excerpt.clone(),
-            relevance: stored.relevance,
-            feedback: stored.feedback.clone(),
-            text: Arc::from(stored.text.as_str()),
-        }
-    }
-}
-
-impl Cited {
-    /// What an answer to a context may cite that was assembled from `chunks` without a service: each by the id
-    /// of its citation. Whoever asks the model has to tell it those ids.
-    pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
-        of_chunks(built, chunks, |it| it.id.clone())
-    }
-
-    /// The lines it shows.
-    fn span(&self) -> Option<LineSpan> {
-        let (start, end) = (self.citation.start_line?, self.citation.end_line?);
-        LineSpan::new(start, end).ok()
-    }
-}
-
-/// The first words of `text`, on one line that no terminator or escape ends.
-fn excerpt(text: &str) -> Option<String> {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if line.chars().count() >= EXCERPT {
-            break;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    let line = neutralise(&line, Slot::Line);
-    let cut: String = line.chars().take(EXCERPT).collect();
-    (!cut.is_empty()).then_some(cut)
-}
 
 /// What is wrong with a citation, if anything is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -172,9 +34,9 @@ pub enum Verdict {
     Unknown,
     /// It is no id.
     Malformed,
-    /// The source has no such lines in the context.
+    /// The context does not show those lines of the source.
     OutOfRange,
-    /// The words quoted before it are not the source's.
+    /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
 }
 
@@ -295,7 +157,7 @@ impl<'c> Known<'c> {
     /// Whether the source of this id has the words of `quote`.
     fn says(&self, id: &str, quote: &str) -> bool {
         self.0.get(id).is_some_and(|(cited, text)| {
-            let text = text.get_or_init(|| words(&cited.text));
+            let text = text.get_or_init(|| words(&cited.shown.text));
             says(text, quote)
         })
     }
@@ -324,14 +186,13 @@ fn mark(answer: &str, range: Range<usize>, known: &Known<'_>) -> Option<Mark> {
         Some(span) => span,
         None => None,
     };
-    mark.lines = span.map(|it| (it.start(), it.end()));
+    mark.lines = span.map(ends);
     let Some(cited) = cited else {
         mark.verdict = Verdict::Unknown;
         return Some(mark);
     };
     mark.quote = quote_before(answer, mark.range.start);
-    let is_within = |span| cited.span().is_some_and(|shown| shown.contains(span));
-    mark.verdict = if !span.is_none_or(is_within) {
+    mark.verdict = if span.is_some_and(|it| !cited.shown.has(it)) {
         Verdict::OutOfRange
     } else if mark
         .quote

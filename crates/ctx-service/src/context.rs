@@ -8,7 +8,7 @@ use ctx_retrieve::{Answer, PortError, Report};
 use tokio::task::JoinHandle;
 
 use crate::cache::Served;
-use crate::citations::Cited;
+use crate::cited::Cited;
 use crate::compose::Stats;
 use crate::gather::{Failure, Unresolved};
 use crate::options::PrimeTimings;

@@ -4,7 +4,7 @@ use ctx_model::BuiltContext;
 use ctx_retrieve::{PortError, Vote};
 
 use crate::Service;
-use crate::citations::Cited;
+use crate::cited::Cited;
 use crate::owner::{Owner, Secret};
 
 /// Why a vote does not count. `Display` is a fragment that follows "failed to …".

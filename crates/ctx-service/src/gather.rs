@@ -1,22 +1,30 @@
 //! Asks the ports side by side, each for as long as the deadline.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, Origin};
 use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 
+use crate::label;
 use crate::mention::{Mention, What};
-use crate::ports::Ports;
+use crate::ports::{Place, Ports};
 
 /// A name that more symbols bear says nothing.
 const MOST_SYMBOLS: usize = 3;
+/// So many labels are recalled for one context, the first.
+const MOST_LABELS: usize = 16;
+/// So many messages of an exchange that is named are read.
+const MOST_MESSAGES: usize = 16;
 /// A path that more files end in says nothing.
 const MOST_FILES: usize = 1;
+
+/// So many characters of a name that cannot be one are told.
+const LONGEST_TOLD: usize = 100;
 
 /// Where a part of a prime context comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -55,7 +63,7 @@ pub struct Failure {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Unresolved {
-    /// As it was written.
+    /// As it was written; where it is too long to be a name, how it begins.
     pub reference: String,
     /// Why not, for people.
     pub why: String,
@@ -66,6 +74,14 @@ impl Unresolved {
         Unresolved {
             reference: reference.to_owned(),
             why: why.into(),
+        }
+    }
+
+    /// Names no more of `reference` than tells which it is.
+    pub(crate) fn cut(reference: &str, why: &str) -> Self {
+        match reference.char_indices().nth(LONGEST_TOLD) {
+            Some((end, _)) => Unresolved::new(&format!("{}…", &reference[..end]), why),
+            None => Unresolved::new(reference, why),
         }
     }
 }
@@ -179,16 +195,53 @@ impl Ports {
         })
     }
 
-    /// Where what is named is. Labels, and ids of messages, are left to whoever knows those.
+    /// The parts of files that `thread` was shown under the labels among `mentions`.
+    pub(crate) fn recalled(
+        &self,
+        thread: &str,
+        mentions: &[Mention],
+        deadline: Duration,
+    ) -> impl Future<Output = Result<Vec<Recalled>, Failure>> + Send + use<> {
+        let recall = self.recall.clone();
+        let thread = thread.to_owned();
+        let is_of_a_file = |it: &&Mention| {
+            let origin = label::origin_of(&it.text);
+            origin.is_some_and(|it| it != Origin::Message)
+        };
+        let of_files = mentions.iter().filter(is_of_a_file).take(MOST_LABELS);
+        let labels: Vec<String> = of_files.map(|it| it.text.clone()).collect();
+        ask(Source::References, deadline, async move {
+            let places = match recall {
+                Some(port) if !labels.is_empty() => port.places(&thread, &labels).await?,
+                _ => Vec::new(),
+            };
+            let found = labels.into_iter().zip(places);
+            let found = found.filter_map(|(label, place)| {
+                let place = place?;
+                Some(Recalled { label, place })
+            });
+            Ok(found.collect())
+        })
+    }
+
+    /// Where what is named is: files, symbols, and exchanges of `thread`. Labels are left to whoever knows those,
+    /// and so are the `known` messages.
     pub(crate) fn look_up(
         &self,
+        thread: &str,
         mentions: Vec<Mention>,
+        known: &[Message],
         deadline: Duration,
     ) -> impl Future<Output = Result<Named, Failure>> + Send + use<> {
         let search = self.search.clone();
+        let history = self.history.clone();
+        let thread = thread.to_owned();
+        let known: BTreeSet<String> = known.iter().map(|it| it.id.clone()).collect();
         ask(Source::References, deadline, async move {
             let mut named = Named::default();
             for mention in mentions {
+                let may_be_said = mention.what == What::Name && !known.contains(&mention.text);
+                let text = mention.text.clone();
                 match &search {
                     Some(search) => named.add(&**search, mention).await?,
                     None => named.unresolved.push(Unresolved::new(
@@ -196,10 +249,25 @@ impl Ports {
                         "there is no store to look it up in",
                     )),
                 }
+                let is_unknown = named
+                    .unresolved
+                    .last()
+                    .is_some_and(|it| it.reference == text);
+                if let Some(history) = history.as_ref().filter(|_| may_be_said && is_unknown) {
+                    let said = history.exchange(&thread, &text, MOST_MESSAGES).await?;
+                    named.said.extend(said);
+                }
             }
             Ok(named)
         })
     }
+}
+
+/// A part of a file that the thread was shown under a label that is named.
+#[derive(Clone, Debug)]
+pub(crate) struct Recalled {
+    pub(crate) label: String,
+    pub(crate) place: Place,
 }
 
 /// A part of a file, or all of it, that was named.
@@ -216,6 +284,8 @@ pub(crate) struct NamedPart {
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) parts: Vec<NamedPart>,
+    /// Exchanges of the thread beyond its last messages.
+    pub(crate) said: Vec<Message>,
     pub(crate) unresolved: Vec<Unresolved>,
 }
 
@@ -229,6 +299,12 @@ impl Named {
                 Err(why) if lines.is_none() && !path.contains('/') => {
                     symbols(search, &text).await?.map_err(|_| why)
                 }
+                found => found,
+            },
+            What::BadLines { path, why } => match file(search, &text, &text, None).await? {
+                Err(none) => file(search, &text, &path, None)
+                    .await?
+                    .map_or(Err(none), |_| Err(why)),
                 found => found,
             },
             What::Name => match symbols(search, &text).await? {

@@ -1,5 +1,7 @@
 //! What was said before, as chunks: one for each question and what was answered to it.
 
+use std::collections::BTreeSet;
+
 use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind};
 use ctx_retrieve::Message;
 
@@ -16,10 +18,7 @@ const KEPT: (f64, f64) = (0.5, 0.1);
 /// until a user speaks again, so that no question is shown without its answer. `asked`, where it is the last
 /// of the messages, is no history yet. Each bears the id of its first message for a name. O(bytes).
 pub(crate) fn exchanges(messages: &[Message], asked: &str) -> Vec<Chunk> {
-    let said: Vec<&Message> = messages
-        .iter()
-        .filter(|it| !it.content.trim().is_empty())
-        .collect();
+    let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
     let is_asked = |it: &&&Message| it.role == "user" && it.content.trim() == asked;
     let said = match said.last().filter(is_asked) {
         Some(_) => &said[..said.len() - 1],
@@ -30,6 +29,10 @@ pub(crate) fn exchanges(messages: &[Message], asked: &str) -> Vec<Chunk> {
         .enumerate()
         .map(|(number, it)| chunk(number, it))
         .collect()
+}
+
+fn is_said(message: &Message) -> bool {
+    !message.content.trim().is_empty()
 }
 
 fn chunk(number: usize, messages: &[&Message]) -> Chunk {
@@ -76,6 +79,24 @@ fn line_up(message: &Message, most: usize) -> String {
         .rsplit_once(char::is_whitespace)
         .map_or(cut, |(cut, _)| cut);
     format!("{role}: {} …", cut.trim_end())
+}
+
+/// What was `said` earlier and is named, each message once, before the `last` messages.
+pub(crate) fn in_order(mut said: Vec<Message>, last: &[Message]) -> Vec<Message> {
+    let mut seen: BTreeSet<String> = last.iter().map(|it| it.id.clone()).collect();
+    said.retain(|it| seen.insert(it.id.clone()));
+    // Stable, and exchanges do not overlap: those of one second stay whole.
+    said.sort_by_key(|it| it.created_at);
+    said.extend_from_slice(last);
+    said
+}
+
+/// The message that begins the exchange of the message `id`: what the exchange is named for.
+pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str> {
+    let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
+    let mut exchanges = said.chunk_by(|_, next| next.role != "user");
+    let found = exchanges.find(|it| it.iter().any(|message| message.id == id))?;
+    Some(&found[0].id)
 }
 
 /// Names exchanges for their turns, so that their order is that of their names.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ctx_assemble::citation_id;
-use ctx_model::Chunk;
+use ctx_model::{Chunk, Origin};
 
 use crate::owner::{Owner, Secret};
 
@@ -12,6 +12,19 @@ const DIGITS: usize = 6;
 
 /// The words before the hyphen, one for each origin.
 const WORDS: [&str; 4] = ["ref", "fil", "chu", "mes"];
+
+/// The origin of what has this label.
+pub(crate) fn origin_of(label: &str) -> Option<Origin> {
+    let (word, _) = label.split_once('-').filter(|_| is_label(label))?;
+    let origins = [
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ];
+    let mut words = WORDS.iter().zip(origins);
+    words.find(|(it, _)| **it == word).map(|(_, origin)| origin)
+}
 
 /// Makes the labels of one thread.
 ///
@@ -116,6 +129,22 @@ mod tests {
         assert_ne!(one, labels(1, "p", "t", &chunks));
         assert_ne!(one, labels(1, "o", "u", &chunks));
         assert!(is_label(&one[0]), "{one:?}");
+    }
+
+    #[test]
+    fn a_label_tells_the_origin() {
+        for origin in [
+            Origin::Reference,
+            Origin::File,
+            Origin::Chunk,
+            Origin::Message,
+        ] {
+            let mut chunk = chunk("a.rs");
+            chunk.origin = origin;
+            let label = &labels(1, "o", "t", &[chunk])[0];
+            assert_eq!(origin_of(label), Some(origin), "{label}");
+        }
+        assert_eq!(origin_of("file-9f2a1c"), None);
     }
 
     #[test]

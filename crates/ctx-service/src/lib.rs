@@ -3,6 +3,7 @@
 mod cache;
 mod candidates;
 mod citations;
+mod cited;
 mod compose;
 mod context;
 mod feedback;
@@ -16,16 +17,16 @@ mod ports;
 mod prime;
 mod prose;
 mod service;
+mod shown;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
-pub use citations::{
-    CITING, Cited, Mark, Resolved, StoredSource, Verdict, format_citations, resolve,
-};
+pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve};
+pub use cited::{Cited, Metadata, StoredSource};
 pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Source, Unresolved};
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
-pub use ports::Ports;
+pub use ports::{Place, Ports, Recall};
 pub use service::{Answer, Service, ServiceError, Timings};

@@ -1,14 +1,17 @@
 //! What a user names in so many words: a file, lines of one, a symbol, an id.
 
+use std::collections::BTreeSet;
+
 use ctx_model::LineSpan;
 
+use crate::gather::Unresolved;
 use crate::label;
 
-/// So many of a message's references are looked up, the first.
-pub(crate) const MOST: usize = 32;
+/// So many names are looked up of a message, of a thread's pins, and of a request: the first.
+const MOST: usize = 32;
 
-/// Longer ones are no names of anything.
-const LONGEST: usize = 400;
+/// Longer ones are no names of anything, in bytes: a path has at most 1,024, and lines after it two numbers.
+const LONGEST: usize = 1024 + "#L4294967295-L4294967295".len();
 
 /// Something a user named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +29,8 @@ pub(crate) enum What {
         path: String,
         lines: Option<LineSpan>,
     },
+    /// A file, unless it has this strange name, with lines after it that no file has, and why none has.
+    BadLines { path: String, why: String },
     /// A symbol, the end of a path, or the id of a message.
     Name,
     /// The label of a citation.
@@ -33,16 +38,98 @@ pub(crate) enum What {
 }
 
 impl Mention {
-    /// What `text` names, if it may be the name of anything.
-    pub(crate) fn of(text: &str) -> Option<Mention> {
+    /// What `text` names, or why it can be the name of nothing.
+    fn of(text: &str) -> Result<Mention, &'static str> {
         let text = text.trim();
-        if text.is_empty() || text.len() > LONGEST || text.contains(char::is_control) {
-            return None;
+        if text.is_empty() {
+            return Err("it is blank");
         }
-        Some(Mention {
+        if text.len() > LONGEST {
+            return Err("it is too long to be the name of anything");
+        }
+        if text.contains(char::is_control) {
+            return Err("it has a control character in it");
+        }
+        Ok(Mention {
             text: text.to_owned(),
             what: what(text),
         })
+    }
+}
+
+/// All that is named for one context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mentioned {
+    /// What is to be looked up, each once.
+    pub(crate) all: Vec<Mention>,
+    /// What is not, and why.
+    pub(crate) passed_over: Vec<Unresolved>,
+}
+
+impl Mentioned {
+    /// What is pinned to a thread, what a request names, and what its message names. Of each the first [`MOST`]
+    /// are looked up; of what else there is, so many are told by name, and the rest by their number. O(bytes).
+    pub(crate) fn of(pinned: &[String], references: &[String], message: &str) -> Self {
+        let without_at = |names: &[String]| {
+            let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
+            List::of(names.map(str::to_owned))
+        };
+        let mut mentioned = Mentioned::default();
+        for list in [
+            without_at(pinned),
+            without_at(references),
+            mentions(message),
+        ] {
+            for mention in list.named {
+                if !mentioned.all.contains(&mention) {
+                    mentioned.all.push(mention);
+                }
+            }
+            mentioned.passed_over.extend(list.passed_over);
+            if list.more > 0 {
+                let why = format!("{} more are not looked up", list.more);
+                mentioned.passed_over.push(Unresolved::new("…", why));
+            }
+        }
+        mentioned
+    }
+}
+
+/// The names of one source, each once.
+#[derive(Debug, Default)]
+struct List {
+    seen: BTreeSet<String>,
+    named: Vec<Mention>,
+    passed_over: Vec<Unresolved>,
+    /// So many more are passed over.
+    more: usize,
+}
+
+impl List {
+    fn of(names: impl Iterator<Item = String>) -> Self {
+        let mut list = List::default();
+        names.for_each(|it| list.add(it));
+        list
+    }
+
+    fn add(&mut self, name: String) {
+        if self.seen.contains(&name) {
+            return;
+        }
+        match Mention::of(&name) {
+            Ok(mention) if self.named.len() < MOST => self.named.push(mention),
+            Ok(_) => self.pass_over(&name, &format!("only {MOST} are looked up")),
+            Err(why) => self.pass_over(&name, why),
+        }
+        self.seen.insert(name);
+    }
+
+    fn pass_over(&mut self, name: &str, why: &str) {
+        if self.passed_over.len() < MOST {
+            self.passed_over.push(Unresolved::cut(name, why));
+        } else {
+            self.more += 1;
+        }
     }
 }
 
@@ -50,15 +137,42 @@ fn what(text: &str) -> What {
     if label::is_label(text) {
         return What::Label;
     }
+    if let Some((path, why)) = bad_lines(text) {
+        let path = plain(path);
+        return What::BadLines { path, why };
+    }
     let (path, lines) = with_lines(text);
-    let path = path.replace('\\', "/");
-    let path = path.trim_start_matches("./");
+    let path = plain(path);
     let is_scoped = path.contains("::") || path.contains("->") || path.contains('#');
     if !is_scoped && (lines.is_some() || path.contains(['/', '.'])) {
-        let path = path.to_owned();
         return What::Place { path, lines };
     }
     What::Name
+}
+
+/// `path` as it is stored.
+fn plain(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    path.trim_start_matches("./").to_owned()
+}
+
+/// `path:20-10`, `path:0`: the path, and why those are no lines.
+fn bad_lines(text: &str) -> Option<(&str, String)> {
+    let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
+    let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
+    let digits = |text: &'_ str| {
+        let text = text.strip_prefix('L').unwrap_or(text);
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse::<u32>().ok())
+    };
+    let (start, end) = (digits(start)?, digits(end)?);
+    let why = match (start, end) {
+        (Some(0), _) | (_, Some(0)) => "lines are counted from 1".to_owned(),
+        (Some(start), Some(end)) if end < start => format!("lines {start}-{end} are reversed"),
+        (Some(_), Some(_)) => return None,
+        _ => "no file has as many lines".to_owned(),
+    };
+    (!path.is_empty() && !path.ends_with(':')).then_some((path, why))
 }
 
 /// `path:10`, `path:10-20`, `path:10:5`, `path#L10`, `path#L10-L20`: the path, and the lines.
@@ -90,41 +204,37 @@ pub(crate) fn lines_of(text: &str) -> Option<LineSpan> {
 
 /// What `message` names: words after an `@` that begins a word, and labels in brackets; each once, in their
 /// order. What stands in fenced blocks of code is code: decorators and annotations name nothing. O(bytes).
-pub(crate) fn mentions(message: &str) -> Vec<Mention> {
-    let mut found: Vec<Mention> = Vec::new();
+fn mentions(message: &str) -> List {
+    let mut found = List::default();
     let mut is_code = false;
     for line in message.lines() {
         let text = line.trim_start();
         if text.starts_with("```") || text.starts_with("~~~") {
             is_code = !is_code;
         } else if !is_code {
-            for mention in in_line(line) {
-                if found.len() < MOST && !found.contains(&mention) {
-                    found.push(mention);
-                }
+            for name in in_line(line) {
+                found.add(name.to_owned());
             }
         }
     }
     found
 }
 
-fn in_line(line: &str) -> Vec<Mention> {
-    let mut found = Vec::new();
-    for (at, mark) in line.match_indices(['@', '[']) {
+fn in_line(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices(['@', '[']).filter_map(|(at, mark)| {
         let before = line[..at].chars().next_back();
         let rest = &line[at + 1..];
-        let mention = if mark == "[" {
-            let inner = rest.split(']').next().unwrap_or_default();
-            Mention::of(inner).filter(|it| it.what == What::Label)
+        let name = if mark == "[" {
+            let inner = rest.split(']').next().unwrap_or_default().trim();
+            Some(inner).filter(|it| label::is_label(it))
         } else if before.is_none_or(|c| c.is_whitespace() || "([{<\"'`,;".contains(c)) {
-            Mention::of(name(rest))
+            Some(name(rest))
         } else {
             // An address of mail, or of a package.
             None
         };
-        found.extend(mention);
-    }
-    found
+        name.filter(|it| !it.trim().is_empty())
+    })
 }
 
 /// What is named at the beginning of `rest`: all between quotation marks, or a word without the punctuation
@@ -144,7 +254,8 @@ mod tests {
 
     #[track_caller]
     fn names(message: &str, expected: &[&str]) {
-        let found: Vec<String> = mentions(message).into_iter().map(|it| it.text).collect();
+        let found = mentions(message).named;
+        let found: Vec<String> = found.into_iter().map(|it| it.text).collect();
         assert_eq!(found, expected);
     }
 
@@ -168,7 +279,33 @@ mod tests {
         names("me@example.com left-pad@1.2 @ @!", &[]);
         names("```\n@dataclass\nclass A\n```\n@b.py", &["b.py"]);
         names("an array [0] and [a link](b)", &[]);
-        names(&format!("@{}", "x".repeat(401)), &[]);
+    }
+
+    #[test]
+    fn what_can_name_nothing_is_told() {
+        let pinned = ["  ".to_owned(), "a\u{1b}b".to_owned()];
+        let message = format!("@{}", "é".repeat(LONGEST));
+        let told = Mentioned::of(&pinned, &["@a.rs".to_owned()], &message);
+        assert_eq!(told.all, [Mention::of("a.rs").expect("a name")]);
+        let found: Vec<(&str, &str)> = told
+            .passed_over
+            .iter()
+            .map(|it| (it.reference.as_str(), it.why.as_str()))
+            .collect();
+        let cut = format!("{}…", "é".repeat(100));
+        let expected = [
+            ("  ", "it is blank"),
+            ("a\u{1b}b", "it has a control character in it"),
+            (&cut, "it is too long to be the name of anything"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_a_path() {
+        let path = format!("{}/x.rs", "d".repeat(1_019));
+        is_place(&format!("{path}:1-2"), &path, Some((1, 2)));
+        names(&format!("@{path}:1-2"), &[&format!("{path}:1-2")]);
     }
 
     #[test]
@@ -186,9 +323,20 @@ mod tests {
         is_place("a.rs:3:14", "a.rs", Some((3, 3)));
         is_place("a.rs#L3-L9", "a.rs", Some((3, 9)));
         is_place("Makefile:3", "Makefile", Some((3, 3)));
-        // These are no lines, and so a part of a strange path.
-        is_place("a.rs:9-3", "a.rs:9-3", None);
-        is_place("a.rs:0", "a.rs:0", None);
+    }
+
+    #[test]
+    fn lines_that_no_file_has_are_told_for_what_they_are() {
+        for (text, why) in [
+            ("./a.rs:9-3", "lines 9-3 are reversed"),
+            ("a.rs#L9-L3", "lines 9-3 are reversed"),
+            ("a.rs:0", "lines are counted from 1"),
+            ("a.rs:4294967296", "no file has as many lines"),
+        ] {
+            let (path, why) = ("a.rs".to_owned(), why.to_owned());
+            assert_eq!(what(text), What::BadLines { path, why }, "{text}");
+        }
+        is_place("a.rs:x-3", "a.rs:x-3", None);
     }
 
     #[test]
@@ -204,9 +352,20 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_looked_up() {
+    fn so_many_are_looked_up_and_the_others_told() {
         let many: Vec<String> = (0..100).map(|n| format!("@f{n}.rs")).collect();
-        let many = many.join(" ");
-        assert_eq!(mentions(&many).len(), MOST);
+        let pinned: Vec<String> = (0..40).map(|n| format!("@p{n}.rs")).collect();
+        let told = Mentioned::of(&pinned, &pinned, &many.join(" "));
+        assert_eq!(told.all.len(), 2 * MOST);
+        let passed: Vec<&str> = told
+            .passed_over
+            .iter()
+            .map(|it| it.reference.as_str())
+            .collect();
+        assert_eq!(passed.len(), 8 + 8 + MOST + 1);
+        assert_eq!(passed[..8], passed[8..16]);
+        assert_eq!((passed[0], passed[16]), ("p32.rs", "f32.rs"));
+        let last = told.passed_over.last().expect("there is one");
+        assert_eq!(last.why, "36 more are not looked up");
     }
 }

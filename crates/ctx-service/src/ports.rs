@@ -3,7 +3,26 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ctx_retrieve::{Feedback, FileSearch, Generation, History, References, Usage};
+use async_trait::async_trait;
+use ctx_model::LineSpan;
+use ctx_retrieve::{Answer, Feedback, FileSearch, Generation, History, References, Usage};
+
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: String,
+    /// Its lines.
+    pub lines: LineSpan,
+}
+
+/// Remembers what was shown: receipts of contexts do.
+#[async_trait]
+pub trait Recall: Send + Sync {
+    /// For each of `labels`, in their order, the part of a file that a context of `thread` last showed under it;
+    /// `None` where there was none, or it is remembered no more.
+    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>>;
+}
 
 /// What a store offers to prime contexts. Whatever is missing has no say. All of it is one owner's.
 #[derive(Clone, Default)]
@@ -21,6 +40,9 @@ pub struct Ports {
     pub feedback: Option<Arc<dyn Feedback>>,
     /// Whether the store still says what it said; without it nothing is cached.
     pub generation: Option<Arc<dyn Generation>>,
+    /// Where what a thread was shown is looked up by its labels; without it, only what a context considers anyway
+    /// is known by them.
+    pub recall: Option<Arc<dyn Recall>>,
 }
 
 /// `with_*` for each port.
@@ -49,10 +71,12 @@ setters! {
     with_feedback: feedback: Feedback;
     /// Knows when to forget what it has kept.
     with_generation: generation: Generation;
+    /// Remembers what was shown.
+    with_recall: recall: Recall;
 }
 
 impl Ports {
-    /// All ports of one store.
+    /// All ports of one store but [`Recall`].
     pub fn of<S>(store: &Arc<S>) -> Self
     where
         S: FileSearch + History + References + Usage + Feedback + Generation + 'static,
@@ -76,6 +100,7 @@ impl fmt::Debug for Ports {
             .field("usage", &self.usage.is_some())
             .field("feedback", &self.feedback.is_some())
             .field("generation", &self.generation.is_some())
+            .field("recall", &self.recall.is_some())
             .finish()
     }
 }

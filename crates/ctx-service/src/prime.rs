@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
-use ctx_model::BuiltContext;
+use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
 use ctx_retrieve::Report;
 use tracing::debug;
 
 use crate::cache::{Key, Served};
 use crate::candidates::{Candidates, Gathered};
-use crate::citations::of_chunks;
+use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
 use crate::gather::{Failure, Source, Thread, or_note};
+use crate::history::in_order;
 use crate::label::Labels;
-use crate::mention::{MOST, Mention, mentions};
+use crate::mention::Mentioned;
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
 use crate::service::lap;
 use crate::{Service, ServiceError};
@@ -222,24 +223,34 @@ impl Service {
         failures: &mut Vec<Failure>,
     ) -> (Gathered, Vec<Report>) {
         let options = request.options;
-        let mentioned = request.mentions();
+        let pinned = &request.thread.pinned;
+        let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         // Each begins when it is made.
-        let named = self.ports.look_up(mentioned.clone(), options.deadline);
+        let (thread, known) = (request.thread_name, &request.thread.history);
+        let all = mentioned.all.clone();
+        let named = self.ports.look_up(thread, all, known, options.deadline);
+        let recalled = self
+            .ports
+            .recalled(thread, &mentioned.all, options.deadline);
         let recent = self.ports.recent(options.recent, options.deadline);
         let max_tokens = options.build.max_tokens.get();
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, PARTS);
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
-        let (named, recent, retrieved) = tokio::join!(named, recent, found);
+        let (named, recalled, recent, retrieved) = tokio::join!(named, recalled, recent, found);
         failures.clone_from(&request.thread.failures);
         let mut gathered = Gathered {
             named: or_note(named, failures),
-            mentions: mentioned,
+            recalled: or_note(recalled, failures),
+            mentions: mentioned.all,
             found: retrieved.found,
-            history: request.thread.history.clone(),
+            history: Vec::new(),
             recent: or_note(recent, failures),
             uses: BTreeMap::new(),
         };
+        gathered.named.unresolved.extend(mentioned.passed_over);
+        let said = std::mem::take(&mut gathered.named.said);
+        gathered.history = in_order(said, &request.thread.history);
         let late = retrieved
             .reports
             .iter()
@@ -298,26 +309,6 @@ impl Service {
     }
 }
 
-impl Request<'_> {
-    /// What is pinned to the thread, what the request names, and what its message names; each once.
-    fn mentions(&self) -> Vec<Mention> {
-        let listed = |names: &[String]| -> Vec<Mention> {
-            let names = names.iter().map(|it| it.strip_prefix('@').unwrap_or(it));
-            names.filter_map(Mention::of).take(MOST).collect()
-        };
-        let pinned = listed(&self.thread.pinned);
-        let named = listed(&self.options.references);
-        let said = mentions(self.asked);
-        let mut all: Vec<Mention> = Vec::new();
-        for mention in pinned.into_iter().chain(named).chain(said) {
-            if !all.contains(&mention) {
-                all.push(mention);
-            }
-        }
-        all
-    }
-}
-
 /// All that a context is made of, once it was gathered.
 struct Making {
     service: Service,
@@ -370,7 +361,8 @@ impl Making {
         stats.excluded_count = built.omitted.len();
         files.retain(|(path, _)| built.files.contains(path));
         // What was taken out meanwhile is not shown.
-        let citations = of_chunks(&built, &candidates.chunks, |it| it.chunk_id.clone());
+        let name = |it: &Citation| it.chunk_id.clone();
+        let citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);
         Ok(PrimeContext {
             id: service.context_id(&self.thread, &mut built),
             feedback: service.context_handle(&built),
@@ -393,7 +385,9 @@ impl Gathered {
         let named = self.named.parts.iter().map(|it| &it.path);
         let found = self.found.iter().map(|it| &it.hit.path);
         let recent = self.recent.iter().map(|(path, _)| path);
-        let mut paths: Vec<String> = named.chain(found).chain(recent).cloned().collect();
+        let recalled = self.recalled.iter().map(|it| &it.place.path);
+        let all = named.chain(found).chain(recent).chain(recalled);
+        let mut paths: Vec<String> = all.cloned().collect();
         paths.sort_unstable();
         paths.dedup();
         paths

@@ -7,6 +7,7 @@
 mod database;
 mod files;
 mod ports;
+mod recall;
 mod receipts;
 mod secret;
 mod store;
@@ -214,6 +215,16 @@ impl Backend for Embedded {
 
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError> {
         self.with(owner, move |it| it.threads(&page)).await
+    }
+
+    async fn pin(
+        &self,
+        owner: &Owner,
+        thread: &str,
+        pinned: Vec<String>,
+    ) -> Result<Thread, BackendError> {
+        let thread = thread.to_owned();
+        self.with(owner, move |it| it.pin(thread, pinned)).await
     }
 
     async fn append(

@@ -13,6 +13,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
+use super::recall::Receipts;
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
@@ -29,6 +30,7 @@ pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -
         .with_usage(state.clone())
         .with_feedback(state)
         .with_generation(Arc::new(generation))
+        .with_recall(Arc::new(Receipts(Arc::clone(database))))
 }
 
 fn answer<T>(result: Result<T>) -> Answer<T> {
@@ -42,12 +44,18 @@ struct State(Arc<Database>);
 impl History for State {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
         let messages = answer(self.0.last_messages(thread, limit))?;
-        let message = |it: crate::Message| {
-            let at = it.created_at.div_euclid(1_000);
-            Message::new(it.id, it.role, it.content, at)
-        };
         Ok(messages.into_iter().map(message).collect())
     }
+
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+        let messages = answer(self.0.exchange(thread, id, limit))?;
+        Ok(messages.into_iter().map(message).collect())
+    }
+}
+
+fn message(it: crate::Message) -> Message {
+    let at = it.created_at.div_euclid(1_000);
+    Message::new(it.id, it.role, it.content, at)
 }
 
 #[async_trait]

@@ -40,7 +40,7 @@ pub(super) async fn keep_behind<H>(
 }
 
 impl Database {
-    fn unwritten(&self) -> MutexGuard<'_, BTreeMap<String, Prime>> {
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, BTreeMap<String, Prime>> {
         self.unwritten
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

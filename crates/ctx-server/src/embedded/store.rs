@@ -192,6 +192,11 @@ impl Store {
         self.database.threads(page)
     }
 
+    /// Pins something else to a thread.
+    pub(super) fn pin(&self, thread: String, pinned: Vec<String>) -> Result<Thread> {
+        self.database.pin(thread, pinned)
+    }
+
     /// Adds a message to a thread.
     pub(super) fn append(&self, thread: &str, id: String, message: NewMessage) -> Result<Message> {
         self.database.append(thread, id, message, &self.quota)

@@ -174,6 +174,54 @@ impl Database {
         Ok(rows.map(|it| it.1).collect())
     }
 
+    /// The exchange that a message is part of, the oldest first, at most `limit` messages; none where it is not.
+    pub(super) fn exchange(&self, thread: &str, id: &str, limit: usize) -> Result<Vec<Message>> {
+        let state = self.reader();
+        let mut get = state
+            .prepare_cached(
+                "WITH it AS (
+                     SELECT m.thread, m.seq FROM messages m JOIN threads t ON t.seq = m.thread
+                     WHERE t.id = ?1 AND m.id = ?2
+                 )
+                 SELECT m.seq, m.id, m.role, m.content, m.created_at FROM it JOIN messages m ON m.thread = it.thread
+                 WHERE m.seq >= coalesce((
+                     SELECT max(u.seq) FROM messages u
+                     WHERE u.thread = it.thread AND u.seq <= it.seq AND u.role = 'user'
+                 ), 0) AND NOT EXISTS (
+                     SELECT 1 FROM messages u
+                     WHERE u.thread = it.thread AND u.seq > it.seq AND u.seq <= m.seq AND u.role = 'user'
+                 ) ORDER BY m.seq LIMIT ?3",
+            )
+            .map_err(read_failed)?;
+        let rows = get
+            .query_map(params![thread, id, at_most(limit)], numbered)
+            .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, Message)>>>);
+        let rows = rows.map_err(read_failed)?.into_iter();
+        Ok(rows.map(|it| it.1).collect())
+    }
+
+    /// Pins `pinned` to a thread, in the place of what was pinned to it.
+    pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
+        let text = serde_json::to_string(&pinned)
+            .map_err(|error| BackendError::failed("write a thread", error))?;
+        let put = "UPDATE threads SET pinned = ?2 WHERE id = ?1 RETURNING title, created_at";
+        let state = self.state();
+        let row = state.query_row(put, params![id, text], |row| Ok((row.get(0)?, row.get(1)?)));
+        match row.optional().map_err(write_failed)? {
+            Some((title, created_at)) => Ok(Thread {
+                id,
+                title,
+                pinned,
+                created_at,
+            }),
+            None => Err(BackendError::NotFound {
+                what: "thread",
+                field: "threadId",
+                id,
+            }),
+        }
+    }
+
     /// What is pinned to a thread; nothing, where it is not.
     pub(super) fn pinned_to(&self, thread: &str) -> Result<Vec<String>> {
         match Database::thread(&self.reader(), thread, "threadId") {

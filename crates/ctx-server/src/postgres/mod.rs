@@ -4,6 +4,7 @@
 //! contexts holds. Each request looks at the database as it is, through a [`View`] of its own.
 
 mod files;
+mod recall;
 mod view;
 
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl Postgres {
         let resolver = self.outlines.over(Sources::of(Arc::new(view)));
         // What was of use is asked for by the service, once for all that was gathered.
         let retriever = Retriever::new(store.clone()).with_relations(store.clone());
-        let ports = Ports::of(&store);
+        let ports = Ports::of(&store).with_recall(Arc::new(recall::Receipts(store)));
         Ok(self
             .priming
             .service(owner, retriever, Arc::new(resolver), ports))
@@ -167,6 +168,17 @@ impl Backend for Postgres {
         };
         let rows = rows.map_err(failed)?.into_iter().map(thread).collect();
         Ok(Listing::of(rows, &page))
+    }
+
+    async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
+        let set = self.owned(owner)?.set_pins(thread, &pinned).await;
+        let it = set.map_err(failed)?.ok_or_else(|| no_thread(thread))?;
+        Ok(Thread {
+            id: it.thread,
+            title: it.title,
+            pinned: it.pinned,
+            created_at: it.begun_at,
+        })
     }
 
     async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Message> {

@@ -56,6 +56,7 @@ pub(crate) async fn build(
     let mut wanted = PrimeRequest::new(request.message.clone(), request.options()?);
     wanted.thread = request.thread_id;
     wanted.references = request.references;
+    wanted.item_content = request.item_content;
     match form {
         Form::Json => {
             let reply = primed(&app, &identity, wanted, None).await?;
@@ -230,9 +231,9 @@ pub(crate) async fn resolve(
         let done = tokio::task::spawn_blocking(resolving).await;
         done.map_err(|error| BackendError::failed("resolve an answer", error))
     };
-    let (resolved, sources) = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let (resolved, citations) = job::run(&app, &app.store, &identity.owner, None, work).await?;
     let meta = ResolvedMeta::of(&resolved);
-    let data = ResolvedData { resolved, sources };
+    let data = ResolvedData::new(resolved, &citations);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
         .routes(routes!(context::resolve))
         .routes(routes!(files::ingest))
         .routes(routes!(threads::create, threads::list))
+        .routes(routes!(threads::pin))
         .routes(routes!(threads::append, threads::messages))
         .routes(routes!(status::healthz))
         .routes(routes!(status::readyz))

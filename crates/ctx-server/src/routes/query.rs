@@ -1,9 +1,13 @@
 //! Parts of a path and of a query, with the field named that is at fault.
 
+use std::error::Error;
+
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 
 use crate::backend::{Page, PageLimit};
+use crate::json::fault;
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{PageQuery, check_id};
@@ -27,13 +31,7 @@ impl FromRequestParts<Shared> for Page {
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
         let query = Query::<PageQuery>::from_request_parts(parts, state).await;
-        let Query(query) = query.map_err(|error| {
-            let detail = error.body_text();
-            let field = ["limit", "after"]
-                .into_iter()
-                .find(|it| detail.contains(it));
-            Problem::invalid(field.unwrap_or_default(), detail)
-        })?;
+        let Query(query) = query.map_err(|error| refused(&error))?;
         let limit = match query.limit {
             None => PageLimit::default(),
             Some(limit) => PageLimit::new(limit)
@@ -47,4 +45,18 @@ impl FromRequestParts<Shared> for Page {
             after: query.after,
         })
     }
+}
+
+/// What serde had against a query: a value, or a name that is none.
+type QueryFault = serde_path_to_error::Error<serde::de::value::Error>;
+
+fn refused(rejection: &QueryRejection) -> Problem {
+    let mut below = rejection.source();
+    while let Some(error) = below {
+        if let Some(error) = error.downcast_ref::<QueryFault>() {
+            return fault(&error.path().to_string(), error.inner().to_string());
+        }
+        below = error.source();
+    }
+    Problem::invalid("", rejection.body_text())
 }

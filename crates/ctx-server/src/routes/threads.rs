@@ -1,5 +1,6 @@
 //! Threads and their messages.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -10,11 +11,11 @@ use serde::Serialize;
 use super::query::Id;
 use super::{Json, answer};
 use crate::auth::Identity;
-use crate::backend::{Listing, Message, NewMessage, NewThread, Page, Thread};
+use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
 use crate::job;
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, Reply, ThreadRequest};
+use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest};
 
 /// Begin a thread.
 #[utoipa::path(post, path = "/v1/threads", tag = "threads", request_body = ThreadRequest, responses(
@@ -30,7 +31,7 @@ pub(crate) async fn create(
     let thread = NewThread {
         id: request.id,
         title: request.title,
-        pinned: request.pinned,
+        pinned: each_once(request.pinned),
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.create_thread(&owner, thread).await };
@@ -56,6 +57,30 @@ pub(crate) async fn list(
     Ok(listed(listing))
 }
 
+/// Pin something else to a thread: all that is pinned to it from now on, in its order, each once.
+#[utoipa::path(put, path = "/v1/threads/{id}/pinned", tag = "threads", request_body = PinsRequest,
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "It is pinned", body = Reply<Thread, NoMeta>),
+    (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn pin(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+    Json(request): Json<PinsRequest>,
+) -> Result<Response, Problem> {
+    let pinned = each_once(request.pinned);
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move {
+        let thread = backend.pin(&owner, &id, pinned).await;
+        thread.map_err(of_path)
+    };
+    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
 /// Add a message to a thread.
 #[utoipa::path(post, path = "/v1/threads/{id}/messages", tag = "threads", request_body = MessageRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
@@ -74,7 +99,10 @@ pub(crate) async fn append(
         content: request.content,
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.append(&owner, &id, message).await };
+    let work = |_| async move {
+        let appended = backend.append(&owner, &id, message).await;
+        appended.map_err(of_path)
+    };
     let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
@@ -94,9 +122,31 @@ pub(crate) async fn messages(
     page: Page,
 ) -> Result<Response, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.messages(&owner, &id, page).await };
+    let work = |_| async move {
+        let messages = backend.messages(&owner, &id, page).await;
+        messages.map_err(of_path)
+    };
     let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
     Ok(listed(listing))
+}
+
+/// What is pinned twice is pinned once, where it stands first.
+fn each_once(mut pinned: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    pinned.retain(|it| seen.insert(it.clone()));
+    pinned
+}
+
+/// Names the thread that does not exist as the path of these routes does.
+fn of_path(error: BackendError) -> BackendError {
+    match error {
+        BackendError::NotFound { what, id, .. } => BackendError::NotFound {
+            what,
+            field: "id",
+            id,
+        },
+        other => other,
+    }
 }
 
 fn listed<T: Serialize>(listing: Listing<T>) -> Response {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::client::{ADA, EXPIRED, OPERATOR, Running};
 
-const CLOSED: [&str; 12] = [
+const CLOSED: [&str; 13] = [
     "POST /v1/context/build",
     "POST /v1/context/assemble",
     "POST /v1/context/feedback",
@@ -14,6 +14,7 @@ const CLOSED: [&str; 12] = [
     "POST /v1/files",
     "POST /v1/threads",
     "GET /v1/threads",
+    "PUT /v1/threads/a/pinned",
     "POST /v1/threads/a/messages",
     "GET /v1/threads/a/messages",
     "GET /metrics",

@@ -8,9 +8,11 @@ mod hostile;
 mod logs;
 mod measure;
 mod overload;
+mod pins;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
 mod priming;
+mod recall;
 mod routes;
 mod schema;
 mod tenants;

@@ -87,6 +87,10 @@ impl Backend for Shared {
         no()
     }
 
+    async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
+        no()
+    }
+
     async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
         no()
     }

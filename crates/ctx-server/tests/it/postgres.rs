@@ -100,7 +100,7 @@ fn threads_have_their_messages_pages_and_pins() {
     let message = json!({"role": "user", "content": "x"});
     server
         .post(ADA, "/v1/threads/none/messages", &message)
-        .refused(404, "threadId");
+        .refused(404, "id");
     let mut said = Vec::new();
     let mut path = "/v1/threads/t/messages?limit=2".to_owned();
     loop {

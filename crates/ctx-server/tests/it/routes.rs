@@ -167,6 +167,21 @@ fn a_context_has_the_thread_and_what_is_pinned() {
 }
 
 #[test]
+fn what_is_named_is_in_or_told() {
+    let server = Running::embedded();
+    let path = format!("{}deep.md", "a-directory-of-some-length/".repeat(20));
+    let files = json!({"files": [{"path": path, "content": "A file far down.\n"}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let names: Vec<String> = (0..60).map(|n| format!("@no{n}.rs")).collect();
+    let wanted = json!({"message": names.join(" "), "references": [path]});
+    let data = build(&server, &wanted).data(200);
+    assert_eq!(data["stats"]["explicitCount"], 1);
+    let warnings = data["warnings"].as_array().unwrap();
+    let unknown = |it: &&Value| it["code"] == "unknown_reference";
+    assert_eq!(warnings.iter().filter(unknown).count(), 60);
+}
+
+#[test]
 fn threads_and_messages_are_listed_in_parts() {
     let server = Running::embedded();
     for id in ["a", "b", "c"] {
@@ -211,13 +226,16 @@ fn threads_that_are_not_or_are_already_are_named() {
     server
         .post(ADA, "/v1/threads", &json!({"id": "a b"}))
         .refused(400, "id");
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "b", "pinned": [" "]}))
+        .refused(400, "pinned[0]");
     let message = json!({"role": "user", "content": "x"});
     server
         .post(ADA, "/v1/threads/none/messages", &message)
-        .refused(404, "threadId");
+        .refused(404, "id");
     server
         .get(ADA, "/v1/threads/none/messages")
-        .refused(404, "threadId");
+        .refused(404, "id");
     server
         .get(ADA, "/v1/threads/a%20b/messages")
         .refused(400, "id");
@@ -226,6 +244,16 @@ fn threads_that_are_not_or_are_already_are_named() {
     server
         .get(ADA, "/v1/threads?after=-1")
         .refused(400, "after");
+    for (query, field) in [
+        ("foo=0", "foo"),
+        ("limit=1&limit=2", "limit"),
+        ("after=x", "after"),
+        ("limit=256", "limit"),
+    ] {
+        server
+            .get(ADA, &format!("/v1/threads?{query}"))
+            .refused(400, field);
+    }
     let silent = json!({"role": "user", "content": ""});
     server
         .post(ADA, "/v1/threads/a/messages", &silent)
@@ -269,6 +297,10 @@ fn fields_that_are_wrong_are_named() {
             "references",
         ),
         (json!({"message": "x", "references": [""]}), "references[0]"),
+        (
+            json!({"message": "x", "references": ["x", " \t\r\n"]}),
+            "references[1]",
+        ),
         (
             json!({"message": "x", "options": {"maxTokens": -1}}),
             "options.maxTokens",
@@ -368,6 +400,57 @@ fn chunks_that_come_along_are_assembled_and_not_kept() {
 }
 
 #[test]
+fn items_and_citations_are_called_alike_and_say_what_they_are() {
+    let server = Running::embedded();
+    with_files(&server);
+    let wanted =
+        json!({"message": "parse_budget", "references": ["src/server.rs"], "itemContent": true});
+    let data = build(&server, &wanted).data(200);
+    let items = data["items"].as_array().unwrap();
+    let citations = data["citations"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{data}");
+    for item in items {
+        let cited = citations.iter().find(|it| it["id"] == item["id"]).unwrap();
+        for same in ["type", "source", "excerpt", "relevance", "citation"] {
+            assert_eq!(item[same], cited[same], "{same}");
+        }
+        assert_eq!(cited["usedInResponse"], false);
+        assert_eq!(item["metadata"]["path"], cited["filePath"]);
+        let content = item["content"].as_str().unwrap();
+        assert!(
+            data["context"]
+                .as_str()
+                .unwrap()
+                .contains(content.trim_end())
+        );
+    }
+    let of = |kind: &str| items.iter().find(|it| it["type"] == kind).unwrap();
+    let found = &of("chunk")["metadata"];
+    assert_eq!(found["searchRank"], 1);
+    assert!(found["createdAt"].is_i64(), "{found}");
+    let keywords = found["matchedKeywords"].as_array().unwrap();
+    assert!(keywords.contains(&json!("parse_budget")), "{found}");
+    let named = &of("reference")["metadata"];
+    assert_eq!(
+        (&named["searchRank"], &named["matchedKeywords"]),
+        (&Value::Null, &Value::Null)
+    );
+    // What an answer cites of them.
+    let id = of("chunk")["id"].as_str().unwrap();
+    let answer = json!({"answer": format!("It reads a budget [{id}].")});
+    let resolve = format!("/v1/context/{}/resolve", data["id"].as_str().unwrap());
+    let resolved = server.post(ADA, &resolve, &answer).data(200);
+    let used = resolved["citations"].as_array().unwrap().iter();
+    let used: Vec<&Value> = used.filter(|it| it["usedInResponse"] == true).collect();
+    assert_eq!(used.len(), 1);
+    assert_eq!(used[0]["id"], id);
+    // The text of items is in the context already.
+    let wanted = json!({"message": "parse_budget"});
+    let data = build(&server, &wanted).data(200);
+    assert_eq!(data["items"][0]["content"], Value::Null);
+}
+
+#[test]
 fn a_context_can_be_looked_up_and_voted_on_once() {
     let server = Running::embedded();
     with_files(&server);
@@ -452,7 +535,9 @@ fn a_build_tells_how_far_it_is_when_asked_to() {
 fn the_server_tells_how_it_is() {
     let server = Running::embedded();
     with_files(&server);
-    build(&server, &json!({"message": "parse_budget"})).data(200);
+    for _ in 0..3 {
+        build(&server, &json!({"message": "parse_budget"})).data(200);
+    }
     for path in ["/healthz", "/readyz"] {
         let answer = server.send(&format!("GET {path}"), &[], b"");
         assert_eq!(
@@ -464,11 +549,13 @@ fn the_server_tells_how_it_is() {
     assert_eq!(answer.status, 200);
     for name in [
         "context_assembly_time_bucket",
+        // What is given again was not built.
+        "context_assembly_time_count 1\n",
         "context_items_retrieved_sum",
-        "context_items_selected_count",
+        "context_items_selected_count 1\n",
         "context_token_usage ",
         "context_cache_hit_rate ",
-        "context_cache_hits_total 0",
+        "context_cache_hits_total 2",
         "context_cache_misses_total 1",
         "context_cache_refused_total 0",
         "context_search_latency_count",
@@ -476,7 +563,7 @@ fn the_server_tells_how_it_is() {
         "context_optimization_latency_count",
         "context_stage_seconds_bucket{stage=\"retrieve\"",
         "http_shed_total 0",
-        "http_requests_total{route=\"/v1/context/build\",method=\"POST\",status=\"200\"} 1",
+        "http_requests_total{route=\"/v1/context/build\",method=\"POST\",status=\"200\"} 3",
     ] {
         assert!(answer.body.contains(name), "{name} in {}", answer.body);
     }

@@ -101,10 +101,10 @@ fn what_is_anothers_answers_as_what_never_was() {
     let message = json!({"role": "user", "content": "x"});
     server
         .post(BOB, "/v1/threads/same/messages", &message)
-        .refused(404, "threadId");
+        .refused(404, "id");
     server
         .get(BOB, "/v1/threads/same/messages")
-        .refused(404, "threadId");
+        .refused(404, "id");
     let wanted = json!({"threadId": "same", "message": "x"});
     server
         .post(BOB, "/v1/context/build", &wanted)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ctx_assemble::{Control, assemble};
 use ctx_model::{BuildOptions, Chunk, Format, LineSpan, Origin, Relevance, Tokens};
-use ctx_service::{Cited, Resolved, Verdict, format_citations, resolve};
+use ctx_service::{Cited, Resolved, StoredSource, Verdict, format_citations, resolve};
 
 use crate::support::{FILES, options_of, world};
 
@@ -205,4 +205,47 @@ async fn ids_are_shown_in_every_format_and_stay_from_message_to_message() {
     for turn in &turns[1..] {
         assert!(turns[0].is_subset(turn), "{turns:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_cites_what_is_shown_in_every_rendition() {
+    let said = |n: u32| format!("let v{n} = x + {n};");
+    let body: Vec<String> = (2..305).map(said).collect();
+    let long = format!("fn long(x: u32) {{\n    {}\n}}\n", body.join("\n    "));
+    let mut renditions = BTreeSet::new();
+    for tokens in (44..100).step_by(8).chain([150, 3_000]) {
+        let world = world(&[("src/long.rs", &long)]);
+        let options = options_of(tokens);
+        let context = world
+            .prime_with("what is v250 in long?", &options)
+            .await
+            .context;
+        let Some(included) = context.built.included.first() else {
+            continue;
+        };
+        let kept: Vec<Cited> = context
+            .citations
+            .iter()
+            .map(|it| Cited::from(&StoredSource::from(it)))
+            .collect();
+        assert_eq!(kept, context.citations);
+        renditions.insert(included.rendition);
+        for line in 2..305 {
+            let (id, words) = (&included.id, said(line));
+            let answer = format!("\"{words}\" [{id}], and [{id}:{line}]");
+            let found: Vec<Verdict> = context
+                .resolve(&answer)
+                .marks
+                .iter()
+                .map(|it| it.verdict)
+                .collect();
+            let expected = if context.built.context.contains(&words) {
+                [Verdict::Sound, Verdict::Sound]
+            } else {
+                [Verdict::Misquoted, Verdict::OutOfRange]
+            };
+            assert_eq!(found, expected, "{answer} of a {:?}", included.rendition);
+        }
+    }
+    assert!(renditions.len() > 3, "{renditions:?}");
 }

@@ -8,7 +8,7 @@ use ctx_model::{Format, OmittedReason, Origin, Relevance};
 use ctx_retrieve::Threads;
 use ctx_service::{PrimeContext, Served, ServiceError, Source};
 
-use crate::support::{FILES, NOW, options, options_of, world};
+use crate::support::{FILES, NOW, options, options_of, world, write};
 
 fn sources(context: &PrimeContext, origin: Origin) -> Vec<String> {
     let cited = context.citations.iter().filter(|it| it.origin == origin);
@@ -70,7 +70,10 @@ async fn what_is_pinned_to_the_thread_is_in_every_context() {
 async fn what_cannot_be_found_is_told() {
     let world = world(FILES);
     let context = world
-        .prime("@guide.md @src/server.rs:90-99 @nothing @/etc/passwd @../x.rs [fil-000000]")
+        .prime(
+            "@guide.md @src/server.rs:90-99 @src/server.rs:9-3 @none.rs:9-3 @nothing @/etc/passwd \
+             @../x.rs [fil-000000]",
+        )
         .await
         .context;
     let none = "no indexed file or symbol is called so";
@@ -81,7 +84,9 @@ async fn what_cannot_be_found_is_told() {
             ("/etc/passwd", none),
             ("fil-000000", "the context has no source of that id"),
             ("guide.md", "2 files end so, such as docs/guide.md"),
+            ("none.rs:9-3", none),
             ("nothing", none),
+            ("src/server.rs:9-3", "lines 9-3 are reversed"),
             ("src/server.rs:90-99", "src/server.rs has 7 lines"),
         ],
     );
@@ -100,6 +105,43 @@ async fn a_label_names_what_it_was_given_to() {
     unresolved(&next, &[]);
     let item = next.items.iter().find(|it| it.id == cited.id).unwrap();
     assert_eq!(item.relevance, Relevance::ONE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_names_what_the_thread_was_shown_whatever_is_asked_next() {
+    for named in ["", "@src/server.rs", "@src/server.rs:1-3"] {
+        let world = world(FILES);
+        let question = format!("how does it listen? {named}");
+        let prime = world.prime(&question).await;
+        prime.recording.done().await.unwrap();
+        world.store.shown.lock().unwrap().clear();
+        world.remember(&prime.context);
+        let of_server = |it: &&ctx_service::Cited| it.citation.source == "src/server.rs";
+        let cited = prime.context.citations.iter().find(of_server).unwrap();
+        let asked = options().with_references(vec![cited.id.clone()]);
+        let next = world.prime_with("what is a header?", &asked).await.context;
+        unresolved(&next, &[]);
+        let again = next.citations.iter().find(|it| it.id == cited.id).unwrap();
+        assert_eq!(again.citation, cited.citation);
+        assert_eq!(again.relevance, Relevance::ONE);
+        // Not in another thread, and not when the lines say something else.
+        let elsewhere = world
+            .service
+            .prime("u", "header", &asked, &Control::default())
+            .await
+            .unwrap();
+        let none = "the context has no source of that id";
+        unresolved(&elsewhere.context, &[(&cited.id, none)]);
+        write(
+            world.folder.path(),
+            "src/server.rs",
+            "fn lurk() {}\n\n\n\n\n\n\n",
+        );
+        let changed = world.prime_with("what is a header?", &asked).await.context;
+        unresolved(&changed, &[(&cited.id, none)]);
+        let is_named = |it: &ctx_service::Cited| it.relevance == Relevance::ONE;
+        assert!(!changed.citations.iter().any(is_named));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,6 +165,35 @@ async fn a_message_is_named_by_its_id() {
         (best.origin, best.source.as_str()),
         (Origin::Message, "turn 001")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_named_however_long_ago_it_was_said() {
+    let world = world(FILES);
+    let said: Vec<(&str, String)> = (0..60)
+        .map(|n| ["user", "assistant"][n % 2])
+        .zip((0..).map(|n| format!("said number {n}.")))
+        .collect();
+    let said: Vec<(&str, &str)> = said.iter().map(|(a, b)| (*a, b.as_str())).collect();
+    world.say(&said).await;
+    let context = world.prime("what of @m51, @m21 and @m4?").await.context;
+    unresolved(&context, &[]);
+    let named: Vec<&str> = context
+        .items
+        .iter()
+        .filter(|it| it.relevance == Relevance::ONE)
+        .map(|it| it.source.as_str())
+        .collect();
+    assert_eq!(named.len(), 3);
+    assert_eq!(context.stats.history_count, 12);
+    // In the order they were said, each question with its answer.
+    let text = &context.built.context;
+    let at = |n: u32| text.find(&format!("said number {n}.")).unwrap();
+    assert!([4, 5, 20, 21, 40, 50, 51, 59].map(at).is_sorted(), "{text}");
+    assert!(!text.contains("said number 6."));
+    let context = world.prime("what of @m99?").await.context;
+    let none = "no indexed file or symbol is called so";
+    unresolved(&context, &[("m99", none)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -346,4 +417,25 @@ async fn every_stage_says_how_long_it_took() {
     ] {
         assert!(stage > Duration::ZERO);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_named_beyond_the_bounds_is_told() {
+    let long = format!("{}deep.md", "directory/".repeat(50));
+    let mut files = FILES.to_vec();
+    files.push((&long, "A file far down.\n"));
+    let world = world(&files);
+    world.store.pin("t", &long).await.unwrap();
+    let names: Vec<String> = (0..60).map(|n| format!("@no{n:02}.rs")).collect();
+    let context = world.prime(&names.join(" ")).await.context;
+    assert_eq!(context.stats.explicit_count, 1);
+    let of_pin = |it: &&ctx_service::Cited| it.origin == Origin::Reference;
+    let of_pin = context.citations.iter().find(of_pin).unwrap();
+    assert_eq!(of_pin.citation.source, long);
+    assert_eq!(context.unresolved.len(), 60);
+    let last = &context.unresolved[59];
+    assert_eq!(
+        (last.reference.as_str(), last.why.as_str()),
+        ("no59.rs", "only 32 are looked up")
+    );
 }

@@ -16,7 +16,9 @@ use ctx_retrieve::{
     Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery,
     PortError, References, Retriever, TextQuery, Threads, Usage, Vote,
 };
-use ctx_service::{Cache, Owner, Ports, Prime, PrimeContext, PrimeOptions, Secret, Service};
+use ctx_service::{
+    Cache, Owner, Place, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
+};
 use ctx_source::{Limits, Root, Sources};
 use tempfile::TempDir;
 
@@ -38,6 +40,8 @@ pub(crate) struct Store {
     pub(crate) shown: Mutex<BTreeMap<String, i64>>,
     pub(crate) uses: Mutex<BTreeMap<String, u64>>,
     votes: Mutex<BTreeSet<String>>,
+    /// What contexts of each thread showed, by label.
+    pub(crate) places: Mutex<BTreeMap<(String, String), Place>>,
     pub(crate) generation: AtomicU64,
     /// How often a text was searched for.
     pub(crate) searches: AtomicUsize,
@@ -284,6 +288,15 @@ impl Feedback for Store {
 }
 
 #[async_trait]
+impl Recall for Store {
+    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
+        let places = self.places.lock().unwrap();
+        let place = |label: &String| places.get(&(thread.to_owned(), label.clone())).cloned();
+        Ok(labels.iter().map(place).collect())
+    }
+}
+
+#[async_trait]
 impl Generation for Store {
     async fn generation(&self) -> Answer<u64> {
         Ok(self.generation.load(Ordering::Relaxed))
@@ -346,8 +359,9 @@ pub(crate) fn service_over(store: &Arc<Store>, folder: &Path, owner: &str) -> Se
     let sources = Sources::new(Root::open(folder).unwrap(), Limits::default());
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let search = Arc::clone(store) as Arc<dyn FileSearch>;
+    let ports = Ports::of(store).with_recall(Arc::clone(store) as Arc<dyn Recall>);
     Service::new(Retriever::new(search), resolver)
-        .for_owner(Owner::new(owner), Ports::of(store))
+        .for_owner(Owner::new(owner), ports)
         .with_secret(Secret::new([7; 32]))
 }
 
@@ -393,6 +407,23 @@ impl World {
             .prime("t", message, options, &Control::default())
             .await
             .unwrap()
+    }
+
+    /// Remembers what `context` showed, as a store of receipts does.
+    pub(crate) fn remember(&self, context: &PrimeContext) {
+        let mut places = self.store.places.lock().unwrap();
+        for cited in &context.built.citations {
+            let (Some(path), Some(start), Some(end)) =
+                (&cited.file_path, cited.start_line, cited.end_line)
+            else {
+                continue;
+            };
+            let place = Place {
+                path: path.clone(),
+                lines: LineSpan::new(start, end).unwrap(),
+            };
+            places.insert(("t".to_owned(), cited.chunk_id.clone()), place);
+        }
     }
 
     pub(crate) async fn say(&self, messages: &[(&str, &str)]) {

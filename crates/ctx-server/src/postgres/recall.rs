@@ -1,0 +1,27 @@
+//! What threads were shown.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ctx_postgres::OwnedStore;
+use ctx_retrieve::{Answer, PortError};
+use ctx_service::{Place, Recall};
+
+use crate::recall::{Recalling, field};
+
+/// The receipts of one owner.
+pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
+
+#[async_trait]
+impl Recall for Receipts {
+    async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
+        let fields: Vec<String> = labels.iter().map(|it| field(it)).collect();
+        let receipts = self.0.contexts_with(&fields).await;
+        let receipts = receipts.map_err(|error| PortError(error.to_string()))?;
+        let mut recalling = Recalling::new(thread, labels);
+        for receipt in &receipts {
+            recalling.look_into(receipt);
+        }
+        Ok(recalling.places())
+    }
+}

@@ -1,0 +1,257 @@
+//! What a context shows of a source: its text, and which lines that is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ctx_model::{Chunk, Citation, LineSpan, Rendition};
+
+/// Stands for lines that are left out. No quotation has it in it: there it stands for what the quoter left out.
+const MARK: &str = "…";
+
+/// What is shown of a source.
+// Invariant: the runs of `lines` are in order, and no two touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// What an answer may quote.
+    pub(crate) text: Arc<str>,
+    /// The lines of the source that are there.
+    pub(crate) lines: Vec<LineSpan>,
+}
+
+impl Shown {
+    /// What the context shows for `citation`, which is of `chunk`, one of `all`: the text that has the hash in the
+    /// receipt, with its lines. O(bytes of what the chunk can be shown as).
+    pub(crate) fn of(citation: &Citation, chunk: &Chunk, all: &[Chunk]) -> Self {
+        let hash = blake3::Hash::from_hex(&citation.content_hash).ok();
+        let is_it = |text: &str| hash == Some(blake3::hash(text.as_bytes()));
+        if is_it(chunk.full_text()) {
+            return Shown::whole(chunk.full_text(), span_of(citation));
+        }
+        if let Some(rendition) = chunk.renditions.iter().find(|it| is_it(it.text())) {
+            return Shown::part(rendition, chunk);
+        }
+        if let Some(text) = merged(citation, chunk, all).filter(|it| is_it(it)) {
+            return Shown::whole(&text, span_of(citation));
+        }
+        let summary = chunk.summary.as_deref().filter(|it| is_it(it));
+        Shown::whole(summary.unwrap_or_default(), None)
+    }
+
+    /// All of `lines`.
+    pub(crate) fn whole(text: &str, lines: Option<LineSpan>) -> Self {
+        Shown {
+            text: Arc::from(text),
+            lines: lines.into_iter().collect(),
+        }
+    }
+
+    /// Whether each of `lines` is there.
+    pub(crate) fn has(&self, lines: LineSpan) -> bool {
+        self.lines.iter().any(|it| it.contains(lines))
+    }
+
+    /// What `rendition` shows of `chunk`. A line that has no number is a part of one of the chunk's, or a mark for
+    /// what is left out, which nobody may quote.
+    fn part(rendition: &Rendition, chunk: &Chunk) -> Self {
+        if rendition.lines().is_empty() {
+            return Shown::whole(rendition.text(), None);
+        }
+        let source = Source::of(chunk);
+        let ends = ends(rendition.lines(), source.end());
+        let mut from = source.first;
+        let (mut text, mut numbers) = (String::new(), Vec::new());
+        let shown = rendition.text().lines().zip(rendition.lines()).zip(ends);
+        for ((line, number), end) in shown {
+            if let Some(number) = *number {
+                numbers.push(number);
+                from = number.saturating_add(1);
+                text.push_str(line);
+            } else {
+                let (is_there, number) = source.find(line, from, end);
+                numbers.extend(number);
+                // The next may be a part of the same.
+                from = number.unwrap_or(from);
+                text.push_str(if is_there { line } else { MARK });
+            }
+            text.push('\n');
+        }
+        Shown {
+            text: Arc::from(text),
+            lines: runs(numbers),
+        }
+    }
+}
+
+/// The lines that `citation` is of.
+pub(crate) fn span_of(citation: &Citation) -> Option<LineSpan> {
+    LineSpan::new(citation.start_line?, citation.end_line?).ok()
+}
+
+/// For each line of a rendition, the number of the next that has one; `end` where none follows.
+fn ends(numbers: &[Option<u32>], end: u32) -> Vec<u32> {
+    let mut next = end;
+    let of = |number: &Option<u32>| {
+        let after = next;
+        next = number.unwrap_or(next);
+        after
+    };
+    let mut ends: Vec<u32> = numbers.iter().rev().map(of).collect();
+    ends.reverse();
+    ends
+}
+
+/// The lines of a chunk, as its file counts them.
+struct Source<'c> {
+    first: u32,
+    lines: Vec<&'c str>,
+}
+
+impl<'c> Source<'c> {
+    fn of(chunk: &'c Chunk) -> Self {
+        Source {
+            first: chunk.span.map_or(1, LineSpan::start),
+            lines: chunk.content.lines().collect(),
+        }
+    }
+
+    /// One past the last.
+    fn end(&self) -> u32 {
+        let count = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
+        self.first.saturating_add(count)
+    }
+
+    /// Whether one of the lines `from..end` has `part` in it, and which, where only one has.
+    fn find(&self, part: &str, from: u32, end: u32) -> (bool, Option<u32>) {
+        let part = part.trim();
+        if part.is_empty() || part == MARK {
+            return (false, None);
+        }
+        let is_there = |number: &u32| {
+            let index = number.checked_sub(self.first).map(|it| it as usize);
+            let line = index.and_then(|it| self.lines.get(it));
+            line.is_some_and(|it| it.contains(part))
+        };
+        let mut found = (from..end.min(self.end())).filter(is_there);
+        let first = found.next();
+        (first.is_some(), first.filter(|_| found.next().is_none()))
+    }
+}
+
+/// Numbers as runs of those that follow each other.
+fn runs(mut numbers: Vec<u32>) -> Vec<LineSpan> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let follows = |a: &u32, b: &u32| a.checked_add(1) == Some(*b);
+    let runs = numbers.chunk_by(follows);
+    runs.filter_map(|it| LineSpan::new(*it.first()?, *it.last()?).ok())
+        .collect()
+}
+
+/// The text of chunks whose lines meet, shown as one under the name of `speaker`.
+fn merged(citation: &Citation, speaker: &Chunk, all: &[Chunk]) -> Option<String> {
+    let span = span_of(citation)?;
+    let is_part = |it: &&Chunk| {
+        it.path == speaker.path
+            && it.content_hash == speaker.content_hash
+            && it.expanded_context.is_none()
+            && it.renditions.is_empty()
+            && it.span.is_some_and(|its| span.contains(its))
+    };
+    let mut lines: BTreeMap<u32, &str> = BTreeMap::new();
+    for part in all.iter().filter(is_part) {
+        let content = part.content.strip_suffix('\n').unwrap_or(&part.content);
+        let first = part.span.map_or(1, LineSpan::start);
+        lines.extend((first..).zip(content.split('\n')));
+    }
+    let lines: Vec<&str> = lines.into_values().collect();
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_assemble::{Control, assemble};
+    use ctx_model::{BuildOptions, Relevance, RenditionKind, Tokens};
+
+    use super::*;
+
+    fn span(start: u32, end: u32) -> LineSpan {
+        LineSpan::new(start, end).expect("lines")
+    }
+
+    /// Lines 11 to 16 of a file, two of which are shown in part.
+    fn prose() -> (Chunk, Rendition) {
+        let content =
+            "One is here. Two begins\nand ends. Three\nis long\nand longer.\n\nFour. Five.";
+        let chunk = Chunk::new("a", content, Relevance::ONE)
+            .with_path("a.md")
+            .with_span(span(11, 16));
+        let text = "Two begins\nand ends.\n…\nand longer.\n… 1 line left out\nFive.\n";
+        let rendition = Rendition::new(RenditionKind::Excerpt, text, 0.5)
+            .and_then(|it| it.with_lines(vec![None, None, None, Some(14), None, None]))
+            .expect("a line for each");
+        (chunk, rendition)
+    }
+
+    #[test]
+    fn parts_of_lines_are_shown_and_marks_are_not() {
+        let (chunk, rendition) = prose();
+        let shown = Shown::part(&rendition, &chunk);
+        assert_eq!(
+            &*shown.text,
+            "Two begins\nand ends.\n…\nand longer.\n…\nFive.\n"
+        );
+        assert_eq!(shown.lines, [span(11, 12), span(14, 14), span(16, 16)]);
+        assert!(shown.has(span(11, 12)) && !shown.has(span(11, 13)));
+    }
+
+    #[test]
+    fn a_part_that_may_be_of_two_lines_is_of_neither() {
+        let chunk = Chunk::new("a", "yes\nno\nyes", Relevance::ONE).with_span(span(1, 3));
+        let rendition = Rendition::new(RenditionKind::Excerpt, "yes\n…\n", 0.5)
+            .and_then(|it| it.with_lines(vec![None, None]))
+            .expect("a line for each");
+        let shown = Shown::part(&rendition, &chunk);
+        assert_eq!((&*shown.text, &shown.lines[..]), ("yes\n…\n", &[][..]));
+    }
+
+    #[test]
+    fn chunks_that_meet_are_shown_as_one() {
+        let part = |id: &str, start: u32, text: &str, relevance: f64| {
+            let end = start + u32::try_from(text.lines().count()).expect("a few") - 1;
+            let relevance = Relevance::new(relevance).expect("0 to 1");
+            Chunk::new(id, text, relevance)
+                .with_path("a.rs")
+                .with_span(span(start, end))
+        };
+        let chunks = [
+            part("a", 3, "c\nd\ne\n", 0.5),
+            part("b", 5, "e\nf", 1.0),
+            part("c", 9, "i", 1.0),
+        ];
+        let options = BuildOptions::default().with_max_tokens(Tokens::new(500));
+        let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default());
+        let built = built.expect("there is room");
+        let shown = |citation: &Citation| {
+            let chunk = chunks.iter().find(|it| it.id == citation.chunk_id);
+            Shown::of(citation, chunk.expect("it is one"), &chunks)
+        };
+        let of_b = built.citations.iter().find(|it| it.chunk_id == "b");
+        let of_b = shown(of_b.expect("it is shown"));
+        assert_eq!(&*of_b.text, "c\nd\ne\nf");
+        assert_eq!(of_b.lines, [span(3, 6)]);
+    }
+
+    #[test]
+    fn where_no_text_is_shown_there_are_no_lines() {
+        let mut chunk = Chunk::new("a", "let ten = 10;", Relevance::ONE)
+            .with_path("a.rs")
+            .with_span(span(10, 10));
+        chunk.summary = Some("what ten is".to_owned());
+        let chunks = [chunk];
+        let options = BuildOptions::default().with_content(false);
+        let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default());
+        let built = built.expect("there is room");
+        let shown = Shown::of(&built.citations[0], &chunks[0], &chunks);
+        assert_eq!((&*shown.text, &shown.lines[..]), ("what ten is", &[][..]));
+    }
+}
