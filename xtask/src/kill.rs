@@ -1,6 +1,8 @@
 //! `cargo xtask kill`: ends the server as a power failure would, while it is written to, and looks for what it
 //! had acknowledged.
 
+mod files;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -123,7 +125,8 @@ Written by `cargo xtask kill --runs {} --seed {} --record{}`. Measured {}.
 
 `ctx serve` with the {}, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
 {} owners each add messages, send files, replace one, and vote. After each restart every message, file and vote that was ever
-acknowledged is looked for, and the votes of the run (after the last, all votes) are sent again.
+acknowledged is looked for: of each file the text is in a context that names it, and in one that is about a word of it. The votes of the
+run (after the last, all votes) are sent again.
 
 | acknowledged | | lost, or counted twice |
 |---|--:|--:|
@@ -249,7 +252,7 @@ impl Writer {
                 0 => format!("notes/{}-{number}.md", self.run),
                 _ => "replaced.md".to_owned(),
             };
-            let content = format!("{} run {} file {number}\n", self.owner.name, self.run);
+            let content = files::content(&self.owner, self.run, number);
             let body = json!({"files": [{"path": path, "content": content}]});
             // Until it is acknowledged, either may be there.
             self.note(|it| drop(it.files.remove(&path)));
@@ -261,7 +264,7 @@ impl Writer {
 
     async fn votes(self) -> Result<()> {
         for number in 0_u64.. {
-            let message = format!("file {number} of run {}", self.run);
+            let message = format!("vote {number} of run {}", self.run);
             let built = self
                 .send("/v1/context/build", &json!({"message": message}))
                 .await?;
@@ -298,25 +301,7 @@ async fn look(
             count => faults.push(format!("{message:?} is there {count} times")),
         }
     }
-    let all: Vec<_> = told.files.iter().collect();
-    for batch in all.chunks(500) {
-        let files = batch
-            .iter()
-            .map(|(path, content)| json!({"path": path, "content": content}));
-        let body = json!({"files": files.collect::<Vec<_>>()});
-        let kept = client
-            .ask(post("/v1/files", &owner.token, &body)?)
-            .await?
-            .data()?;
-        for file in kept["files"].as_array().into_iter().flatten() {
-            if file["status"] != "unchanged" {
-                faults.push(format!(
-                    "of {} the file {} was {}",
-                    owner.name, file["path"], file["status"]
-                ));
-            }
-        }
-    }
+    files::look(client, owner, &told.files, faults).await?;
     for handle in std::mem::take(&mut told.unknown_votes) {
         // This one counts if the other was not taken; either way none does after it.
         vote(client, owner, &handle).await?;

@@ -3,6 +3,7 @@
 mod admission;
 mod auth;
 mod backend;
+mod batch;
 mod build;
 mod chance;
 mod embedded;

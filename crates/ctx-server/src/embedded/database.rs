@@ -5,18 +5,19 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::Connection;
 
 use crate::backend::{BackendError, Prime};
-use crate::build::now;
 
 /// The format of `state.db`.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const STATE: &str = "
     CREATE TABLE IF NOT EXISTS files (
-        path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL
+        path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL,
+        pending INTEGER NOT NULL DEFAULT 0
     ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS files_pending ON files (path) WHERE pending;
     CREATE TABLE IF NOT EXISTS threads (
         seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
         created_at INTEGER NOT NULL
@@ -38,6 +39,9 @@ const FROM_1: &str = "
     DROP TABLE votes;
     ALTER TABLE usage RENAME COLUMN votes TO uses;
     UPDATE usage SET uses = max(0, uses);";
+
+/// From format 2, whose files were never pending.
+const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
 
 const CONTEXTS: &str = "
     CREATE TABLE IF NOT EXISTS contexts (
@@ -108,18 +112,6 @@ impl Database {
         reader.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The hash and size of the file at `path`, where it is kept.
-    pub(super) fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
-        let state = self.reader();
-        let mut get = state
-            .prepare_cached("SELECT hash, bytes FROM files WHERE path = ?1")
-            .map_err(read_failed)?;
-        let row = get.query_row([path], |row| {
-            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
-        });
-        row.optional().map_err(read_failed)
-    }
-
     /// How many files there are, and their bytes.
     pub(super) fn totals(&self) -> Result<(u64, u64)> {
         let state = self.reader();
@@ -131,20 +123,6 @@ impl Database {
         let (files, bytes) = row.map_err(read_failed)?;
         Ok((files.cast_unsigned(), bytes.cast_unsigned()))
     }
-
-    /// Notes files that are kept now: path, size, hash.
-    pub(super) fn note_files(&self, files: &[(&str, usize, [u8; 32])]) -> Result<()> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        for (path, bytes, hash) in files {
-            let bytes = i64::try_from(*bytes).unwrap_or(i64::MAX);
-            let row = params![path, bytes, hash, now()];
-            let put = "INSERT INTO files (path, bytes, hash, created_at) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT (path) DO UPDATE SET bytes = excluded.bytes, hash = excluded.hash";
-            transaction.execute(put, row).map_err(write_failed)?;
-        }
-        transaction.commit().map_err(write_failed)
-    }
 }
 
 /// Makes the tables of `state.db`, or brings those of an older format up to date.
@@ -152,15 +130,18 @@ fn prepare(state: &mut Connection) -> Result<()> {
     let failed = |error| BackendError::failed("open a database", error);
     let version = state.pragma_query_value(None, "user_version", |row| row.get(0));
     let before = match version.map_err(failed)? {
-        0 | VERSION => "",
-        1 => FROM_1,
+        0 | VERSION => &[][..],
+        1 => &[FROM_1, FROM_2],
+        2 => &[FROM_2],
         other => {
             let what = format!("it is of format {other}, this program reads {VERSION}");
             return Err(BackendError::failed("open a database", what));
         }
     };
     let transaction = state.transaction().map_err(failed)?;
-    transaction.execute_batch(before).map_err(failed)?;
+    for step in before {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
     transaction.execute_batch(STATE).map_err(failed)?;
     let version = transaction.pragma_update(None, "user_version", VERSION);
     version.map_err(failed)?;
