@@ -5,34 +5,13 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
+use super::rows;
 use crate::backend::{BackendError, Prime};
 
 /// The format of `state.db`.
-const VERSION: i64 = 3;
-
-const STATE: &str = "
-    CREATE TABLE IF NOT EXISTS files (
-        path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL,
-        pending INTEGER NOT NULL DEFAULT 0
-    ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS files_pending ON files (path) WHERE pending;
-    CREATE TABLE IF NOT EXISTS threads (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
-        created_at INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS messages (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-        thread INTEGER NOT NULL REFERENCES threads (seq), role TEXT NOT NULL, content TEXT NOT NULL,
-        created_at INTEGER NOT NULL
-    );
-    CREATE INDEX IF NOT EXISTS messages_of_threads ON messages (thread, seq);
-    CREATE TABLE IF NOT EXISTS votes (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, useful INTEGER NOT NULL,
-        created_at INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS usage (path TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;";
+const VERSION: i64 = 4;
 
 /// From format 1, whose votes were of contexts: what they came to is kept.
 const FROM_1: &str = "
@@ -125,27 +104,42 @@ impl Database {
     }
 }
 
-/// Makes the tables of `state.db`, or brings those of an older format up to date.
+/// Makes the tables of `state.db`, or brings those of an older format up to date, and looks whether they are as
+/// they were written.
 fn prepare(state: &mut Connection) -> Result<()> {
-    let failed = |error| BackendError::failed("open a database", error);
     let version = state.pragma_query_value(None, "user_version", |row| row.get(0));
-    let before = match version.map_err(failed)? {
-        0 | VERSION => &[][..],
-        1 => &[FROM_1, FROM_2],
-        2 => &[FROM_2],
+    let before: Option<&[&str]> = match version.map_err(read_failed)? {
+        0 | VERSION => None,
+        1 => Some(&[FROM_1, FROM_2]),
+        2 => Some(&[FROM_2]),
+        3 => Some(&[]),
         other => {
             let what = format!("it is of format {other}, this program reads {VERSION}");
             return Err(BackendError::failed("open a database", what));
         }
     };
-    let transaction = state.transaction().map_err(failed)?;
-    for step in before {
-        transaction.execute_batch(step).map_err(failed)?;
+    let transaction = state.transaction().map_err(write_failed)?;
+    match before {
+        None => rows::create(&transaction)?,
+        Some(steps) => {
+            for step in steps {
+                transaction.execute_batch(step).map_err(write_failed)?;
+            }
+            rows::replace(&transaction)?;
+        }
     }
-    transaction.execute_batch(STATE).map_err(failed)?;
+    rows::check(&transaction)?;
     let version = transaction.pragma_update(None, "user_version", VERSION);
-    version.map_err(failed)?;
-    transaction.commit().map_err(failed)
+    version.map_err(write_failed)?;
+    transaction.commit().map_err(write_failed)
+}
+
+/// What is kept of threads, messages, votes and files is not as it was written.
+pub(super) fn damaged(how: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> BackendError {
+    BackendError::Damaged {
+        what: "what is kept of threads, votes and files",
+        source: how.into(),
+    }
 }
 
 pub(super) fn at_most(limit: usize) -> i64 {
@@ -153,9 +147,35 @@ pub(super) fn at_most(limit: usize) -> i64 {
 }
 
 pub(super) fn read_failed(error: rusqlite::Error) -> BackendError {
+    if is_damage(&error) {
+        return damaged(error);
+    }
     BackendError::failed("read a database", error)
 }
 
 pub(super) fn write_failed(error: rusqlite::Error) -> BackendError {
+    if is_damage(&error) {
+        return damaged(error);
+    }
     BackendError::failed("write a database", error)
+}
+
+/// Whether it is the bytes on the disk that are at fault.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    let code = error.sqlite_error_code();
+    let is_of_value = matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    );
+    is_of_value
+        || matches!(
+            code,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
 }

@@ -7,10 +7,11 @@
 
 use std::sync::PoisonError;
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
 use super::database::{Database, Result, read_failed, write_failed};
 use super::files;
+use super::rows::FILES;
 use super::store::Store;
 use crate::backend::{BackendError, Ingested, IngestedFile, NewFile};
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
@@ -128,17 +129,56 @@ impl Store {
     }
 }
 
+/// A row of a file.
+struct Kept {
+    path: String,
+    bytes: i64,
+    hash: [u8; 32],
+    created_at: i64,
+}
+
+impl Kept {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let row = FILES.whole(row)?;
+        Ok(Kept {
+            path: row.get(0)?,
+            bytes: row.get(1)?,
+            hash: row.get(2)?,
+            created_at: row.get(3)?,
+        })
+    }
+
+    fn find(state: &Connection, path: &str) -> Result<Option<Self>> {
+        let get = FILES.select("WHERE path = ?1");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+        let row = get.query_row([path], Kept::read);
+        row.optional().map_err(read_failed)
+    }
+
+    fn pending(state: &Connection) -> Result<Vec<Self>> {
+        let get = FILES.select("WHERE pending ORDER BY path");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+        let rows = get.query_map([], Kept::read).and_then(Iterator::collect);
+        rows.map_err(read_failed)
+    }
+
+    fn put(self, transaction: &Transaction<'_>, is_pending: bool) -> Result<()> {
+        let row = [
+            self.path.into(),
+            self.bytes.into(),
+            self.hash.to_vec().into(),
+            self.created_at.into(),
+            i64::from(is_pending).into(),
+        ];
+        FILES.put(transaction, row)
+    }
+}
+
 impl Database {
     /// The hash and size of the file at `path`, where it is kept.
     fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
-        let state = self.reader();
-        let mut get = state
-            .prepare_cached("SELECT hash, bytes FROM files WHERE path = ?1")
-            .map_err(read_failed)?;
-        let row = get.query_row([path], |row| {
-            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
-        });
-        row.optional().map_err(read_failed)
+        let kept = Kept::find(&self.reader(), path)?;
+        Ok(kept.map(|it| (it.hash, it.bytes.cast_unsigned())))
     }
 
     /// Sees to it that no file that is kept is a folder of `path`, nor `path` one of such a file.
@@ -164,32 +204,32 @@ impl Database {
         let mut state = self.state();
         let transaction = state.transaction().map_err(write_failed)?;
         for Changed { file, hash, .. } in changed {
-            let bytes = i64::try_from(file.content.len()).unwrap_or(i64::MAX);
-            let row = params![file.path, bytes, hash, now()];
-            let put = "INSERT INTO files (path, bytes, hash, created_at, pending) VALUES (?1, ?2, ?3, ?4, 1)
-                ON CONFLICT (path) DO UPDATE SET bytes = excluded.bytes, hash = excluded.hash, pending = 1";
-            transaction.execute(put, row).map_err(write_failed)?;
+            let before = Kept::find(&transaction, &file.path)?;
+            let kept = Kept {
+                path: file.path.clone(),
+                bytes: i64::try_from(file.content.len()).unwrap_or(i64::MAX),
+                hash: *hash,
+                created_at: before.map_or_else(now, |it| it.created_at),
+            };
+            kept.put(&transaction, true)?;
         }
         transaction.commit().map_err(write_failed)
     }
 
     /// Files that are not in their places or not to be found yet, and their hashes.
     pub(super) fn pending(&self) -> Result<Vec<(String, [u8; 32])>> {
-        let state = self.reader();
-        let mut get = state
-            .prepare_cached("SELECT path, hash FROM files WHERE pending ORDER BY path")
-            .map_err(read_failed)?;
-        let rows = get
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .and_then(Iterator::collect);
-        rows.map_err(read_failed)
+        let pending = Kept::pending(&self.reader())?;
+        Ok(pending.into_iter().map(|it| (it.path, it.hash)).collect())
     }
 
     /// Notes that all files are in their places and found.
     fn note_done(&self) -> Result<()> {
-        let put = "UPDATE files SET pending = 0 WHERE pending";
-        self.state().execute(put, []).map_err(write_failed)?;
-        Ok(())
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        for kept in Kept::pending(&transaction)? {
+            kept.put(&transaction, false)?;
+        }
+        transaction.commit().map_err(write_failed)
     }
 }
 

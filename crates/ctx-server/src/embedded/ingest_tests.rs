@@ -93,22 +93,3 @@ fn a_batch_that_breaks_off_is_whole_or_not_at_all() {
         assert_eq!(store.database.totals().unwrap().0, files, "{until:?}");
     }
 }
-
-#[test]
-fn files_of_the_format_before_are_taken_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let files = batch([("a.md", "a\n"), ("b.md", "b\n")]);
-    let store = open(folder.path());
-    store.ingest(&files).unwrap();
-    store
-        .database
-        .state()
-        .execute_batch(
-            "DROP INDEX files_pending; ALTER TABLE files DROP COLUMN pending;
-             PRAGMA user_version = 2;",
-        )
-        .unwrap();
-    drop(store);
-    let statuses = open(folder.path()).ingest(&files).unwrap().files;
-    assert!(statuses.iter().all(|it| it.status == "unchanged"));
-}
