@@ -4,6 +4,7 @@ mod admission;
 mod auth;
 mod backend;
 mod batch;
+mod bodies;
 mod build;
 mod chance;
 mod embedded;

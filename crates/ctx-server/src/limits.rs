@@ -10,6 +10,9 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest body of a batch of files.
     pub files_body_bytes: usize,
+    /// Bytes of all bodies that are read, wait or are worked on; what comes then is turned away. One owner has a
+    /// quarter of them at most, which is to be no less than the largest body.
+    pub held_bytes: usize,
     /// The largest file.
     pub file_bytes: usize,
     /// Files in a batch.
@@ -48,12 +51,14 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One build per core and sixteen waiting for each, half a second at most, 4 MiB a body, ten seconds a request.
+    /// One build per core and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them, ten
+    /// seconds a request.
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,
+            held_bytes: 256 << 20,
             file_bytes: 1 << 20,
             batch_files: 1000,
             chunks: 10_000,

@@ -23,6 +23,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::admission::Admission;
 use crate::auth::Credentials;
 use crate::backend::Backend;
+use crate::bodies::Bodies;
 use crate::guard::guard;
 use crate::meter::Meter;
 use crate::problem::Problem;
@@ -122,6 +123,7 @@ impl Server {
                 percent,
                 limits.queue_time,
             )),
+            bodies: Arc::new(Bodies::new(limits.held_bytes)),
             meter: Meter::new(),
             cancel: Cancel::new(),
             is_draining: AtomicBool::new(false),

@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::query::Id;
-use super::{Json, answer};
+use super::{Json, Keeping, answer};
 use crate::auth::Identity;
 use crate::backend::{Listing, Message, NewMessage, NewThread, Page, Thread};
 use crate::job;
@@ -25,7 +25,7 @@ use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, Reply, ThreadRequ
 pub(crate) async fn create(
     State(app): State<Shared>,
     identity: Identity,
-    Json(request): Json<ThreadRequest>,
+    Json { request, place, .. }: Json<ThreadRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let thread = NewThread {
         id: request.id,
@@ -34,7 +34,7 @@ pub(crate) async fn create(
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.create_thread(&owner, thread).await };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let data = job::run(&app, place, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
 }
@@ -52,7 +52,8 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.threads(&owner, page).await };
-    let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let listing = job::run(&app, place, None, work).await?;
     Ok(listed(listing))
 }
 
@@ -67,7 +68,7 @@ pub(crate) async fn append(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json(request): Json<MessageRequest>,
+    Json { request, place, .. }: Json<MessageRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let message = NewMessage {
         role: request.role.as_str().to_owned(),
@@ -75,7 +76,7 @@ pub(crate) async fn append(
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.append(&owner, &id, message).await };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let data = job::run(&app, place, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
 }
@@ -95,7 +96,8 @@ pub(crate) async fn messages(
 ) -> Result<Response, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.messages(&owner, &id, page).await };
-    let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let listing = job::run(&app, place, None, work).await?;
     Ok(listed(listing))
 }
 

@@ -211,6 +211,107 @@ fn one_owner_leaves_places_to_others() {
     assert_eq!(Answer::read(other).status, 500);
 }
 
+/// A server that holds 40,000 bytes of bodies, of which one owner may have 10,000, over a store that is let go by hand.
+fn narrow() -> (Arc<Slow>, Receiver<()>, Running) {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(2, 8);
+    limits.held_bytes = 40_000;
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    (slow, starts, server)
+}
+
+fn large() -> serde_json::Value {
+    json!({"message": "x".repeat(6_000)})
+}
+
+/// Routes that take a body.
+const ROUTES: [&str; 6] = [
+    "/v1/context/build",
+    "/v1/context/assemble",
+    "/v1/context/feedback",
+    "/v1/files",
+    "/v1/threads",
+    "/v1/threads/t/messages",
+];
+
+#[test]
+fn bodies_that_are_still_to_come_leave_no_room_for_more_of_their_owner() {
+    let (_slow, _starts, server) = narrow();
+    let bearer = format!("Bearer {ADA}");
+    let head = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let said = [head[0], head[1], ("Content-Length", "9000")];
+    let chunked = [head[0], head[1], ("Transfer-Encoding", "chunked")];
+    let chunk = format!("1F40\r\n{}\r\n", "x".repeat(8_000));
+    for (headers, part) in [(said, String::new()), (chunked, chunk)] {
+        let mut half = server.connect();
+        let head = server.request("POST /v1/files", &headers, b"");
+        half.write_all(&[&head, part.as_bytes()].concat()).unwrap();
+        for route in ROUTES {
+            let invalid = json!({"none": "x".repeat(6_000)});
+            wait_until(|| server.post(ADA, route, &invalid).status == 503);
+            let answer = server.post(ADA, route, &invalid);
+            answer.refused(503, "");
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            server.post(BOB, route, &invalid).refused(400, "none");
+        }
+        drop(half);
+        wait_until(|| server.post(ADA, "/v1/files", &large()).status == 400);
+    }
+}
+
+#[test]
+fn a_body_is_held_until_its_work_has_ended() {
+    let (slow, starts, server) = narrow();
+    let bearer = format!("Bearer {ADA}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let mut first = server.connect();
+    let body = large().to_string();
+    first
+        .write_all(&server.request("POST /v1/context/build", &headers, body.as_bytes()))
+        .unwrap();
+    starts.recv().unwrap();
+    server.post(ADA, "/v1/files", &large()).refused(503, "");
+    slow.open.store(true, Ordering::SeqCst);
+    assert_eq!(Answer::read(first).status, 500);
+    server
+        .post(ADA, "/v1/files", &large())
+        .refused(400, "message");
+}
+
+#[test]
+fn who_has_no_place_is_told_before_its_body_is_read() {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(1, 3);
+    limits.owner_percent = 50;
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let _held = [begin(&server, ADA), begin(&server, ADA)];
+    starts.recv().unwrap();
+    wait_until(|| {
+        server
+            .post(ADA, "/v1/context/build", &json!({"none": 1}))
+            .status
+            == 503
+    });
+    let bearer = format!("Bearer {ADA}");
+    let announced = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Content-Length", "5000"),
+    ];
+    for route in ["/v1/context/build", "/v1/context/assemble", "/v1/files"] {
+        server
+            .send(&format!("POST {route}"), &announced, b"")
+            .refused(503, "");
+    }
+    slow.open.store(true, Ordering::SeqCst);
+}
+
 #[test]
 fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
     let (slow, starts) = Slow::new();
