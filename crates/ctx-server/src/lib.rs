@@ -18,6 +18,7 @@ mod openapi;
 mod owner;
 mod page;
 mod paths;
+mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod problem;
@@ -25,6 +26,7 @@ mod routes;
 mod schema;
 mod server;
 mod state;
+mod stream;
 mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};

@@ -40,6 +40,15 @@ pub struct Limits {
     pub owner_percent: usize,
     /// Connections; more wait to be accepted.
     pub connections: usize,
+    /// Connections of one address; more are closed at once.
+    pub peer_connections: usize,
+    /// Requests over one connection, which is closed with the answer to the last.
+    pub connection_requests: usize,
+    /// How long a connection is kept: it is closed with the first answer after, or once the last
+    /// request has had all its time.
+    pub connection_time: Duration,
+    /// How long whoever is answered may take nothing of it.
+    pub write_time: Duration,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub header_time: Duration,
     /// How long the body of a request may take.
@@ -72,6 +81,10 @@ impl Default for Limits {
             store_queue: workers * 64,
             owner_percent: 75,
             connections: 1024,
+            peer_connections: 896,
+            connection_requests: 10_000,
+            connection_time: Duration::from_mins(10),
+            write_time: Duration::from_secs(10),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
             request_time: Duration::from_secs(10),

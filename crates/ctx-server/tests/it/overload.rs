@@ -416,3 +416,82 @@ fn the_end_does_not_wait_for_ever() {
     assert_eq!(slow.cancelled.load(Ordering::SeqCst), 1);
     assert_eq!(Answer::read(stream).status, 503);
 }
+
+/// Asks for the description so often that no buffer takes the answers, and reads none.
+fn ask_and_read_nothing(server: &Running) -> std::net::TcpStream {
+    let request = server.request("GET /openapi.json", &[], b"");
+    let request = String::from_utf8(request).unwrap();
+    let request = request.replace("Connection: close\r\n", "");
+    let stream = server.connect();
+    stream.set_nonblocking(true).unwrap();
+    // What does not go through is not needed any more.
+    let _ = (&stream).write_all(request.repeat(1_000).as_bytes());
+    stream
+}
+
+#[test]
+fn who_reads_no_answer_holds_no_connection() {
+    let mut limits = Limits::default();
+    limits.connections = 2;
+    limits.write_time = Duration::from_millis(300);
+    let server = Running::with_limits(limits);
+    for _ in 0..3 {
+        let _deaf = [ask_and_read_nothing(&server), ask_and_read_nothing(&server)];
+        assert_eq!(server.send("GET /healthz", &[], b"").status, 200);
+    }
+}
+
+#[test]
+fn a_connection_ends_with_its_last_request_and_with_its_time() {
+    let mut few = Limits::default();
+    few.connection_requests = 3;
+    let mut short = Limits::default();
+    short.connection_time = Duration::ZERO;
+    for (limits, wanted) in [(few, 3), (short, 1)] {
+        let server = Running::with_limits(limits);
+        let request = server.request("GET /healthz", &[], b"");
+        let request = String::from_utf8(request).unwrap();
+        let request = request.replace("Connection: close\r\n", "");
+        let mut stream = server.connect();
+        let _ = stream.write_all(request.repeat(5).as_bytes());
+        let mut said = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut stream, &mut said);
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(said.matches("HTTP/1.1 200").count(), wanted, "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_address_leaves_connections_to_others() {
+    let mut limits = Limits::default();
+    limits.peer_connections = 2;
+    let server = Running::with_limits(limits);
+    let ask = |mut stream: std::net::TcpStream| {
+        let _ = stream.write_all(&server.request("GET /healthz", &[], b""));
+        Answer::read(stream).status
+    };
+    let held = [server.connect(), server.connect()];
+    // Connections are counted in the order in which they were made.
+    assert_eq!(ask(server.connect()), 0);
+    assert_eq!(ask(connect_from("127.0.0.2", &server)), 200);
+    drop(held);
+    wait_until(|| ask(server.connect()) == 200);
+}
+
+/// A connection from another address of the loopback.
+#[cfg(target_os = "linux")]
+fn connect_from(addr: &str, server: &Running) -> std::net::TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{addr}:0").parse().unwrap()).unwrap();
+        let stream = socket.connect(server.addr).await.unwrap();
+        let stream = stream.into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        stream
+    })
+}
