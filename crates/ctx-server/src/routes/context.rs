@@ -23,7 +23,7 @@ use super::{Building, Json, Keeping, answer};
 use crate::Owner;
 use crate::admission::Place;
 use crate::auth::Identity;
-use crate::backend::{Backend, BackendError, PrimeRequest, Receipt, Stage, Vote};
+use crate::backend::{Backend, BackendError, Page, PageLimit, PrimeRequest, Receipt, Stage, Vote};
 use crate::job::{self, Told};
 use crate::problem::Problem;
 use crate::schema;
@@ -41,8 +41,8 @@ const EVENTS: usize = 16;
 /// Build the context for a message of a thread: what it is about, what was said before, what is pinned.
 ///
 /// With `Accept: text/event-stream` the answer is a stream of events: `progress` as each stage begins, and at
-/// last either `result`, with what would have been the answer, or `problem`. Closing the connection ends the
-/// build.
+/// last either `result`, with what would have been the answer, or `problem`. Who finds no place, or names a thread
+/// that is not, is told so by the status, and gets no stream. Closing the connection ends the build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
@@ -62,7 +62,12 @@ pub(crate) async fn build(
             let reply = primed(&app, (identity, place), wanted, None).await?;
             Ok(answer(StatusCode::OK, &reply))
         }
-        Form::Events => Ok(stream(app, (identity, place), wanted)),
+        Form::Events => {
+            if let Some(thread) = &wanted.thread {
+                check_thread(&app, &identity, thread).await?;
+            }
+            Ok(stream(app, (identity, place), wanted))
+        }
     }
 }
 
@@ -83,6 +88,28 @@ async fn primed(
     let meta = ContextMeta::of_prime(&prime);
     let data = ContextData::from(&prime);
     Ok(Reply { data, meta })
+}
+
+/// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
+async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let id = id.to_owned();
+    let page = Page {
+        limit: PageLimit::new(1).unwrap_or_default(),
+        after: None,
+    };
+    let work = |_| async move {
+        match backend.messages(&owner, &id, page).await {
+            Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
+                what,
+                field: "threadId",
+                id,
+            }),
+            found => found.map(|_| ()),
+        }
+    };
+    let place = job::enter(app, &app.store, &identity.owner)?;
+    job::run(app, place, None, work).await
 }
 
 /// The build as a stream of events. It ends with the stream, whoever ends that.

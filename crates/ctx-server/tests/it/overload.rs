@@ -359,6 +359,64 @@ fn a_reader_of_progress_that_goes_ends_the_build() {
 }
 
 #[test]
+fn a_stream_that_finds_no_place_is_none() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let _held = [begin(&server, ADA), begin(&server, ADA)];
+    starts.recv().unwrap();
+    let ask = |message: &str| {
+        let body = json!({"message": message});
+        let accept = [("Accept", "text/event-stream")];
+        server.post_with(BOB, "/v1/context/build", &body, &accept)
+    };
+    wait_until(|| ask("").status == 503);
+    let answer = ask("x");
+    answer.refused(503, "");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    slow.open.store(true, Ordering::SeqCst);
+}
+
+/// Bodies that come while the places go: some find one, and the others have to be told so by their status.
+#[test]
+fn streams_that_are_shed_after_their_body_are_told_so_by_their_status() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let bearer = format!("Bearer {ADA}");
+    let body = b"{\"message\":\"x\"}";
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Accept", "text/event-stream"),
+        ("Expect", "100-continue"),
+    ];
+    let request = server.request("POST /v1/context/build", &headers, body);
+    let (head, rest) = request.split_at(request.len() - body.len());
+    let mut streams: Vec<_> = (0..8).map(|_| server.connect()).collect();
+    for stream in &mut streams {
+        stream.write_all(head).unwrap();
+        // It is asked for the body, so it was let in so far.
+        let mut said = [0; 25];
+        std::io::Read::read_exact(stream, &mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    for stream in &mut streams {
+        stream.write_all(rest).unwrap();
+    }
+    starts.recv().unwrap();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let answers: Vec<_> = streams
+            .into_iter()
+            .map(|stream| scope.spawn(|| Answer::read(stream).status))
+            .collect();
+        wait_until(|| answers.iter().filter(|it| it.is_finished()).count() == 6);
+        slow.open.store(true, Ordering::SeqCst);
+        answers.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let count = |status| statuses.iter().filter(|it| **it == status).count();
+    assert_eq!((count(200), count(503)), (2, 6), "{statuses:?}");
+}
+
+#[test]
 fn what_is_late_is_told_so_and_cancelled() {
     let (slow, _starts) = Slow::new();
     let mut limits = limits(1, 1);

@@ -517,9 +517,16 @@ fn a_build_tells_how_far_it_is_when_asked_to() {
             .contains("parse_budget")
     );
     let nowhere = json!({"message": "x", "threadId": "none"});
-    let answer = server.post_with(ADA, "/v1/context/build", &nowhere, &accept);
+    server
+        .post_with(ADA, "/v1/context/build", &nowhere, &accept)
+        .refused(404, "threadId");
+    // What only the build finds out is told in the stream.
+    let small = json!({
+        "message": "x", "references": ["src/server.rs"], "options": {"maxTokens": 3},
+    });
+    let answer = server.post_with(ADA, "/v1/context/build", &small, &accept);
     assert!(
-        answer.body.contains("event: problem") && answer.body.contains("\"status\":404"),
+        answer.body.contains("event: problem") && answer.body.contains("\"status\":422"),
         "{answer:?}"
     );
     let image = [("Accept", "image/png")];
