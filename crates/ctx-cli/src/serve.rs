@@ -133,6 +133,9 @@ fn refused(error: ServerError) -> Failure {
             "--database-url is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"
         }
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
+        ServerError::Busy { .. } => {
+            "ask the server that runs, end it first, or give another --data-dir"
+        }
         ServerError::TokenFile { .. } | ServerError::TokenLine { .. } => {
             "`ctx serve --new-token OWNER` makes a token and its line"
         }

@@ -86,16 +86,16 @@ fn fuse<I: Ord + Clone>(
     lists: &[List<I>],
     voices: impl Fn(&[(&I, f64)]) -> Vec<f64>,
 ) -> Result<Vec<Fused<I>>, FusionError> {
-    let mut voiced: Vec<(&I, usize, f64)> = Vec::new();
+    let mut said_of: Vec<(&I, usize, f64)> = Vec::new();
     for (index, list) in lists.iter().enumerate() {
         check(index, list)?;
         let ranked = ranked(list);
         let voices = voices(&ranked);
-        let said = ranked.iter().zip(voices);
-        voiced.extend(said.map(|(&(item, _), voice)| (item, index, list.weight * voice)));
+        let heard = ranked.iter().zip(voices);
+        said_of.extend(heard.map(|(&(item, _), voice)| (item, index, list.weight * voice)));
     }
-    voiced.sort_unstable_by(|a, b| a.0.cmp(b.0).then(a.1.cmp(&b.1)));
-    let by_item = voiced.chunk_by(|a, b| a.0 == b.0);
+    said_of.sort_unstable_by(|a, b| a.0.cmp(b.0).then(a.1.cmp(&b.1)));
+    let by_item = said_of.chunk_by(|a, b| a.0 == b.0);
     let fused = by_item.map(|of_item| {
         let mut contributions = vec![0.0; lists.len()];
         for &(_, list, voice) in of_item {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Owner;
+use crate::bodies::Room;
 
 /// The places of one kind of work.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct Turn {
 pub(crate) struct Place {
     admission: Arc<Admission>,
     owner: Owner,
+    /// The body of the request, which is held for as long.
+    body: Option<Room>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -82,11 +85,16 @@ impl Admission {
         }
     }
 
-    /// Why nobody would be let in now, if that is so.
-    pub(crate) fn full(&self) -> Option<Full> {
+    /// Why `owner` would not be let in now, if that is so.
+    pub(crate) fn full(&self, owner: &Owner) -> Option<Full> {
         match self.places.available_permits() {
             0 => Some(Full::All),
-            free => self.is_late(self.all - free).then_some(Full::Late),
+            free if self.is_late(self.all - free) => Some(Full::Late),
+            _ => {
+                let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+                let held = owners.get(owner).copied().unwrap_or(0);
+                (held >= self.share).then_some(Full::Owner)
+            }
         }
     }
 
@@ -133,12 +141,19 @@ impl Admission {
         Ok(Place {
             admission: Arc::clone(self),
             owner: owner.clone(),
+            body: None,
             _permit: place,
         })
     }
 }
 
 impl Place {
+    /// Keeps the room of the request's body until the place is given back.
+    pub(crate) fn with_body(mut self, body: Room) -> Self {
+        self.body = Some(body);
+        self
+    }
+
     /// Waits for its turn; how long that is had tells how long others wait.
     pub(crate) async fn turn(&self) -> Option<Turn> {
         let running = Arc::clone(&self.admission.running);
@@ -189,7 +204,7 @@ mod tests {
                 Ok(place) => places.push(place),
                 Err(full) => {
                     assert_eq!(
-                        admission.full(),
+                        admission.full(&owner),
                         Some(full),
                         "before a body is read, and after"
                     );
@@ -242,5 +257,14 @@ mod tests {
         }
         assert_eq!(slow.places.available_permits(), 9);
         assert!(slow.owners.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_owner_with_its_share_is_told_before_its_body_is_read() {
+        let half = Arc::new(Admission::new(1, 3, 50, PATIENCE));
+        let [ada, bob] = ["ada", "bob"].map(|it| Owner::new(it).unwrap());
+        let _held = [half.enter(&ada).unwrap(), half.enter(&ada).unwrap()];
+        assert_eq!(half.full(&ada), Some(Full::Owner));
+        assert_eq!(half.full(&bob), None);
     }
 }

@@ -123,6 +123,15 @@ pub enum BackendError {
     /// The caller does not wait any more.
     #[error("finish: it was cancelled")]
     Cancelled,
+    /// What is kept is not as it was written, so there is no answer.
+    #[error("read {what}: it is damaged")]
+    Damaged {
+        /// What is damaged, as the caller may be told.
+        what: &'static str,
+        /// How that shows: for the log.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The store failed: for the log, and no business of the caller's.
     #[error("use the store: {what}")]
     Failed {

@@ -26,6 +26,14 @@ pub enum ServerError {
         #[source]
         source: io::Error,
     },
+    /// Another process has the folder of the data.
+    #[error("use the data folder {}: {} has it", folder.display(), holder(*process))]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+        /// The number of the process, where it is known.
+        process: Option<u32>,
+    },
     /// The database cannot be had, or its tables cannot be used.
     #[error("use the database at {host}")]
     Database {
@@ -55,4 +63,8 @@ pub enum ServerError {
     /// The system gives no random bytes.
     #[error("make a token: the system gives no random bytes ({0})")]
     Random(getrandom::Error),
+}
+
+fn holder(process: Option<u32>) -> String {
+    process.map_or("another process".to_owned(), |it| format!("process {it}"))
 }

@@ -59,7 +59,7 @@ fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
         request.extensions_mut().insert(identity);
     }
     let largest = app.limits.body_bytes.max(app.limits.files_body_bytes);
-    check_length(request, largest)
+    check_length(request.headers(), largest)
 }
 
 /// A name that leads here by an attacker's hand is not one of ours.

@@ -7,7 +7,7 @@ use ctx_assemble::Cancel;
 use tokio::sync::oneshot;
 
 use crate::Owner;
-use crate::admission::{Admission, Full};
+use crate::admission::{Admission, Full, Place};
 use crate::backend::{BackendError, Job, Stage};
 use crate::problem::Problem;
 use crate::state::App;
@@ -15,15 +15,29 @@ use crate::state::App;
 /// Who is told of the stages, if anybody is.
 pub(crate) type Told = Option<Arc<dyn Fn(Stage) + Send + Sync>>;
 
-/// Runs `work` when it is its turn. Dropping this, or the deadline, raises the flag of the job; the place is
-/// given back when the work has ended, not when nobody waits for it any more.
+/// A place for a request of `owner`.
 ///
 /// # Errors
-/// There is no place; the answer was late; what the work says.
-pub(crate) async fn run<T, F>(
+/// There is none.
+pub(crate) fn enter(
     app: &App,
     admission: &Arc<Admission>,
     owner: &Owner,
+) -> Result<Place, Problem> {
+    admission.enter(owner).map_err(|full| {
+        app.meter.shed();
+        refused(full)
+    })
+}
+
+/// Runs `work` in `place` when it is its turn. Dropping this, or the deadline, raises the flag of the job; the place is
+/// given back when the work has ended, not when nobody waits for it any more.
+///
+/// # Errors
+/// The answer was late; what the work says.
+pub(crate) async fn run<T, F>(
+    app: &App,
+    place: Place,
     told: Told,
     work: impl FnOnce(Job) -> F + Send + 'static,
 ) -> Result<T, Problem>
@@ -31,10 +45,6 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
-    let place = admission.enter(owner).map_err(|full| {
-        app.meter.shed();
-        refused(full)
-    })?;
     let limit = app.limits.request_time;
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller would have nothing.

@@ -1,16 +1,22 @@
 //! Bodies: JSON of a known size, in time, with the field named that is at fault.
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts as _, Request};
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::admission::{Admission, Place};
+use crate::auth::Identity;
+use crate::job;
 use crate::limits::Limits;
 use crate::problem::Problem;
-use crate::state::Shared;
+use crate::state::{App, Shared};
 
 /// Fields that the model's own errors begin with.
 const CHECKED: [&str; 9] = [
@@ -36,25 +42,82 @@ pub(crate) trait Input: DeserializeOwned {
     fn check(&self, limits: &Limits) -> Result<(), Problem>;
 }
 
-/// A body, read and checked.
+/// Whose places a request takes.
+pub(crate) trait Work {
+    /// The places.
+    fn places(app: &App) -> &Arc<Admission>;
+}
+
+/// Builds, assemblies and batches of files.
 #[derive(Debug)]
-pub(crate) struct Json<T>(pub(crate) T);
+pub(crate) struct Building;
 
-impl<T: Input> FromRequest<Shared> for Json<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &Shared) -> Result<Self, Problem> {
-        let limits = &state.limits;
-        check_type(&request)?;
-        let bytes = read(request.into_body(), T::limit(limits), limits).await?;
-        let input: T = parse(&bytes)?;
-        input.check(limits)?;
-        Ok(Json(input))
+impl Work for Building {
+    fn places(app: &App) -> &Arc<Admission> {
+        &app.builds
     }
 }
 
-fn check_type(request: &Request) -> Result<(), Problem> {
-    let header = |name| request.headers().get(name).map(|it| it.to_str());
+/// Reads and writes of the store.
+#[derive(Debug)]
+pub(crate) struct Keeping;
+
+impl Work for Keeping {
+    fn places(app: &App) -> &Arc<Admission> {
+        &app.store
+    }
+}
+
+/// A body, read and checked, and the place of its request. Who would find no place, or no room for its body, is
+/// turned away before that is read. Whoever sends one slowly holds room, and no place.
+#[derive(Debug)]
+pub(crate) struct Json<T, W> {
+    pub(crate) request: T,
+    pub(crate) place: Place,
+    work: PhantomData<W>,
+}
+
+impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Shared) -> Result<Self, Problem> {
+        let limits = &app.limits;
+        let (mut parts, body) = request.into_parts();
+        let owner = Identity::from_request_parts(&mut parts, app).await?.owner;
+        check_type(&parts.headers)?;
+        let limit = T::limit(limits);
+        check_length(&parts.headers, limit)?;
+        let shed = |full| {
+            app.meter.shed();
+            job::refused(full)
+        };
+        if let Some(full) = W::places(app).full(&owner) {
+            return Err(shed(full));
+        }
+        let mut room = app.bodies.begin(&owner);
+        let announced = length(&parts.headers).map_or(0, |it| usize::try_from(it).unwrap_or(limit));
+        room.grow_to(announced).map_err(shed)?;
+        let bytes = read(Limited::new(body, limit), announced, limit, |bytes| {
+            room.grow_to(bytes).map_err(shed)
+        });
+        let bytes = match tokio::time::timeout(limits.body_time, bytes).await {
+            Ok(bytes) => bytes?,
+            Err(_) => return Err(Problem::late_body(limits.body_time)),
+        };
+        let request: T = parse(&bytes)?;
+        drop(bytes);
+        request.check(limits)?;
+        let place = job::enter(app, W::places(app), &owner)?.with_body(room);
+        Ok(Json {
+            request,
+            place,
+            work: PhantomData,
+        })
+    }
+}
+
+fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let header = |name| headers.get(name).map(|it| it.to_str());
     let kind = match header(CONTENT_TYPE) {
         Some(Ok(kind)) => kind.split(';').next().unwrap_or_default().trim(),
         _ => "",
@@ -70,22 +133,35 @@ fn check_type(request: &Request) -> Result<(), Problem> {
     }
 }
 
-async fn read(body: Body, limit: usize, limits: &Limits) -> Result<Bytes, Problem> {
-    let time = limits.body_time;
-    let whole = tokio::time::timeout(time, Limited::new(body, limit).collect());
-    match whole.await {
-        Err(_) => Err(Problem::late_body(time)),
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::body_too_large(limit)),
-        Ok(Err(_)) => Err(Problem::invalid("", "the body broke off")),
+/// Reads a body of which `announced` bytes are said to come; `grow` is told of how many there are before they are kept.
+async fn read(
+    mut body: Limited<Body>,
+    announced: usize,
+    limit: usize,
+    mut grow: impl FnMut(usize) -> Result<(), Problem>,
+) -> Result<Vec<u8>, Problem> {
+    let mut whole = Vec::with_capacity(announced);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| match error {
+            error if error.is::<LengthLimitError>() => Problem::body_too_large(limit),
+            _ => Problem::invalid("", "the body broke off"),
+        })?;
+        if let Ok(data) = frame.into_data() {
+            grow(whole.len() + data.len())?;
+            whole.extend_from_slice(&data);
+        }
     }
+    Ok(whole)
+}
+
+/// The length that a body says it has.
+fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Refuses a body that says of itself that it is too large, before any of it is read.
-pub(crate) fn check_length(request: &Request, limit: usize) -> Result<(), Problem> {
-    let length = request.headers().get(CONTENT_LENGTH);
-    let length = length.and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
-    match length {
+pub(crate) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
+    match length(headers) {
         Some(length) if length > limit as u64 => Err(Problem::body_too_large(limit)),
         _ => Ok(()),
     }

@@ -3,6 +3,8 @@
 mod admission;
 mod auth;
 mod backend;
+mod batch;
+mod bodies;
 mod build;
 mod chance;
 mod embedded;
@@ -16,6 +18,7 @@ mod openapi;
 mod owner;
 mod page;
 mod paths;
+mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod problem;
@@ -24,6 +27,7 @@ mod routes;
 mod schema;
 mod server;
 mod state;
+mod stream;
 mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};

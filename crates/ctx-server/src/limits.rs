@@ -10,6 +10,9 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest body of a batch of files.
     pub files_body_bytes: usize,
+    /// Bytes of all bodies that are read, wait or are worked on; what comes then is turned away. One owner has a
+    /// quarter of them at most, which is to be no less than the largest body.
+    pub held_bytes: usize,
     /// The largest file.
     pub file_bytes: usize,
     /// Files in a batch.
@@ -37,6 +40,15 @@ pub struct Limits {
     pub owner_percent: usize,
     /// Connections; more wait to be accepted.
     pub connections: usize,
+    /// Connections of one address; more are closed at once.
+    pub peer_connections: usize,
+    /// Requests over one connection, which is closed with the answer to the last.
+    pub connection_requests: usize,
+    /// How long a connection is kept: it is closed with the first answer after, or once the last
+    /// request has had all its time.
+    pub connection_time: Duration,
+    /// How long whoever is answered may take nothing of it.
+    pub write_time: Duration,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub header_time: Duration,
     /// How long the body of a request may take.
@@ -48,12 +60,14 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One build per core and sixteen waiting for each, half a second at most, 4 MiB a body, ten seconds a request.
+    /// One build per core and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them, ten
+    /// seconds a request.
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,
+            held_bytes: 256 << 20,
             file_bytes: 1 << 20,
             batch_files: 1000,
             chunks: 10_000,
@@ -67,6 +81,10 @@ impl Default for Limits {
             store_queue: workers * 64,
             owner_percent: 75,
             connections: 1024,
+            peer_connections: 896,
+            connection_requests: 10_000,
+            connection_time: Duration::from_mins(10),
+            write_time: Duration::from_secs(10),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
             request_time: Duration::from_secs(10),

@@ -236,6 +236,10 @@ impl From<BackendError> for Problem {
             BackendError::Quota { field, .. } => Problem::too_large(field, detail),
             BackendError::Service(error) => Problem::from(&error),
             BackendError::Cancelled => Problem::overloaded("the work was cancelled"),
+            BackendError::Damaged { what, source } => {
+                tracing::error!(what, cause = cause(&*source), "what is kept is damaged");
+                Problem::new("internal", format!("{what} is damaged"))
+            }
             BackendError::Failed { what, source } => {
                 tracing::error!(what, cause = cause(&*source), "the store failed");
                 Problem::internal()

@@ -2,15 +2,19 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::http::{HeaderValue, Response};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -23,10 +27,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::admission::Admission;
 use crate::auth::Credentials;
 use crate::backend::Backend;
+use crate::bodies::Bodies;
 use crate::guard::guard;
 use crate::meter::Meter;
+use crate::peers::Peers;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
+use crate::stream::Watched;
 use crate::{Limits, ServerError, page, routes};
 
 /// What a head may have: the most bytes, and the most lines.
@@ -122,6 +129,7 @@ impl Server {
                 percent,
                 limits.queue_time,
             )),
+            bodies: Arc::new(Bodies::new(limits.held_bytes)),
             meter: Meter::new(),
             cancel: Cancel::new(),
             is_draining: AtomicBool::new(false),
@@ -160,6 +168,7 @@ impl Server {
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
         let places = Arc::new(Semaphore::new(app.limits.connections));
+        let peers = Arc::new(Peers::new(app.limits.peer_connections));
         let mut upkeep = tokio::time::interval(UPKEEP);
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
@@ -172,11 +181,13 @@ impl Server {
                 _ = upkeep.tick() => app.meter.upkeep(),
                 Some(_) = connections.join_next() => {}
                 (place, accepted) = accepted => match accepted {
-                    Ok((stream, _)) => {
+                    Ok((stream, addr)) => {
+                        // Whoever has too many finds this one closed.
+                        let Some(peer) = peers.enter(addr.ip()) else { continue };
                         let served = connection(stream, router.clone(), &app.limits, &graceful);
                         connections.spawn(async move {
                             served.await;
-                            drop(place);
+                            drop((peer, place));
                         });
                     }
                     Err(_) => tokio::time::sleep(NO_MORE).await,
@@ -206,16 +217,59 @@ fn connection(
 ) -> impl Future<Output = ()> + Send + use<> {
     // Answers are written whole, and waited for.
     let _ = stream.set_nodelay(true);
+    let stream = Watched::new(stream, limits.write_time);
+    let answers = Counted {
+        inner: TowerToHyperService::new(router),
+        left: AtomicUsize::new(limits.connection_requests),
+        ends: Instant::now() + limits.connection_time,
+    };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_LINES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), answers);
     let served = graceful.watch(served);
+    // What a request that came at the last moment may still take.
+    let last = limits.body_time + limits.request_time + limits.write_time;
+    let longest = limits.connection_time + limits.header_time + last;
     async move {
         // Whoever broke it off knows why.
-        let _ = served.await;
+        let _ = tokio::time::timeout(longest, served).await;
+    }
+}
+
+/// Answers, until the connection has had its requests or its time.
+struct Counted<S> {
+    inner: S,
+    left: AtomicUsize,
+    ends: Instant,
+}
+
+impl<S, B> Service<Request<Incoming>> for Counted<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    B: 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        // One connection has its requests one after the other.
+        let left = self.left.load(Ordering::Relaxed).saturating_sub(1);
+        self.left.store(left, Ordering::Relaxed);
+        let is_last = left == 0 || Instant::now() >= self.ends;
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let mut answer = answer.await?;
+            if is_last {
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(CONNECTION, close);
+            }
+            Ok(answer)
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use ctx_assemble::Cancel;
 use crate::admission::Admission;
 use crate::auth::Credentials;
 use crate::backend::Backend;
+use crate::bodies::Bodies;
 use crate::limits::Limits;
 use crate::meter::Meter;
 
@@ -25,6 +26,8 @@ pub(crate) struct App {
     pub(crate) builds: Arc<Admission>,
     /// Reads and writes of the store.
     pub(crate) store: Arc<Admission>,
+    /// Bodies of requests, until their work has ended.
+    pub(crate) bodies: Arc<Bodies>,
     pub(crate) meter: Meter,
     /// Raised when the server ends before its requests do.
     pub(crate) cancel: Cancel,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::Faults;
 use super::write::Acknowledged;
+use super::{Faults, files};
 use crate::served::{Client, Owner, get, post};
 
 /// Whether all that `owner` was told is there. Votes of earlier runs are looked at after the last alone.
@@ -24,25 +24,7 @@ pub(super) async fn look(
             count => faults.push(format!("{message:?} is there {count} times")),
         }
     }
-    let all: Vec<_> = told.files.iter().collect();
-    for batch in all.chunks(500) {
-        let files = batch
-            .iter()
-            .map(|(path, content)| json!({"path": path, "content": content}));
-        let body = json!({"files": files.collect::<Vec<_>>()});
-        let kept = client
-            .ask(post("/v1/files", &owner.token, &body)?)
-            .await?
-            .data()?;
-        for file in kept["files"].as_array().into_iter().flatten() {
-            if file["status"] != "unchanged" {
-                faults.push(format!(
-                    "of {} the file {} was {}",
-                    owner.name, file["path"], file["status"]
-                ));
-            }
-        }
-    }
+    files::look(client, owner, &told.files, faults).await?;
     for handle in std::mem::take(&mut told.unknown_votes) {
         // This one counts if the other was not taken; either way none does after it.
         vote(client, owner, &handle).await?;

@@ -1,6 +1,7 @@
 //! `cargo xtask kill`: ends the server as a power failure would, or the database below it, while it is written to,
 //! and looks for what it had acknowledged.
 
+mod files;
 mod look;
 mod write;
 
@@ -150,7 +151,8 @@ Written by `{}`. Measured {}.
 
 {}, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
 {} owners each add messages, send files, replace one, and vote. After each restart every message, file and vote that was ever
-acknowledged is looked for, and the votes of the run (after the last, all votes) are sent again.
+acknowledged is looked for: of each file the text is in a context that names it, and in one that is about a word of it. The votes of the
+run (after the last, all votes) are sent again.
 
 | acknowledged | | lost, or counted twice |
 |---|--:|--:|

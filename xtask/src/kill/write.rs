@@ -7,6 +7,7 @@ use std::rc::Rc;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
+use super::files;
 use crate::served::{Client, Owner, post};
 
 /// What one owner was told is kept.
@@ -63,7 +64,7 @@ impl Writer {
                 0 => format!("notes/{}-{number}.md", self.run),
                 _ => "replaced.md".to_owned(),
             };
-            let content = format!("{} run {} file {number}\n", self.owner.name, self.run);
+            let content = files::content(&self.owner, self.run, number);
             let body = json!({"files": [{"path": path, "content": content}]});
             // Until it is acknowledged, either may be there.
             self.note(|it| drop(it.files.remove(&path)));
@@ -75,7 +76,7 @@ impl Writer {
 
     pub(super) async fn votes(self) -> Result<()> {
         for number in 0_u64.. {
-            let message = format!("file {number} of run {}", self.run);
+            let message = format!("vote {number} of run {}", self.run);
             let built = self
                 .send("/v1/context/build", &json!({"message": message}))
                 .await?;

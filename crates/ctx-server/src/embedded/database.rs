@@ -5,39 +5,22 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, ErrorCode};
 
+use super::rows;
 use crate::backend::{BackendError, Prime};
-use crate::build::now;
 
 /// The format of `state.db`.
-const VERSION: i64 = 2;
-
-const STATE: &str = "
-    CREATE TABLE IF NOT EXISTS files (
-        path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS threads (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
-        created_at INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS messages (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-        thread INTEGER NOT NULL REFERENCES threads (seq), role TEXT NOT NULL, content TEXT NOT NULL,
-        created_at INTEGER NOT NULL
-    );
-    CREATE INDEX IF NOT EXISTS messages_of_threads ON messages (thread, seq);
-    CREATE TABLE IF NOT EXISTS votes (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, useful INTEGER NOT NULL,
-        created_at INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS usage (path TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;";
+const VERSION: i64 = 4;
 
 /// From format 1, whose votes were of contexts: what they came to is kept.
 const FROM_1: &str = "
     DROP TABLE votes;
     ALTER TABLE usage RENAME COLUMN votes TO uses;
     UPDATE usage SET uses = max(0, uses);";
+
+/// From format 2, whose files were never pending.
+const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
 
 const CONTEXTS: &str = "
     CREATE TABLE IF NOT EXISTS contexts (
@@ -108,18 +91,6 @@ impl Database {
         reader.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The hash and size of the file at `path`, where it is kept.
-    pub(super) fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
-        let state = self.reader();
-        let mut get = state
-            .prepare_cached("SELECT hash, bytes FROM files WHERE path = ?1")
-            .map_err(read_failed)?;
-        let row = get.query_row([path], |row| {
-            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
-        });
-        row.optional().map_err(read_failed)
-    }
-
     /// How many files there are, and their bytes.
     pub(super) fn totals(&self) -> Result<(u64, u64)> {
         let state = self.reader();
@@ -131,40 +102,44 @@ impl Database {
         let (files, bytes) = row.map_err(read_failed)?;
         Ok((files.cast_unsigned(), bytes.cast_unsigned()))
     }
-
-    /// Notes files that are kept now: path, size, hash.
-    pub(super) fn note_files(&self, files: &[(&str, usize, [u8; 32])]) -> Result<()> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        for (path, bytes, hash) in files {
-            let bytes = i64::try_from(*bytes).unwrap_or(i64::MAX);
-            let row = params![path, bytes, hash, now()];
-            let put = "INSERT INTO files (path, bytes, hash, created_at) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT (path) DO UPDATE SET bytes = excluded.bytes, hash = excluded.hash";
-            transaction.execute(put, row).map_err(write_failed)?;
-        }
-        transaction.commit().map_err(write_failed)
-    }
 }
 
-/// Makes the tables of `state.db`, or brings those of an older format up to date.
+/// Makes the tables of `state.db`, or brings those of an older format up to date, and looks whether they are as
+/// they were written.
 fn prepare(state: &mut Connection) -> Result<()> {
-    let failed = |error| BackendError::failed("open a database", error);
     let version = state.pragma_query_value(None, "user_version", |row| row.get(0));
-    let before = match version.map_err(failed)? {
-        0 | VERSION => "",
-        1 => FROM_1,
+    let before: Option<&[&str]> = match version.map_err(read_failed)? {
+        0 | VERSION => None,
+        1 => Some(&[FROM_1, FROM_2]),
+        2 => Some(&[FROM_2]),
+        3 => Some(&[]),
         other => {
             let what = format!("it is of format {other}, this program reads {VERSION}");
             return Err(BackendError::failed("open a database", what));
         }
     };
-    let transaction = state.transaction().map_err(failed)?;
-    transaction.execute_batch(before).map_err(failed)?;
-    transaction.execute_batch(STATE).map_err(failed)?;
+    let transaction = state.transaction().map_err(write_failed)?;
+    match before {
+        None => rows::create(&transaction)?,
+        Some(steps) => {
+            for step in steps {
+                transaction.execute_batch(step).map_err(write_failed)?;
+            }
+            rows::replace(&transaction)?;
+        }
+    }
+    rows::check(&transaction)?;
     let version = transaction.pragma_update(None, "user_version", VERSION);
-    version.map_err(failed)?;
-    transaction.commit().map_err(failed)
+    version.map_err(write_failed)?;
+    transaction.commit().map_err(write_failed)
+}
+
+/// What is kept of threads, messages, votes and files is not as it was written.
+pub(super) fn damaged(how: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> BackendError {
+    BackendError::Damaged {
+        what: "what is kept of threads, votes and files",
+        source: how.into(),
+    }
 }
 
 pub(super) fn at_most(limit: usize) -> i64 {
@@ -172,9 +147,35 @@ pub(super) fn at_most(limit: usize) -> i64 {
 }
 
 pub(super) fn read_failed(error: rusqlite::Error) -> BackendError {
+    if is_damage(&error) {
+        return damaged(error);
+    }
     BackendError::failed("read a database", error)
 }
 
 pub(super) fn write_failed(error: rusqlite::Error) -> BackendError {
+    if is_damage(&error) {
+        return damaged(error);
+    }
     BackendError::failed("write a database", error)
+}
+
+/// Whether it is the bytes on the disk that are at fault.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    let code = error.sqlite_error_code();
+    let is_of_value = matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    );
+    is_of_value
+        || matches!(
+            code,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
 }

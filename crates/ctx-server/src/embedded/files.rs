@@ -1,11 +1,13 @@
 //! Files as the owner sent them: written beneath a handle of the owner's folder, never by a path of ours.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::backend::BackendError;
+use crate::batch::{OF_FOLDER, THROUGH_FILE, above};
 
 /// Everything that was sent is to be found, whatever files that say otherwise are sent with it, or lie above
 /// the data folder.
@@ -20,40 +22,76 @@ pub(super) fn prepare(files: &Dir) -> io::Result<()> {
     files.write(name, content)
 }
 
-/// Writes `content` to `path`, whole or not at all. It is on the disk when this returns, but for the entry
-/// in its folder: that is for [`sync`].
-pub(super) fn write(files: &Dir, path: &str, content: &[u8]) -> Result<(), BackendError> {
-    let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotADirectory
-        | io::ErrorKind::AlreadyExists
-        | io::ErrorKind::IsADirectory
-        | io::ErrorKind::DirectoryNotEmpty => BackendError::Invalid {
-            field: String::new(),
-            detail: "the path is that of a folder, or leads through a file".to_owned(),
-        },
-        _ => BackendError::failed("write a file", source),
-    };
-    let path = Path::new(path);
-    if let Some(parent) = path.parent().filter(|it| *it != Path::new("")) {
-        files.create_dir_all(parent).map_err(failed)?;
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Within a reserved folder's name nobody can have a file of this path.
-    files.create_dir_all(".ctx").map_err(failed)?;
-    let unfinished = Path::new(".ctx").join(format!("{name}.unfinished"));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    let mut file = files.open_with(&unfinished, &options).map_err(failed)?;
-    file.write_all(content).map_err(failed)?;
-    file.sync_data().map_err(failed)?;
-    files.rename(&unfinished, files, path).map_err(failed)
+/// What the file that is to get to `path` is called until then.
+fn staged_name(path: &str) -> String {
+    blake3::hash(path.as_bytes()).to_hex().to_string()
 }
 
-/// Puts the entry of `path` in its folder on the disk.
-pub(super) fn sync(files: &Dir, path: &str) -> io::Result<()> {
-    let parent = Path::new(path)
-        .parent()
-        .filter(|it| *it != Path::new(""))
-        .unwrap_or(Path::new("."));
-    files.open(parent)?.sync_all()
+/// Writes what is to get to `path` to `staged`. It is on the disk when this returns, but for its name: that is for
+/// [`sync`].
+pub(super) fn stage(staged: &Dir, path: &str, content: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = staged.open_with(staged_name(path), &options)?;
+    file.write_all(content)?;
+    file.sync_data()
+}
+
+/// Makes the folders of `path`, and sees to it that nothing is in its way.
+///
+/// # Errors
+/// What is wrong with the path, or with the disk.
+pub(super) fn make_way(files: &Dir, path: &str) -> Result<(), BackendError> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => invalid(THROUGH_FILE),
+        _ => BackendError::failed("write a file", source),
+    };
+    if let Some(folder) = above(path).last() {
+        files.create_dir_all(folder).map_err(failed)?;
+    }
+    match files.symlink_metadata(path) {
+        Ok(found) if found.is_dir() => Err(invalid(OF_FOLDER)),
+        _ => Ok(()),
+    }
+}
+
+fn invalid(detail: &str) -> BackendError {
+    BackendError::Invalid {
+        field: String::new(),
+        detail: detail.to_owned(),
+    }
+}
+
+/// Puts the staged file of `path` in its place, if it is not there already: then the file that is there has `hash`.
+pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io::Result<()> {
+    let placed = staged.rename(staged_name(path), files, path);
+    match placed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match files.read(path) {
+            Ok(content) if *blake3::hash(&content).as_bytes() == hash => Ok(()),
+            _ => Err(error),
+        },
+        placed => placed,
+    }
+}
+
+/// Removes what was staged and came to nothing.
+pub(super) fn clear(staged: &Dir) -> io::Result<()> {
+    for entry in staged.entries()? {
+        entry?.remove_file()?;
+    }
+    Ok(())
+}
+
+/// Puts the names in `folder` on the disk.
+pub(super) fn sync(folder: &Dir) -> io::Result<()> {
+    folder.open(".")?.sync_all()
+}
+
+/// Puts the names of these files on the disk, and those of the folders they are in.
+pub(super) fn sync_names<'p>(files: &Dir, paths: impl Iterator<Item = &'p str>) -> io::Result<()> {
+    let folders: BTreeSet<&str> = paths.flat_map(above).collect();
+    for folder in folders {
+        files.open(Path::new(folder))?.sync_all()?;
+    }
+    sync(files)
 }

@@ -1,14 +1,17 @@
 //! The store without a server: below one folder, one folder for each owner.
 //!
-//! `owners/<digest>/files` holds what the owner sent, `index` the index of it (derived: it is made anew when it
-//! is damaged), `state.db` threads, messages and votes, and `contexts.db` the contexts that were built and when
-//! files were shown. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
+//! `owners/<digest>/files` holds what the owner sent, `staged` what is about to get there, `index` the index of it
+//! (derived: it is made anew when it is damaged), `state.db` threads, messages and votes, and `contexts.db` the contexts that were built and when
+//! files were shown. Whoever opens the whole folder has it alone. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
 
 mod database;
 mod files;
+mod ingest;
+mod lock;
 mod ports;
 mod recall;
 mod receipts;
+mod rows;
 mod secret;
 mod store;
 mod threads;
@@ -23,6 +26,7 @@ use cap_std::fs::Dir;
 use ctx_service::CacheMetrics;
 use tokio::sync::OnceCell;
 
+use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
     Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
@@ -71,6 +75,8 @@ pub struct Embedded {
     priming: Arc<Priming>,
     quota: Arc<Quota>,
     open: Mutex<Open>,
+    /// Nobody else uses the folder. The last field: everything that is open is closed before.
+    _lock: Lock,
 }
 
 /// The folders that are open.
@@ -96,8 +102,10 @@ impl std::fmt::Debug for Embedded {
 impl Embedded {
     /// Keeps everything below `folder`, which is made where there is none, for its owner's eyes alone.
     ///
+    /// The folder is its opener's alone until this is dropped.
+    ///
     /// # Errors
-    /// [`ServerError::DataFolder`] and [`ServerError::Random`].
+    /// [`ServerError::DataFolder`], [`ServerError::Random`], and [`ServerError::Busy`] while somebody else has it.
     pub fn open(folder: &Path, quota: Quota) -> Result<Self, ServerError> {
         let failed = |source| ServerError::DataFolder {
             folder: folder.to_owned(),
@@ -105,6 +113,7 @@ impl Embedded {
         };
         make_private(folder).map_err(failed)?;
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
+        let lock = lock::lock(folder, &dir)?;
         let secret = secret::secret(&dir, &failed)?;
         dir.create_dir_all("owners").map_err(failed)?;
         let owners = dir.open_dir("owners").map_err(failed)?;
@@ -114,6 +123,7 @@ impl Embedded {
             priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
             open: Mutex::default(),
+            _lock: lock,
         })
     }
 

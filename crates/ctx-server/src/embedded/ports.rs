@@ -9,11 +9,12 @@ use ctx_retrieve::{
     Answer, Feedback, Generation, History, MOST_USES, Message, PortError, References, Usage, Vote,
 };
 use ctx_service::Ports;
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::recall::Receipts;
+use super::rows::{USAGE, VOTES};
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
@@ -121,14 +122,10 @@ impl Database {
     /// How often each of these files was of use, where it was.
     fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>> {
         let state = self.reader();
-        let mut get = state
-            .prepare_cached("SELECT uses FROM usage WHERE path = ?1")
-            .map_err(read_failed)?;
         let mut uses = BTreeMap::new();
         for path in paths {
-            let row = get.query_row([path], |row| row.get::<_, i64>(0));
-            let row = row.optional().map_err(read_failed)?;
-            uses.extend(row.map(|it| (path.clone(), it.cast_unsigned())));
+            let found = uses_of(&state, path)?;
+            uses.extend(found.map(|it| (path.clone(), it.cast_unsigned())));
         }
         Ok(uses)
     }
@@ -165,18 +162,22 @@ impl Database {
         let transaction = state.transaction().map_err(write_failed)?;
         let mut counted = 0;
         for vote in votes {
-            let put = "INSERT INTO votes (key, path, useful, created_at) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT (key) DO NOTHING";
-            let row = params![vote.key, vote.path, vote.is_useful, vote.at];
-            if transaction.execute(put, row).map_err(write_failed)? == 0 {
+            if is_counted(&transaction, &vote.key)? {
                 continue;
             }
             counted += 1;
+            let row = [
+                (VOTES.last(&transaction)? + 1).into(),
+                vote.key.clone().into(),
+                vote.path.clone().into(),
+                i64::from(vote.is_useful).into(),
+                vote.at.into(),
+            ];
+            VOTES.put(&transaction, row)?;
             let step = if vote.is_useful { 1 } else { -1 };
-            let put = "INSERT INTO usage (path, uses) VALUES (?1, max(0, ?2))
-                ON CONFLICT (path) DO UPDATE SET uses = max(0, min(?3, uses + ?2))";
-            let row = params![vote.path, step, MOST_USES.cast_signed()];
-            transaction.execute(put, row).map_err(write_failed)?;
+            let uses = uses_of(&transaction, &vote.path)?.unwrap_or(0) + step;
+            let uses = uses.clamp(0, MOST_USES.cast_signed());
+            USAGE.put(&transaction, [vote.path.clone().into(), uses.into()])?;
         }
         transaction.commit().map_err(write_failed)?;
         Ok(counted)
@@ -184,10 +185,22 @@ impl Database {
 
     /// The number of the last vote that was counted.
     fn last_vote(&self) -> Result<i64> {
-        let state = self.reader();
-        let mut get = state
-            .prepare_cached("SELECT coalesce(max(seq), 0) FROM votes")
-            .map_err(read_failed)?;
-        get.query_row([], |row| row.get(0)).map_err(read_failed)
+        VOTES.last(&self.reader())
     }
+}
+
+/// How often a file was of use, where it was voted on.
+fn uses_of(state: &Connection, path: &str) -> Result<Option<i64>> {
+    let get = USAGE.select("WHERE path = ?1");
+    let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+    let row = get.query_row([path], |row| USAGE.whole(row)?.get(1));
+    row.optional().map_err(read_failed)
+}
+
+/// Whether a vote of this key was counted.
+fn is_counted(state: &Connection, key: &str) -> Result<bool> {
+    let get = VOTES.select("WHERE key = ?1");
+    let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+    let row = get.query_row([key], |row| VOTES.whole(row).map(|_| ()));
+    Ok(row.optional().map_err(read_failed)?.is_some())
 }

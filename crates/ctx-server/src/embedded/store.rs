@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use cap_std::fs::Dir;
 use ctx_index::Index;
@@ -17,25 +17,26 @@ use super::receipts::keep_behind;
 use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
-    BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage, NewThread,
-    Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+    BackendError, Job, Listing, Message, NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt,
+    Thread, Vote,
 };
 use crate::build::{Priming, build, count};
 use crate::chance::random_number;
-use crate::paths;
 
 /// Bytes of texts of files that are kept in memory for one owner.
 const CACHE: u64 = 16 << 20;
 
 /// One owner's folder.
 pub(super) struct Store {
-    files: Dir,
+    pub(super) files: Dir,
+    /// Files that are about to get there.
+    pub(super) staged: Dir,
     index: Arc<Index>,
     service: Service,
-    database: Arc<Database>,
-    quota: Arc<Quota>,
+    pub(super) database: Arc<Database>,
+    pub(super) quota: Arc<Quota>,
     /// Held while files are written and indexed.
-    ingesting: Mutex<()>,
+    pub(super) ingesting: Mutex<()>,
 }
 
 impl Store {
@@ -53,7 +54,9 @@ impl Store {
         owners.create_dir_all(name).map_err(failed)?;
         let folder = owners.open_dir(name).map_err(failed)?;
         folder.create_dir_all("files").map_err(failed)?;
+        folder.create_dir_all("staged").map_err(failed)?;
         let files = folder.open_dir("files").map_err(failed)?;
+        let staged = folder.open_dir("staged").map_err(failed)?;
         files::prepare(&files).map_err(failed)?;
         let mut options = ctx_index::Options::default();
         // What a user sent was meant to be found.
@@ -72,6 +75,7 @@ impl Store {
         let ports = ports(&index, &database, random_number()?);
         let store = Store {
             files,
+            staged,
             service: priming.service(owner, retriever, resolver, ports),
             index,
             database,
@@ -79,6 +83,8 @@ impl Store {
             ingesting: Mutex::default(),
         };
         // A crash may have come between a file and its index.
+        store.finish()?;
+        files::clear(&store.staged).map_err(failed)?;
         if damage.is_some() || store.is_behind()? {
             store.update()?;
         }
@@ -92,76 +98,11 @@ impl Store {
         Ok(status.files < self.database.totals()?.0)
     }
 
-    fn update(&self) -> Result<()> {
+    /// Makes what lies in the folder findable, as it is.
+    pub(super) fn update(&self) -> Result<()> {
         let updated = self.index.update(&mut |_| ControlFlow::Continue(()));
         updated.map_err(|error| BackendError::failed("index files", error))?;
         Ok(())
-    }
-
-    /// Writes files and indexes them.
-    pub(super) fn ingest(&self, new: &[NewFile]) -> Result<Ingested> {
-        let _held = self
-            .ingesting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut known = Vec::with_capacity(new.len());
-        let (mut count, mut bytes) = self.database.totals()?;
-        for (number, file) in new.iter().enumerate() {
-            if let Some(detail) = paths::fault(&file.path) {
-                return Err(of_file(number, detail));
-            }
-            let row = self.database.file(&file.path)?;
-            count += u64::from(row.is_none());
-            bytes = bytes - row.map_or(0, |it| it.1) + file.content.len() as u64;
-            known.push(row.map(|it| it.0));
-        }
-        self.check(count, bytes)?;
-        let mut ingested = Ingested::default();
-        let mut noted = Vec::new();
-        for (number, (file, known)) in new.iter().zip(known).enumerate() {
-            let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
-            let is_same = known == Some(hash);
-            if !is_same {
-                let written = files::write(&self.files, &file.path, file.content.as_bytes());
-                written.map_err(|error| match error {
-                    BackendError::Invalid { detail, .. } => of_file(number, &detail),
-                    other => other,
-                })?;
-                noted.push((file.path.as_str(), file.content.len(), hash));
-            }
-            let status = match known {
-                _ if is_same => "unchanged",
-                Some(_) => "updated",
-                None => "created",
-            };
-            ingested.files.push(IngestedFile {
-                path: file.path.clone(),
-                status: status.to_owned(),
-                bytes: file.content.len(),
-            });
-        }
-        for (path, ..) in &noted {
-            files::sync(&self.files, path)
-                .map_err(|error| BackendError::failed("write a file", error))?;
-        }
-        self.database.note_files(&noted)?;
-        if !noted.is_empty() {
-            self.update()?;
-        }
-        Ok(ingested)
-    }
-
-    fn check(&self, files: u64, bytes: u64) -> Result<()> {
-        let (most, what) = match &*self.quota {
-            quota if files > quota.files => (quota.files, "files"),
-            quota if bytes > quota.bytes => (quota.bytes, "bytes of files"),
-            _ => return Ok(()),
-        };
-        let detail = format!("with these there would be more than {most} {what}");
-        Err(BackendError::Quota {
-            field: "files",
-            detail,
-        })
     }
 
     /// Builds a context, and keeps its receipt behind the answer.
@@ -210,12 +151,5 @@ impl Store {
     /// The context of this id, where it is kept.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
         self.database.receipt(id)
-    }
-}
-
-fn of_file(number: usize, detail: &str) -> BackendError {
-    BackendError::Invalid {
-        field: format!("files[{number}].path"),
-        detail: detail.to_owned(),
     }
 }

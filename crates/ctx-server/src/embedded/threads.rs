@@ -1,9 +1,10 @@
 //! Threads, and what is said in them.
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::Quota;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
+use super::rows::{MESSAGES, THREADS};
 use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
 use crate::build::now;
 
@@ -15,10 +16,17 @@ impl Database {
         new: NewThread,
         quota: &Quota,
     ) -> Result<Thread> {
-        let state = self.state();
-        let count: i64 = state
-            .query_row("SELECT count(*) FROM threads", [], |row| row.get(0))
-            .map_err(read_failed)?;
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        if find(&transaction, &id)?.is_some() {
+            return Err(BackendError::Exists {
+                what: "thread",
+                field: "id",
+                id,
+            });
+        }
+        // None is ever removed.
+        let count = THREADS.last(&transaction)?;
         if count.cast_unsigned() >= quota.threads {
             let detail = format!("there are {count} threads, and there may be no more");
             return Err(BackendError::Quota {
@@ -34,44 +42,28 @@ impl Database {
         };
         let pinned = serde_json::to_string(&thread.pinned)
             .map_err(|error| BackendError::failed("write a thread", error))?;
-        let put = "INSERT INTO threads (id, title, pinned, created_at) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (id) DO NOTHING";
-        let row = params![thread.id, thread.title, pinned, thread.created_at];
-        match state.execute(put, row).map_err(write_failed)? {
-            0 => Err(BackendError::Exists {
-                what: "thread",
-                field: "id",
-                id: thread.id,
-            }),
-            _ => Ok(thread),
-        }
+        let row = [
+            (count + 1).into(),
+            thread.id.clone().into(),
+            thread.title.clone().into(),
+            pinned.into(),
+            thread.created_at.into(),
+        ];
+        THREADS.put(&transaction, row)?;
+        transaction.commit().map_err(write_failed)?;
+        Ok(thread)
     }
 
     /// The threads, the latest first.
     pub(super) fn threads(&self, page: &Page) -> Result<Listing<Thread>> {
         let state = self.reader();
-        let mut get = state
-            .prepare_cached(
-                "SELECT seq, id, title, pinned, created_at FROM threads WHERE seq < ?1
-                 ORDER BY seq DESC LIMIT ?2",
-            )
-            .map_err(read_failed)?;
+        let get = THREADS.select("WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
         let rows = params![
             page.after.unwrap_or(i64::MAX),
             at_most(page.limit.get() + 1)
         ];
-        let rows = get
-            .query_map(rows, |row| {
-                let pinned: String = row.get(3)?;
-                let thread = Thread {
-                    id: row.get(1)?,
-                    title: row.get(2)?,
-                    pinned: serde_json::from_str(&pinned).unwrap_or_default(),
-                    created_at: row.get(4)?,
-                };
-                Ok((row.get(0)?, thread))
-            })
-            .and_then(Iterator::collect);
+        let rows = get.query_map(rows, thread).and_then(Iterator::collect);
         Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
@@ -80,26 +72,13 @@ impl Database {
         Database::thread(&self.reader(), id, "threadId").map(|_| ())
     }
 
-    /// The number of a thread, and what is pinned to it.
-    fn thread(state: &Connection, id: &str, field: &'static str) -> Result<(i64, Vec<String>)> {
-        let mut get = state
-            .prepare_cached("SELECT seq, pinned FROM threads WHERE id = ?1")
-            .map_err(read_failed)?;
-        let row = get
-            .query_row([id], |row| {
-                let pinned: String = row.get(1)?;
-                Ok((
-                    row.get(0)?,
-                    serde_json::from_str(&pinned).unwrap_or_default(),
-                ))
-            })
-            .optional();
-        row.map_err(read_failed)?
-            .ok_or_else(|| BackendError::NotFound {
-                what: "thread",
-                field,
-                id: id.to_owned(),
-            })
+    /// A thread and its number.
+    fn thread(state: &Connection, id: &str, field: &'static str) -> Result<(i64, Thread)> {
+        find(state, id)?.ok_or_else(|| BackendError::NotFound {
+            what: "thread",
+            field,
+            id: id.to_owned(),
+        })
     }
 
     /// Adds a message to a thread.
@@ -110,13 +89,10 @@ impl Database {
         new: NewMessage,
         quota: &Quota,
     ) -> Result<Message> {
-        let state = self.state();
-        let (seq, _) = Database::thread(&state, thread, "threadId")?;
-        let count: i64 = state
-            .query_row("SELECT coalesce(max(seq), 0) FROM messages", [], |row| {
-                row.get(0)
-            })
-            .map_err(read_failed)?;
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        let (seq, _) = Database::thread(&transaction, thread, "threadId")?;
+        let count = MESSAGES.last(&transaction)?;
         if count.cast_unsigned() >= quota.messages {
             let detail = format!("there are {count} messages, and there may be no more");
             return Err(BackendError::Quota {
@@ -130,16 +106,16 @@ impl Database {
             content: new.content,
             created_at: now(),
         };
-        let put = "INSERT INTO messages (id, thread, role, content, created_at)
-            VALUES (?1, ?2, ?3, ?4, ?5)";
-        let row = params![
-            message.id,
-            seq,
-            message.role,
-            message.content,
-            message.created_at
+        let row = [
+            (count + 1).into(),
+            message.id.clone().into(),
+            seq.into(),
+            message.role.clone().into(),
+            message.content.clone().into(),
+            message.created_at.into(),
         ];
-        state.execute(put, row).map_err(write_failed)?;
+        MESSAGES.put(&transaction, row)?;
+        transaction.commit().map_err(write_failed)?;
         Ok(message)
     }
 
@@ -147,12 +123,8 @@ impl Database {
     pub(super) fn messages(&self, thread: &str, page: &Page) -> Result<Listing<Message>> {
         let state = self.reader();
         let (seq, _) = Database::thread(&state, thread, "threadId")?;
-        let mut get = state
-            .prepare_cached(
-                "SELECT seq, id, role, content, created_at FROM messages
-                 WHERE thread = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-            )
-            .map_err(read_failed)?;
+        let get = MESSAGES.select("WHERE thread = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
         let rows = params![seq, page.after.unwrap_or(0), at_most(page.limit.get() + 1)];
         let rows = get.query_map(rows, numbered).and_then(Iterator::collect);
         Ok(Listing::of(rows.map_err(read_failed)?, page))
@@ -161,14 +133,13 @@ impl Database {
     /// The last `limit` messages of a thread, the oldest first; none of a thread that is not.
     pub(super) fn last_messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>> {
         let state = self.reader();
-        let mut get = state
-            .prepare_cached(
-                "SELECT seq, id, role, content, created_at FROM messages
-                 WHERE thread = (SELECT seq FROM threads WHERE id = ?1) ORDER BY seq DESC LIMIT ?2",
-            )
-            .map_err(read_failed)?;
+        let Some((seq, _)) = find(&state, thread)? else {
+            return Ok(Vec::new());
+        };
+        let get = MESSAGES.select("WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
         let rows = get
-            .query_map(params![thread, at_most(limit)], numbered)
+            .query_map(params![seq, at_most(limit)], numbered)
             .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, Message)>>>);
         let rows = rows.map_err(read_failed)?.into_iter().rev();
         Ok(rows.map(|it| it.1).collect())
@@ -224,20 +195,37 @@ impl Database {
 
     /// What is pinned to a thread; nothing, where it is not.
     pub(super) fn pinned_to(&self, thread: &str) -> Result<Vec<String>> {
-        match Database::thread(&self.reader(), thread, "threadId") {
-            Ok((_, pinned)) => Ok(pinned),
-            Err(BackendError::NotFound { .. }) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        let found = find(&self.reader(), thread)?;
+        Ok(found.map(|it| it.1.pinned).unwrap_or_default())
     }
 }
 
-fn numbered(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Message)> {
+/// The thread of this id, and its number.
+fn find(state: &Connection, id: &str) -> Result<Option<(i64, Thread)>> {
+    let get = THREADS.select("WHERE id = ?1");
+    let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+    get.query_row([id], thread).optional().map_err(read_failed)
+}
+
+fn thread(row: &Row<'_>) -> rusqlite::Result<(i64, Thread)> {
+    let row = THREADS.whole(row)?;
+    let pinned: String = row.get(3)?;
+    let thread = Thread {
+        id: row.get(1)?,
+        title: row.get(2)?,
+        pinned: serde_json::from_str(&pinned).unwrap_or_default(),
+        created_at: row.get(4)?,
+    };
+    Ok((row.get(0)?, thread))
+}
+
+fn numbered(row: &Row<'_>) -> rusqlite::Result<(i64, Message)> {
+    let row = MESSAGES.whole(row)?;
     let message = Message {
         id: row.get(1)?,
-        role: row.get(2)?,
-        content: row.get(3)?,
-        created_at: row.get(4)?,
+        role: row.get(3)?,
+        content: row.get(4)?,
+        created_at: row.get(5)?,
     };
     Ok((row.get(0)?, message))
 }

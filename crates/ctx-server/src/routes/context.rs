@@ -19,9 +19,11 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::query::Id;
-use super::{Json, answer};
+use super::{Building, Json, Keeping, answer};
+use crate::Owner;
+use crate::admission::Place;
 use crate::auth::Identity;
-use crate::backend::{BackendError, PrimeRequest, Receipt, Stage, Vote};
+use crate::backend::{Backend, BackendError, Page, PageLimit, PrimeRequest, Receipt, Stage, Vote};
 use crate::job::{self, Told};
 use crate::problem::Problem;
 use crate::schema;
@@ -39,8 +41,8 @@ const EVENTS: usize = 16;
 /// Build the context for a message of a thread: what it is about, what was said before, what is pinned.
 ///
 /// With `Accept: text/event-stream` the answer is a stream of events: `progress` as each stage begins, and at
-/// last either `result`, with what would have been the answer, or `problem`. Closing the connection ends the
-/// build.
+/// last either `result`, with what would have been the answer, or `problem`. Who finds no place, or names a thread
+/// that is not, is told so by the status, and gets no stream. Closing the connection ends the build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
@@ -50,8 +52,7 @@ pub(crate) async fn build(
     State(app): State<Shared>,
     identity: Identity,
     form: Form,
-    _: Room,
-    Json(request): Json<BuildRequest>,
+    Json { request, place, .. }: Json<BuildRequest, Building>,
 ) -> Result<Response, Problem> {
     let mut wanted = PrimeRequest::new(request.message.clone(), request.options()?);
     wanted.thread = request.thread_id;
@@ -59,34 +60,61 @@ pub(crate) async fn build(
     wanted.item_content = request.item_content;
     match form {
         Form::Json => {
-            let reply = primed(&app, &identity, wanted, None).await?;
+            let reply = primed(&app, (identity, place), wanted, None).await?;
             Ok(answer(StatusCode::OK, &reply))
         }
-        Form::Events => Ok(stream(app, identity, wanted)),
+        Form::Events => {
+            if let Some(thread) = &wanted.thread {
+                check_thread(&app, &identity, thread).await?;
+            }
+            Ok(stream(app, (identity, place), wanted))
+        }
     }
 }
 
 async fn primed(
     app: &App,
-    identity: &Identity,
+    (identity, place): (Identity, Place),
     wanted: PrimeRequest,
     told: Told,
 ) -> Result<Reply<ContextData, ContextMeta>, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = |job| async move {
         let started = Instant::now();
         let prime = backend.build(&owner, wanted, &job).await?;
         Ok((prime, started.elapsed()))
     };
-    let (prime, took) = job::run(app, &app.builds, &identity.owner, told, work).await?;
+    let (prime, took) = job::run(app, place, told, work).await?;
     app.meter.prime(&prime, took);
     let meta = ContextMeta::of_prime(&prime);
     let data = ContextData::from(&prime);
     Ok(Reply { data, meta })
 }
 
+/// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
+async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let id = id.to_owned();
+    let page = Page {
+        limit: PageLimit::new(1).unwrap_or_default(),
+        after: None,
+    };
+    let work = |_| async move {
+        match backend.messages(&owner, &id, page).await {
+            Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
+                what,
+                field: "threadId",
+                id,
+            }),
+            found => found.map(|_| ()),
+        }
+    };
+    let place = job::enter(app, &app.store, &identity.owner)?;
+    job::run(app, place, None, work).await
+}
+
 /// The build as a stream of events. It ends with the stream, whoever ends that.
-fn stream(app: Shared, identity: Identity, wanted: PrimeRequest) -> Response {
+fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
     let started = Instant::now();
     let telling = sender.clone();
@@ -96,7 +124,7 @@ fn stream(app: Shared, identity: Identity, wanted: PrimeRequest) -> Response {
         let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
     };
     let task = tokio::spawn(async move {
-        let event = match primed(&app, &identity, wanted, Some(Arc::new(told))).await {
+        let event = match primed(&app, from, wanted, Some(Arc::new(told))).await {
             Ok(reply) => event("result", &reply),
             Err(problem) => event("problem", &problem),
         };
@@ -147,9 +175,7 @@ impl Drop for Events {
 ))]
 pub(crate) async fn assemble(
     State(app): State<Shared>,
-    identity: Identity,
-    _: Room,
-    Json(request): Json<AssembleRequest>,
+    Json { request, place, .. }: Json<AssembleRequest, Building>,
 ) -> Result<Response, Problem> {
     let AssembleRequest { chunks, options } = request;
     let work = |job: crate::backend::Job| async move {
@@ -161,7 +187,7 @@ pub(crate) async fn assemble(
         let built = built.await.map_err(ServiceError::from)?;
         Ok::<_, BackendError>((built, started.elapsed()))
     };
-    let (data, took) = job::run(&app, &app.builds, &identity.owner, None, work).await?;
+    let (data, took) = job::run(&app, place, None, work).await?;
     app.meter.built(&data, took);
     let meta = ContextMeta::of(&data);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
@@ -176,7 +202,7 @@ pub(crate) async fn assemble(
 pub(crate) async fn feedback(
     State(app): State<Shared>,
     identity: Identity,
-    Json(request): Json<FeedbackRequest>,
+    Json { request, place, .. }: Json<FeedbackRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let vote = Vote {
         handle: request.handle,
@@ -184,7 +210,7 @@ pub(crate) async fn feedback(
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.feedback(&owner, vote).await };
-    let counted = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let counted = job::run(&app, place, None, work).await?;
     let data = FeedbackData {
         success: true,
         counted,
@@ -205,7 +231,10 @@ pub(crate) async fn receipt(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let kept = kept(&app, &identity, id).await?;
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { kept(&*backend, &owner, id).await };
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let kept = job::run(&app, place, None, work).await?;
     let meta = ContextMeta::of(&kept.receipt);
     let data = ReceiptData::from(kept);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
@@ -223,32 +252,29 @@ pub(crate) async fn resolve(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json(request): Json<ResolveRequest>,
+    Json { request, place, .. }: Json<ResolveRequest, Keeping>,
 ) -> Result<Response, Problem> {
-    let kept = kept(&app, &identity, id).await?;
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = |_| async move {
+        let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
         let done = tokio::task::spawn_blocking(resolving).await;
         done.map_err(|error| BackendError::failed("resolve an answer", error))
     };
-    let (resolved, citations) = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let (resolved, citations) = job::run(&app, place, None, work).await?;
     let meta = ResolvedMeta::of(&resolved);
     let data = ResolvedData::new(resolved, &citations);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
 /// A context that is kept.
-async fn kept(app: &App, identity: &Identity, id: String) -> Result<Receipt, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move {
-        let found = backend.receipt(&owner, &id).await?;
-        found.ok_or(BackendError::NotFound {
-            what: "context",
-            field: "id",
-            id,
-        })
-    };
-    job::run(app, &app.store, &identity.owner, None, work).await
+async fn kept(backend: &dyn Backend, owner: &Owner, id: String) -> Result<Receipt, BackendError> {
+    let found = backend.receipt(owner, &id).await?;
+    found.ok_or(BackendError::NotFound {
+        what: "context",
+        field: "id",
+        id,
+    })
 }
 
 /// In what form an answer is wanted.
@@ -278,20 +304,5 @@ impl FromRequestParts<Shared> for Form {
             () if takes(&["application/json", "application/*", "*/*"]) => Ok(Form::Json),
             () => Err(Problem::not_acceptable()),
         }
-    }
-}
-
-/// Turns a build away before its body is read, when it would be turned away after.
-pub(crate) struct Room;
-
-impl FromRequestParts<Shared> for Room {
-    type Rejection = Problem;
-
-    async fn from_request_parts(_: &mut Parts, app: &Shared) -> Result<Self, Problem> {
-        let Some(full) = app.builds.full() else {
-            return Ok(Room);
-        };
-        app.meter.shed();
-        Err(job::refused(full))
     }
 }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Json, answer};
+use super::{Building, Json, answer};
 use crate::auth::Identity;
 use crate::backend::{Ingested, NewFile};
 use crate::job;
@@ -23,16 +23,16 @@ use crate::wire::{FilesMeta, FilesRequest, Reply};
 pub(crate) async fn ingest(
     State(app): State<Shared>,
     identity: Identity,
-    Json(request): Json<FilesRequest>,
+    Json { request, place, .. }: Json<FilesRequest, Building>,
 ) -> Result<Response, Problem> {
     let files = request.files.into_iter().map(|it| NewFile {
         path: it.path,
         content: it.content,
     });
     let files: Vec<NewFile> = files.collect();
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = |_| async move { backend.ingest(&owner, files).await };
-    let data = job::run(&app, &app.builds, &identity.owner, None, work).await?;
+    let data = job::run(&app, place, None, work).await?;
     let changed = data.files.iter().filter(|it| it.status != "unchanged");
     let meta = FilesMeta {
         changed_count: changed.count(),

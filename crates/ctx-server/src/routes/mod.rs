@@ -69,4 +69,4 @@ fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-pub(crate) use json::Json;
+pub(crate) use json::{Building, Json, Keeping};

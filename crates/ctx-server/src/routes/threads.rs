@@ -9,7 +9,7 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::query::Id;
-use super::{Json, answer};
+use super::{Json, Keeping, answer};
 use crate::auth::Identity;
 use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
 use crate::job;
@@ -26,7 +26,7 @@ use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Repl
 pub(crate) async fn create(
     State(app): State<Shared>,
     identity: Identity,
-    Json(request): Json<ThreadRequest>,
+    Json { request, place, .. }: Json<ThreadRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let thread = NewThread {
         id: request.id,
@@ -35,7 +35,7 @@ pub(crate) async fn create(
     };
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.create_thread(&owner, thread).await };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let data = job::run(&app, place, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
 }
@@ -53,7 +53,8 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let work = |_| async move { backend.threads(&owner, page).await };
-    let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let listing = job::run(&app, place, None, work).await?;
     Ok(listed(listing))
 }
 
@@ -68,7 +69,7 @@ pub(crate) async fn pin(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json(request): Json<PinsRequest>,
+    Json { request, place, .. }: Json<PinsRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let pinned = each_once(request.pinned);
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
@@ -76,7 +77,7 @@ pub(crate) async fn pin(
         let thread = backend.pin(&owner, &id, pinned).await;
         thread.map_err(of_path)
     };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let data = job::run(&app, place, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
@@ -92,7 +93,7 @@ pub(crate) async fn append(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json(request): Json<MessageRequest>,
+    Json { request, place, .. }: Json<MessageRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let message = NewMessage {
         role: request.role.as_str().to_owned(),
@@ -103,7 +104,7 @@ pub(crate) async fn append(
         let appended = backend.append(&owner, &id, message).await;
         appended.map_err(of_path)
     };
-    let data = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let data = job::run(&app, place, None, work).await?;
     let meta = NoMeta {};
     Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
 }
@@ -126,7 +127,8 @@ pub(crate) async fn messages(
         let messages = backend.messages(&owner, &id, page).await;
         messages.map_err(of_path)
     };
-    let listing = job::run(&app, &app.store, &identity.owner, None, work).await?;
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let listing = job::run(&app, place, None, work).await?;
     Ok(listed(listing))
 }
 

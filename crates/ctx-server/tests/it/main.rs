@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+mod damage;
 mod hostile;
 mod logs;
 mod measure;

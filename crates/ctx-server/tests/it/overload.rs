@@ -215,6 +215,107 @@ fn one_owner_leaves_places_to_others() {
     assert_eq!(Answer::read(other).status, 500);
 }
 
+/// A server that holds 40,000 bytes of bodies, of which one owner may have 10,000, over a store that is let go by hand.
+fn narrow() -> (Arc<Slow>, Receiver<()>, Running) {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(2, 8);
+    limits.held_bytes = 40_000;
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    (slow, starts, server)
+}
+
+fn large() -> serde_json::Value {
+    json!({"message": "x".repeat(6_000)})
+}
+
+/// Routes that take a body.
+const ROUTES: [&str; 6] = [
+    "/v1/context/build",
+    "/v1/context/assemble",
+    "/v1/context/feedback",
+    "/v1/files",
+    "/v1/threads",
+    "/v1/threads/t/messages",
+];
+
+#[test]
+fn bodies_that_are_still_to_come_leave_no_room_for_more_of_their_owner() {
+    let (_slow, _starts, server) = narrow();
+    let bearer = format!("Bearer {ADA}");
+    let head = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let said = [head[0], head[1], ("Content-Length", "9000")];
+    let chunked = [head[0], head[1], ("Transfer-Encoding", "chunked")];
+    let chunk = format!("1F40\r\n{}\r\n", "x".repeat(8_000));
+    for (headers, part) in [(said, String::new()), (chunked, chunk)] {
+        let mut half = server.connect();
+        let head = server.request("POST /v1/files", &headers, b"");
+        half.write_all(&[&head, part.as_bytes()].concat()).unwrap();
+        for route in ROUTES {
+            let invalid = json!({"none": "x".repeat(6_000)});
+            wait_until(|| server.post(ADA, route, &invalid).status == 503);
+            let answer = server.post(ADA, route, &invalid);
+            answer.refused(503, "");
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            server.post(BOB, route, &invalid).refused(400, "none");
+        }
+        drop(half);
+        wait_until(|| server.post(ADA, "/v1/files", &large()).status == 400);
+    }
+}
+
+#[test]
+fn a_body_is_held_until_its_work_has_ended() {
+    let (slow, starts, server) = narrow();
+    let bearer = format!("Bearer {ADA}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let mut first = server.connect();
+    let body = large().to_string();
+    first
+        .write_all(&server.request("POST /v1/context/build", &headers, body.as_bytes()))
+        .unwrap();
+    starts.recv().unwrap();
+    server.post(ADA, "/v1/files", &large()).refused(503, "");
+    slow.open.store(true, Ordering::SeqCst);
+    assert_eq!(Answer::read(first).status, 500);
+    server
+        .post(ADA, "/v1/files", &large())
+        .refused(400, "message");
+}
+
+#[test]
+fn who_has_no_place_is_told_before_its_body_is_read() {
+    let (slow, starts) = Slow::new();
+    let mut limits = limits(1, 3);
+    limits.owner_percent = 50;
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let _held = [begin(&server, ADA), begin(&server, ADA)];
+    starts.recv().unwrap();
+    wait_until(|| {
+        server
+            .post(ADA, "/v1/context/build", &json!({"none": 1}))
+            .status
+            == 503
+    });
+    let bearer = format!("Bearer {ADA}");
+    let announced = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Content-Length", "5000"),
+    ];
+    for route in ["/v1/context/build", "/v1/context/assemble", "/v1/files"] {
+        server
+            .send(&format!("POST {route}"), &announced, b"")
+            .refused(503, "");
+    }
+    slow.open.store(true, Ordering::SeqCst);
+}
+
 #[test]
 fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
     let (slow, starts) = Slow::new();
@@ -259,6 +360,64 @@ fn a_reader_of_progress_that_goes_ends_the_build() {
     starts.recv().unwrap();
     drop(stream);
     wait_until(|| slow.cancelled.load(Ordering::SeqCst) == 1);
+}
+
+#[test]
+fn a_stream_that_finds_no_place_is_none() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let _held = [begin(&server, ADA), begin(&server, ADA)];
+    starts.recv().unwrap();
+    let ask = |message: &str| {
+        let body = json!({"message": message});
+        let accept = [("Accept", "text/event-stream")];
+        server.post_with(BOB, "/v1/context/build", &body, &accept)
+    };
+    wait_until(|| ask("").status == 503);
+    let answer = ask("x");
+    answer.refused(503, "");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    slow.open.store(true, Ordering::SeqCst);
+}
+
+/// Bodies that come while the places go: some find one, and the others have to be told so by their status.
+#[test]
+fn streams_that_are_shed_after_their_body_are_told_so_by_their_status() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let bearer = format!("Bearer {ADA}");
+    let body = b"{\"message\":\"x\"}";
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Accept", "text/event-stream"),
+        ("Expect", "100-continue"),
+    ];
+    let request = server.request("POST /v1/context/build", &headers, body);
+    let (head, rest) = request.split_at(request.len() - body.len());
+    let mut streams: Vec<_> = (0..8).map(|_| server.connect()).collect();
+    for stream in &mut streams {
+        stream.write_all(head).unwrap();
+        // It is asked for the body, so it was let in so far.
+        let mut said = [0; 25];
+        std::io::Read::read_exact(stream, &mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    for stream in &mut streams {
+        stream.write_all(rest).unwrap();
+    }
+    starts.recv().unwrap();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let answers: Vec<_> = streams
+            .into_iter()
+            .map(|stream| scope.spawn(|| Answer::read(stream).status))
+            .collect();
+        wait_until(|| answers.iter().filter(|it| it.is_finished()).count() == 6);
+        slow.open.store(true, Ordering::SeqCst);
+        answers.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let count = |status| statuses.iter().filter(|it| **it == status).count();
+    assert_eq!((count(200), count(503)), (2, 6), "{statuses:?}");
 }
 
 #[test]
@@ -318,4 +477,83 @@ fn the_end_does_not_wait_for_ever() {
     server.join();
     assert_eq!(slow.cancelled.load(Ordering::SeqCst), 1);
     assert_eq!(Answer::read(stream).status, 503);
+}
+
+/// Asks for the description so often that no buffer takes the answers, and reads none.
+fn ask_and_read_nothing(server: &Running) -> std::net::TcpStream {
+    let request = server.request("GET /openapi.json", &[], b"");
+    let request = String::from_utf8(request).unwrap();
+    let request = request.replace("Connection: close\r\n", "");
+    let stream = server.connect();
+    stream.set_nonblocking(true).unwrap();
+    // What does not go through is not needed any more.
+    let _ = (&stream).write_all(request.repeat(1_000).as_bytes());
+    stream
+}
+
+#[test]
+fn who_reads_no_answer_holds_no_connection() {
+    let mut limits = Limits::default();
+    limits.connections = 2;
+    limits.write_time = Duration::from_millis(300);
+    let server = Running::with_limits(limits);
+    for _ in 0..3 {
+        let _deaf = [ask_and_read_nothing(&server), ask_and_read_nothing(&server)];
+        assert_eq!(server.send("GET /healthz", &[], b"").status, 200);
+    }
+}
+
+#[test]
+fn a_connection_ends_with_its_last_request_and_with_its_time() {
+    let mut few = Limits::default();
+    few.connection_requests = 3;
+    let mut short = Limits::default();
+    short.connection_time = Duration::ZERO;
+    for (limits, wanted) in [(few, 3), (short, 1)] {
+        let server = Running::with_limits(limits);
+        let request = server.request("GET /healthz", &[], b"");
+        let request = String::from_utf8(request).unwrap();
+        let request = request.replace("Connection: close\r\n", "");
+        let mut stream = server.connect();
+        let _ = stream.write_all(request.repeat(5).as_bytes());
+        let mut said = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut stream, &mut said);
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(said.matches("HTTP/1.1 200").count(), wanted, "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_address_leaves_connections_to_others() {
+    let mut limits = Limits::default();
+    limits.peer_connections = 2;
+    let server = Running::with_limits(limits);
+    let ask = |mut stream: std::net::TcpStream| {
+        let _ = stream.write_all(&server.request("GET /healthz", &[], b""));
+        Answer::read(stream).status
+    };
+    let held = [server.connect(), server.connect()];
+    // Connections are counted in the order in which they were made.
+    assert_eq!(ask(server.connect()), 0);
+    assert_eq!(ask(connect_from("127.0.0.2", &server)), 200);
+    drop(held);
+    wait_until(|| ask(server.connect()) == 200);
+}
+
+/// A connection from another address of the loopback.
+#[cfg(target_os = "linux")]
+fn connect_from(addr: &str, server: &Running) -> std::net::TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{addr}:0").parse().unwrap()).unwrap();
+        let stream = socket.connect(server.addr).await.unwrap();
+        let stream = stream.into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        stream
+    })
 }

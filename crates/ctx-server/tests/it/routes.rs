@@ -134,6 +134,86 @@ fn files_that_cannot_be_kept_are_named_and_nothing_is() {
     assert_eq!(data["files"][0]["status"], "created");
 }
 
+/// Keeps one file each; what became of it.
+fn keep(server: &Running, path: &str, content: &str) -> Answer {
+    let files = json!({"files": [{"path": path, "content": content}]});
+    server.post(ADA, "/v1/files", &files)
+}
+
+#[test]
+fn a_batch_that_is_refused_changes_nothing() {
+    let server = Running::embedded();
+    keep(&server, "p/one.txt", "the first zebra\n").data(200);
+    let replaced = json!({"files": [
+        {"path": "p/one.txt", "content": "the second zebra\n"},
+        {"path": "p/one.txt/x", "content": "x\n"},
+    ]});
+    let added = json!({"files": [
+        {"path": "ghost.txt", "content": "a ghost zebra\n"},
+        {"path": "p/one.txt/x", "content": "x\n"},
+    ]});
+    for batch in [replaced, added] {
+        server
+            .post(ADA, "/v1/files", &batch)
+            .refused(422, "files[1].path");
+    }
+    // A good one, so that what lies about would be found.
+    keep(&server, "p/two.txt", "another zebra\n").data(200);
+    let data = keep(&server, "p/one.txt", "the first zebra\n").data(200);
+    assert_eq!(data["files"][0]["status"], "unchanged");
+    let wanted = json!({"message": "zebra", "references": ["p/one.txt"]});
+    let data = build(&server, &wanted).data(200);
+    let context = data["context"].as_str().unwrap();
+    assert!(context.contains("the first zebra") && context.contains("another zebra"));
+    assert!(!context.contains("the second zebra") && !context.contains("a ghost zebra"));
+}
+
+#[test]
+fn a_file_is_no_folder_of_another() {
+    let server = Running::embedded();
+    keep(&server, "a", "x").data(200);
+    keep(&server, "b/c/d", "x").data(200);
+    for path in ["a/b", "a/b/c", "b", "b/c"] {
+        keep(&server, path, "x").refused(422, "files[0].path");
+    }
+    for path in ["a.b", "ab", "b/c.d", "b/cd"] {
+        keep(&server, path, "x").data(200);
+    }
+    let backwards = json!({"files": [
+        {"path": "e/f", "content": "x"}, {"path": "e", "content": "x"},
+    ]});
+    server
+        .post(ADA, "/v1/files", &backwards)
+        .refused(422, "files[1].path");
+}
+
+#[test]
+fn a_file_that_could_not_be_indexed_is_not_said_to_be_unchanged_before_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let backend = ctx_server::Embedded::open(folder.path(), ctx_server::Quota::default());
+    let server = Running::start(
+        std::sync::Arc::new(backend.unwrap()),
+        ctx_server::Limits::default(),
+    );
+    keep(&server, "a.rs", "fn aardvark() {}\n").data(200);
+    let mut owners = std::fs::read_dir(folder.path().join("owners")).unwrap();
+    let index = owners.next().unwrap().unwrap().path().join("index");
+    // Somebody else writes the index.
+    let writer = std::fs::File::options()
+        .write(true)
+        .open(index.join("writer.lock"))
+        .unwrap();
+    writer.lock().unwrap();
+    for _ in 0..2 {
+        keep(&server, "a.rs", "fn armadillo() {}\n").refused(500, "");
+    }
+    drop(writer);
+    let data = keep(&server, "a.rs", "fn armadillo() {}\n").data(200);
+    assert_eq!(data["files"][0]["status"], "unchanged");
+    let data = build(&server, &json!({"message": "armadillo"})).data(200);
+    assert!(data["context"].as_str().unwrap().contains("fn armadillo"));
+}
+
 #[test]
 fn a_context_has_the_thread_and_what_is_pinned() {
     let server = Running::embedded();
@@ -520,9 +600,16 @@ fn a_build_tells_how_far_it_is_when_asked_to() {
             .contains("parse_budget")
     );
     let nowhere = json!({"message": "x", "threadId": "none"});
-    let answer = server.post_with(ADA, "/v1/context/build", &nowhere, &accept);
+    server
+        .post_with(ADA, "/v1/context/build", &nowhere, &accept)
+        .refused(404, "threadId");
+    // What only the build finds out is told in the stream.
+    let small = json!({
+        "message": "x", "references": ["src/server.rs"], "options": {"maxTokens": 3},
+    });
+    let answer = server.post_with(ADA, "/v1/context/build", &small, &accept);
     assert!(
-        answer.body.contains("event: problem") && answer.body.contains("\"status\":404"),
+        answer.body.contains("event: problem") && answer.body.contains("\"status\":422"),
         "{answer:?}"
     );
     let image = [("Accept", "image/png")];

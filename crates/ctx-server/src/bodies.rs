@@ -1,0 +1,125 @@
+//! How many bytes of bodies are held: of those that are being read, wait with their request, or are worked on.
+//!
+//! Their length is asked for before they are read, where it is announced, and else as they come. What finds no
+//! room is turned away; nobody waits for it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::Owner;
+use crate::admission::Full;
+
+/// The room for bodies.
+#[derive(Debug)]
+pub(crate) struct Bodies {
+    all: usize,
+    /// The most bytes of one owner.
+    share: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    all: usize,
+    owners: BTreeMap<Owner, usize>,
+}
+
+/// Bytes of one body, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Room {
+    bodies: Arc<Bodies>,
+    owner: Owner,
+    bytes: usize,
+}
+
+impl Bodies {
+    /// Room for `all` bytes, of which one owner has at most a quarter.
+    pub(crate) fn new(all: usize) -> Self {
+        Bodies {
+            all,
+            share: all / 4,
+            held: Mutex::default(),
+        }
+    }
+
+    /// Room for a body of `owner`, of which nothing is known yet.
+    pub(crate) fn begin(self: &Arc<Self>, owner: &Owner) -> Room {
+        Room {
+            bodies: Arc::clone(self),
+            owner: owner.clone(),
+            bytes: 0,
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Room {
+    /// Makes it room for `bytes`, if it is not that already.
+    ///
+    /// # Errors
+    /// There is not so much, and it stays as it was.
+    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Full> {
+        let Some(more) = bytes.checked_sub(self.bytes).filter(|it| *it > 0) else {
+            return Ok(());
+        };
+        let mut held = self.bodies.held();
+        let of_owner = held.owners.get(&self.owner).copied().unwrap_or(0);
+        if of_owner.saturating_add(more) > self.bodies.share {
+            return Err(Full::Owner);
+        }
+        if held.all.saturating_add(more) > self.bodies.all {
+            return Err(Full::All);
+        }
+        held.all += more;
+        held.owners.insert(self.owner.clone(), of_owner + more);
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut held = self.bodies.held();
+        held.all -= self.bytes;
+        if let Some(of_owner) = held.owners.get_mut(&self.owner) {
+            *of_owner -= self.bytes;
+            if *of_owner == 0 {
+                held.owners.remove(&self.owner);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(name: &str) -> Owner {
+        Owner::new(name).unwrap()
+    }
+
+    #[test]
+    fn one_owner_has_a_quarter_and_all_together_the_whole() {
+        let bodies = Arc::new(Bodies::new(100));
+        let mut rooms: Vec<Room> = Vec::new();
+        for name in ["a", "b", "c", "d"] {
+            let mut room = bodies.begin(&owner(name));
+            assert_eq!(room.grow_to(26), Err(Full::Owner));
+            assert_eq!(room.grow_to(20), Ok(()));
+            assert_eq!(bodies.begin(&owner(name)).grow_to(6), Err(Full::Owner));
+            assert_eq!(room.grow_to(25), Ok(()));
+            assert_eq!(room.grow_to(3), Ok(()), "it has more");
+            rooms.push(room);
+        }
+        let mut late = bodies.begin(&owner("e"));
+        assert_eq!(late.grow_to(1), Err(Full::All));
+        rooms.pop();
+        assert_eq!(late.grow_to(25), Ok(()));
+        drop((rooms, late));
+        let held = bodies.held();
+        assert_eq!((held.all, held.owners.len()), (0, 0));
+    }
+}

@@ -1,0 +1,238 @@
+//! Files that are kept, a batch of them whole or not at all.
+//!
+//! A batch is checked against itself and against what is kept, and its files are staged beside the owner's. The
+//! transaction that notes them as pending decides that they are kept. What comes after it can be done again, and
+//! is, by the next batch or the next opening, whatever stopped it: files are put in their places, made findable,
+//! and noted as done.
+
+use std::sync::PoisonError;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+
+use super::database::{Database, Result, read_failed, write_failed};
+use super::files;
+use super::rows::FILES;
+use super::store::Store;
+use crate::backend::{BackendError, Ingested, IngestedFile, NewFile};
+use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
+use crate::build::now;
+
+/// A file to be written: it is not there, or is another.
+pub(super) struct Changed<'f> {
+    number: usize,
+    file: &'f NewFile,
+    hash: [u8; 32],
+}
+
+impl Store {
+    /// Keeps files and makes them findable; they are on the disk when this returns.
+    pub(super) fn ingest(&self, new: &[NewFile]) -> Result<Ingested> {
+        let _held = self
+            .ingesting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // What was begun comes first: else a file could be said to be unchanged that nobody finds.
+        self.finish()?;
+        let (ingested, changed) = self.compare(new)?;
+        if changed.is_empty() {
+            return Ok(ingested);
+        }
+        if let Err(error) = self.stage(&changed) {
+            // It is only in the way, and is removed at the next opening if not now.
+            let _ = files::clear(&self.staged);
+            return Err(error);
+        }
+        self.database.note_pending(&changed)?;
+        self.finish()?;
+        Ok(ingested)
+    }
+
+    /// What becomes of each file, and which are to be written. Nothing is, where one of them cannot be kept.
+    pub(super) fn compare<'f>(&self, new: &'f [NewFile]) -> Result<(Ingested, Vec<Changed<'f>>)> {
+        batch::check(new)?;
+        let mut ingested = Ingested::default();
+        let mut changed = Vec::new();
+        let (mut count, mut bytes) = self.database.totals()?;
+        for (number, file) in new.iter().enumerate() {
+            let known = self.database.file(&file.path)?;
+            if known.is_none() {
+                self.database.check_place(number, &file.path)?;
+                count += 1;
+            }
+            bytes = bytes - known.map_or(0, |it| it.1) + file.content.len() as u64;
+            let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
+            let status = match known {
+                Some((before, _)) if before == hash => "unchanged",
+                Some(_) => "updated",
+                None => "created",
+            };
+            if status != "unchanged" {
+                changed.push(Changed { number, file, hash });
+            }
+            ingested.files.push(IngestedFile {
+                path: file.path.clone(),
+                status: status.to_owned(),
+                bytes: file.content.len(),
+            });
+        }
+        self.check(count, bytes)?;
+        Ok((ingested, changed))
+    }
+
+    fn check(&self, files: u64, bytes: u64) -> Result<()> {
+        let (most, what) = match &*self.quota {
+            quota if files > quota.files => (quota.files, "files"),
+            quota if bytes > quota.bytes => (quota.bytes, "bytes of files"),
+            _ => return Ok(()),
+        };
+        let detail = format!("with these there would be more than {most} {what}");
+        Err(BackendError::Quota {
+            field: "files",
+            detail,
+        })
+    }
+
+    /// Writes files beside where they will be.
+    pub(super) fn stage(&self, changed: &[Changed<'_>]) -> Result<()> {
+        let failed = |error| BackendError::failed("write a file", error);
+        for Changed { number, file, .. } in changed {
+            let way = files::make_way(&self.files, &file.path);
+            way.map_err(|error| match error {
+                BackendError::Invalid { detail, .. } => batch::refused(*number, &detail),
+                other => other,
+            })?;
+            let staged = files::stage(&self.staged, &file.path, file.content.as_bytes());
+            staged.map_err(failed)?;
+        }
+        files::sync(&self.staged).map_err(failed)
+    }
+
+    /// Does what is left to do for files that are pending.
+    pub(super) fn finish(&self) -> Result<()> {
+        let pending = self.database.pending()?;
+        if pending.is_empty() {
+            return Ok(());
+        }
+        self.place(&pending)?;
+        self.update()?;
+        self.database.note_done()
+    }
+
+    /// Puts files in their places.
+    pub(super) fn place(&self, pending: &[(String, [u8; 32])]) -> Result<()> {
+        let failed = |error| BackendError::failed("write a file", error);
+        for (path, hash) in pending {
+            files::place(&self.staged, &self.files, path, *hash).map_err(failed)?;
+        }
+        let paths = pending.iter().map(|it| it.0.as_str());
+        files::sync_names(&self.files, paths).map_err(failed)
+    }
+}
+
+/// A row of a file.
+struct Kept {
+    path: String,
+    bytes: i64,
+    hash: [u8; 32],
+    created_at: i64,
+}
+
+impl Kept {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let row = FILES.whole(row)?;
+        Ok(Kept {
+            path: row.get(0)?,
+            bytes: row.get(1)?,
+            hash: row.get(2)?,
+            created_at: row.get(3)?,
+        })
+    }
+
+    fn find(state: &Connection, path: &str) -> Result<Option<Self>> {
+        let get = FILES.select("WHERE path = ?1");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+        let row = get.query_row([path], Kept::read);
+        row.optional().map_err(read_failed)
+    }
+
+    fn pending(state: &Connection) -> Result<Vec<Self>> {
+        let get = FILES.select("WHERE pending ORDER BY path");
+        let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+        let rows = get.query_map([], Kept::read).and_then(Iterator::collect);
+        rows.map_err(read_failed)
+    }
+
+    fn put(self, transaction: &Transaction<'_>, is_pending: bool) -> Result<()> {
+        let row = [
+            self.path.into(),
+            self.bytes.into(),
+            self.hash.to_vec().into(),
+            self.created_at.into(),
+            i64::from(is_pending).into(),
+        ];
+        FILES.put(transaction, row)
+    }
+}
+
+impl Database {
+    /// The hash and size of the file at `path`, where it is kept.
+    fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
+        let kept = Kept::find(&self.reader(), path)?;
+        Ok(kept.map(|it| (it.hash, it.bytes.cast_unsigned())))
+    }
+
+    /// Sees to it that no file that is kept is a folder of `path`, nor `path` one of such a file.
+    fn check_place(&self, number: usize, path: &str) -> Result<()> {
+        for folder in above(path) {
+            if self.file(folder)?.is_some() {
+                return Err(batch::refused(number, THROUGH_FILE));
+            }
+        }
+        let state = self.reader();
+        // What comes after a slash comes before a zero.
+        let get = "SELECT EXISTS (SELECT 1 FROM files WHERE path > ?1 || '/' AND path < ?1 || '0')";
+        let mut get = state.prepare_cached(get).map_err(read_failed)?;
+        match get.query_row([path], |row| row.get(0)) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(batch::refused(number, OF_FOLDER)),
+            Err(error) => Err(read_failed(error)),
+        }
+    }
+
+    /// Notes files that are staged: from now on they are kept.
+    pub(super) fn note_pending(&self, changed: &[Changed<'_>]) -> Result<()> {
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        for Changed { file, hash, .. } in changed {
+            let before = Kept::find(&transaction, &file.path)?;
+            let kept = Kept {
+                path: file.path.clone(),
+                bytes: i64::try_from(file.content.len()).unwrap_or(i64::MAX),
+                hash: *hash,
+                created_at: before.map_or_else(now, |it| it.created_at),
+            };
+            kept.put(&transaction, true)?;
+        }
+        transaction.commit().map_err(write_failed)
+    }
+
+    /// Files that are not in their places or not to be found yet, and their hashes.
+    pub(super) fn pending(&self) -> Result<Vec<(String, [u8; 32])>> {
+        let pending = Kept::pending(&self.reader())?;
+        Ok(pending.into_iter().map(|it| (it.path, it.hash)).collect())
+    }
+
+    /// Notes that all files are in their places and found.
+    fn note_done(&self) -> Result<()> {
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        for kept in Kept::pending(&transaction)? {
+            kept.put(&transaction, false)?;
+        }
+        transaction.commit().map_err(write_failed)
+    }
+}
+
+#[cfg(test)]
+#[path = "ingest_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use ctx_service::Secret;
+
+use crate::Owner;
+use crate::backend::NewFile;
+use crate::build::Priming;
+use crate::embedded::store::Store;
+use crate::embedded::{Quota, files};
+
+fn open(folder: &Path) -> Store {
+    let owners = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let priming = Priming::new(Secret::new([7; 32]));
+    Store::open(
+        &owners,
+        folder,
+        &owner,
+        &priming,
+        Arc::new(Quota::default()),
+    )
+    .unwrap()
+}
+
+fn batch(files: [(&str, &str); 2]) -> Vec<NewFile> {
+    let file = |(path, content): (&str, &str)| NewFile {
+        path: path.to_owned(),
+        content: content.to_owned(),
+    };
+    files.map(file).to_vec()
+}
+
+/// How far a batch gets before the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Until {
+    Staged,
+    Noted,
+    HalfPlaced,
+    Placed,
+    Indexed,
+}
+
+fn break_off(store: &Store, new: &[NewFile], until: Until) {
+    let (_, changed) = store.compare(new).unwrap();
+    store.stage(&changed).unwrap();
+    if until >= Until::Noted {
+        store.database.note_pending(&changed).unwrap();
+    }
+    let pending = store.database.pending().unwrap();
+    if until >= Until::HalfPlaced {
+        let (path, hash) = &pending[0];
+        files::place(&store.staged, &store.files, path, *hash).unwrap();
+    }
+    if until >= Until::Placed {
+        store.place(&pending).unwrap();
+    }
+    if until >= Until::Indexed {
+        store.update().unwrap();
+    }
+}
+
+#[test]
+fn a_batch_that_breaks_off_is_whole_or_not_at_all() {
+    let before = batch([("a/old.md", "before\n"), ("b.md", "stays\n")]);
+    let after = batch([("a/old.md", "after\n"), ("a/b/new.md", "new\n")]);
+    for until in [
+        Until::Staged,
+        Until::Noted,
+        Until::HalfPlaced,
+        Until::Placed,
+        Until::Indexed,
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        store.ingest(&before).unwrap();
+        break_off(&store, &after, until);
+        drop(store);
+        let store = open(folder.path());
+        let is_kept = until > Until::Staged;
+        let read = |path| store.files.read_to_string(path).ok();
+        let text = if is_kept { "after\n" } else { "before\n" };
+        assert_eq!(read("a/old.md").as_deref(), Some(text), "{until:?}");
+        assert_eq!(read("a/b/new.md").is_some(), is_kept, "{until:?}");
+        let statuses = store.compare(&after).unwrap().0.files;
+        let is_same = statuses.iter().all(|it| it.status == "unchanged");
+        assert_eq!(is_same, is_kept, "{until:?}");
+        assert_eq!(store.database.pending().unwrap(), [], "{until:?}");
+        assert_eq!(store.staged.entries().unwrap().count(), 0, "{until:?}");
+        let files = if is_kept { 3 } else { 2 };
+        assert_eq!(store.database.totals().unwrap().0, files, "{until:?}");
+    }
+}

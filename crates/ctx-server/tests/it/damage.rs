@@ -1,0 +1,72 @@
+//! Data folders that another uses, or that are not as they were left.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ctx_server::{Embedded, Limits, Quota, ServerError};
+use serde_json::json;
+
+use crate::client::{ADA, BOB, Running};
+
+fn start(folder: &Path) -> Running {
+    let backend = Embedded::open(folder, Quota::default()).unwrap();
+    Running::start(Arc::new(backend), Limits::default())
+}
+
+#[test]
+fn a_data_folder_is_one_server_s_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = start(folder.path());
+    let second = Embedded::open(folder.path(), Quota::default());
+    let Err(error @ ServerError::Busy { process, .. }) = second else {
+        panic!("{second:?}");
+    };
+    assert_eq!(process, Some(std::process::id()));
+    let said = error.to_string();
+    assert!(said.ends_with(&format!(": process {} has it", std::process::id())));
+    drop(first);
+    drop(start(folder.path()));
+}
+
+/// The databases of all owners.
+fn databases(folder: &Path) -> Vec<PathBuf> {
+    let owners = std::fs::read_dir(folder.join("owners")).unwrap();
+    let found = owners.map(|it| it.unwrap().path().join("state.db"));
+    found.collect()
+}
+
+#[test]
+fn a_message_that_was_changed_on_the_disk_is_not_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(folder.path());
+    for token in [ADA, BOB] {
+        server
+            .post(token, "/v1/threads", &json!({"id": "t"}))
+            .data(201);
+        let content = format!("the zebra crossing of {}", &token[..3]);
+        let message = json!({"role": "user", "content": content});
+        server
+            .post(token, "/v1/threads/t/messages", &message)
+            .data(201);
+    }
+    server.join();
+    let word = b"crossing of ada";
+    let mut changed = 0;
+    for path in databases(folder.path()) {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(word.len()).position(|it| it == word);
+        if let Some(at) = at {
+            bytes[at] ^= 1;
+            std::fs::write(path, bytes).unwrap();
+            changed += 1;
+        }
+    }
+    assert_eq!(changed, 1);
+    let server = start(folder.path());
+    let answer = server.get(ADA, "/v1/threads/t/messages");
+    answer.refused(500, "");
+    assert!(answer.body.contains("damaged"), "{answer:?}");
+    // What is another's is as it was.
+    let data = server.get(BOB, "/v1/threads/t/messages").data(200);
+    assert_eq!(data[0]["content"], "the zebra crossing of bob");
+}
