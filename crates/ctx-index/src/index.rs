@@ -22,6 +22,7 @@ use crate::options::{Kept, Options, Pending, Progress, Status, Updated, Wanted};
 use crate::remembered::Remembered;
 use crate::scan::{Scan, Seen, scan};
 use crate::schema::Fields;
+use crate::statistics::Statistics;
 use crate::store::{Store, open_text, remove_alone, sweep};
 use crate::writer::{Read, Writer};
 
@@ -39,6 +40,7 @@ pub struct Index {
     pub(crate) manifest: Manifest,
     pub(crate) remembered: Remembered,
     loss: Option<String>,
+    pub(crate) statistics: Statistics,
     /// Parts that were met lately.
     pub(crate) hits: Cache<(SegmentId, DocId), Arc<Hit>>,
     root: Root,
@@ -82,6 +84,7 @@ impl Index {
             manifest: store.manifest,
             remembered,
             loss,
+            statistics: Statistics::default(),
             hits: Cache::new(HITS),
             root,
             folder: folder.to_owned(),

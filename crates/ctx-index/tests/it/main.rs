@@ -7,6 +7,7 @@ mod child;
 mod crash;
 mod damage;
 mod faults;
+mod histories;
 mod memory;
 mod updates;
 mod watching;
