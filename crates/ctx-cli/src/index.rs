@@ -36,9 +36,6 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     if args.status && !folder.join("manifest.db").exists() {
         return tell_none(&root, &folder, args.json);
     }
-    if args.rebuild {
-        Index::remove(&folder).map_err(|it| indexing::failure(&it))?;
-    }
     let index = indexing::open(&root, options)?;
     if !args.status {
         indexing::keep(&index, args.indexed.kept());
@@ -49,7 +46,12 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
         return tell_status(&index, &settings, args.json);
     }
     let start = Instant::now();
-    let updated = indexing::update(&index, report, cancel).map_err(|it| indexing::failure(&it))?;
+    let updated = if args.rebuild {
+        indexing::rebuild(&index, report, cancel)
+    } else {
+        indexing::update(&index, report, cancel)
+    };
+    let updated = updated.map_err(|it| indexing::failure(&it))?;
     indexing::report_losses(&updated, &settings, report);
     tell_updated(&updated, &status(&index)?, start.elapsed(), args.json)?;
     if args.watch {

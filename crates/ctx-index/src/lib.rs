@@ -15,6 +15,7 @@ mod sealed;
 mod search;
 mod statistics;
 mod store;
+mod update;
 mod watch;
 mod writer;
 

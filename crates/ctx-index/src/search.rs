@@ -75,13 +75,13 @@ impl Index {
     }
 
     fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
-        let searcher = self.reader.searcher();
+        let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         self.fitting_by(&live, wanted, &live)
     }
 
     fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
-        let searcher = self.reader.searcher();
+        let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         self.fitting_by(&live, wanted, &OfFiles::new(&live, &self.fields)?)
     }
@@ -100,7 +100,7 @@ impl Index {
 
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
     fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<(f64, Arc<Hit>)>, IndexError> {
-        let searcher = self.reader.searcher();
+        let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         self.best_by(&live, query, limit, &live)
     }
@@ -144,7 +144,7 @@ impl Index {
 
     /// All documents that hold `term` in `field`, in the order of their places.
     fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Hit>>, IndexError> {
-        let searcher = self.reader.searcher();
+        let searcher = self.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
         let found = searcher.search(&query, &DocSetCollector)?;
         let hits = found

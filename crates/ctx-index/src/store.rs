@@ -26,9 +26,10 @@ const FOOTER_BYTES: usize = 256;
 
 /// The text index and the manifest.
 pub(crate) struct Store {
-    pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
     pub(crate) manifest: Manifest,
+    /// Which file the manifest is, where the system tells.
+    file: Option<FileId>,
 }
 
 impl Store {
@@ -63,7 +64,10 @@ impl Store {
     }
 
     /// What seemed wrong may be right when nobody else writes. What is wrong still is removed.
-    fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Self, Option<String>), IndexError> {
+    pub(crate) fn open_alone(
+        folder: &Path,
+        _lock: &Lock,
+    ) -> Result<(Self, Option<String>), IndexError> {
         let why = match Store::open_as_it_is(folder) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
@@ -98,10 +102,31 @@ impl Store {
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
         Ok(Some(Store {
             reader: reader.try_into()?,
-            fields,
             manifest,
+            file: file_id(&database),
         }))
     }
+
+    /// Whether it is what the folder has still.
+    pub(crate) fn is_there(&self, folder: &Path) -> bool {
+        file_id(&folder.join("manifest.db")) == self.file
+    }
+}
+
+/// What tells a file from another that took its name.
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// A file that is open is not removed here.
+#[cfg(not(unix))]
+fn file_id(_: &Path) -> Option<FileId> {
+    None
 }
 
 /// What cannot be begun anew is told with what is wrong with it.
@@ -138,15 +163,6 @@ fn remove(folder: &Path) -> Result<(), IndexError> {
         }
     }
     Ok(())
-}
-
-/// The same, where nobody writes. What earlier versions kept with it must have been taken along.
-pub(crate) fn remove_alone(folder: &Path) -> Result<(), IndexError> {
-    if !folder.join("manifest.db").exists() && !folder.join("text").exists() {
-        return Ok(());
-    }
-    let _lock = lock(folder, WRITER)?;
-    remove(folder)
 }
 
 /// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer

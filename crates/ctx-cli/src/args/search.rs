@@ -138,7 +138,7 @@ pub(crate) struct IndexArgs {
     /// Tell what is indexed and where the index is; change nothing
     #[arg(long, conflicts_with_all = ["rebuild", "watch"])]
     pub(crate) status: bool,
-    /// Remove the index, and make it anew
+    /// Index every file again, whatever is known of it; until that is done, questions are answered from before
     #[arg(long)]
     pub(crate) rebuild: bool,
     /// Go on indexing what changes, until interrupted

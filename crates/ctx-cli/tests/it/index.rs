@@ -325,6 +325,45 @@ fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_watch_outlives_an_index_that_is_made_anew_or_removed() {
+    let asked = Asked::small();
+    let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("3 files"));
+    asked.run(&["index", "--rebuild"]).ok();
+    asked.root.write("late.rs", BUDGET);
+    let told = next();
+    assert!(told.starts_with("4 files (1 new or changed"), "{told}");
+    fs::remove_dir_all(asked.folder()).unwrap();
+    asked.root.write("later.rs", BUDGET);
+    let told = next();
+    assert!(told.starts_with("5 files (5 new or changed"), "{told}");
+    interrupt(&watch);
+    assert!(watch.wait().unwrap().success());
+}
+
+#[test]
+fn questions_beside_an_index_that_is_made_anew_are_answered() {
+    let asked = Asked::small();
+    for file in 0..100 {
+        asked.root.write(format!("many/{file}.rs"), BUDGET);
+    }
+    let question = ["query", "does the cost fit the budget?", "--limit", "3"];
+    let expected = asked.run(&question);
+    for _ in 0..3 {
+        let mut rebuild = asked.command(&["index", "--rebuild"]).spawn().unwrap();
+        while rebuild.try_wait().unwrap().is_none() {
+            let run = asked.run(&question);
+            assert_eq!(run.ok(), expected.ok());
+            assert!(!run.stderr.contains("warning"), "{run:?}");
+        }
+        assert!(rebuild.wait().unwrap().success());
+    }
+}
+
 #[test]
 fn what_is_remembered_is_not_lost_with_a_damaged_index() {
     let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", BUDGET)]);

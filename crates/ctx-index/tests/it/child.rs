@@ -10,6 +10,7 @@ use ctx_index::{Index, Options};
 use ctx_retrieve::{Message, Threads as _};
 
 use crate::crash::step;
+use crate::rebuilds::rebuild;
 use crate::{block_on, contents, update};
 
 /// What is to be done, and where.
@@ -111,6 +112,13 @@ fn is_a_process_of_its_own() {
                 let index = open();
                 update(&index);
                 say(&format!("{number}"));
+            }
+        }
+        "rebuilds" => {
+            let index = open();
+            loop {
+                rebuild(&index).unwrap();
+                say("rebuilt");
             }
         }
         "remember" => {

@@ -9,6 +9,7 @@ mod damage;
 mod faults;
 mod histories;
 mod memory;
+mod rebuilds;
 mod updates;
 mod watching;
 mod writers;
