@@ -40,6 +40,18 @@ pub struct Index {
     pub(crate) options: Options,
 }
 
+/// What [`Index::inspect`] finds.
+#[derive(Debug)]
+pub enum Inspected {
+    /// There is no index.
+    Nothing,
+    /// An index that answers. It cannot be updated, nor does it remember.
+    Whole(Box<Index>),
+    /// An index that is not as it was written, or of another format, and what is wrong: a fragment that follows "failed
+    /// to". Whoever opens it begins it anew.
+    Damaged(String),
+}
+
 impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Index")
@@ -70,7 +82,40 @@ impl Index {
             tracing::warn!(folder = %folder.display(), "{loss}");
         }
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
-        let index = Index {
+        Ok((
+            Index::of(root, folder, store, (remembered, loss), options),
+            why,
+        ))
+    }
+
+    /// Looks at the index in `folder` of what is below `root`, and changes nothing. Every checksum is verified.
+    /// O(bytes of the index).
+    ///
+    /// # Errors
+    /// The root or the index cannot be opened.
+    pub fn inspect(root: &Path, folder: &Path, options: Options) -> Result<Inspected, IndexError> {
+        let root = Root::open(root)?;
+        let store = match Store::look(folder) {
+            Ok(Some(store)) => store,
+            Ok(None) => return Ok(Inspected::Nothing),
+            Err(error) if error.is_damage() => {
+                return Ok(Inspected::Damaged(error.with_source()));
+            }
+            Err(error) => return Err(error),
+        };
+        let remembered = Remembered::look(folder)?;
+        let index = Index::of(root, folder, store, remembered, options);
+        Ok(Inspected::Whole(Box::new(index)))
+    }
+
+    fn of(
+        root: Root,
+        folder: &Path,
+        store: Store,
+        (remembered, loss): (Remembered, Option<String>),
+        options: Options,
+    ) -> Self {
+        Index {
             fields: Fields::new(),
             store: RwLock::new(Arc::new(store)),
             remembered,
@@ -80,8 +125,7 @@ impl Index {
             root,
             folder: folder.to_owned(),
             options,
-        };
-        Ok((index, why))
+        }
     }
 
     pub(crate) fn store(&self) -> Arc<Store> {

@@ -20,5 +20,5 @@ mod watch;
 mod writer;
 
 pub use error::IndexError;
-pub use index::Index;
+pub use index::{Index, Inspected};
 pub use options::{Kept, Options, Pending, Progress, Status, Updated};

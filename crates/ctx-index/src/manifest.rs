@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
-use crate::database::{self, Seal, Sum, check_pages, short};
+use crate::database::{self, Access, Seal, Sum, check_pages, short};
 use crate::schema::FORMAT;
 
 /// The form of the tables. Others are made anew. Before 4 they held what is remembered besides.
@@ -112,9 +112,10 @@ pub(crate) struct Totals {
 }
 
 impl Manifest {
-    /// Opens the database, and makes it where there is none; read-only where it cannot be written.
-    pub(crate) fn open(path: &Path) -> Result<Self, IndexError> {
-        let (mut connection, is_writable) = database::open(path)?;
+    /// Opens the database; if it is to be written, makes it where there is none, and opens it to be read where it cannot be
+    /// written.
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, IndexError> {
+        let (mut connection, is_writable) = database::open(path, access)?;
         if is_writable && !database::has_tables(&connection)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -12,6 +12,7 @@ use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::{Directory as _, IndexReader, ReloadPolicy};
 
 use crate::IndexError;
+use crate::database::Access;
 use crate::lock::{Lock, WRITER, lock};
 use crate::manifest::{Manifest, Snapshot};
 use crate::schema::{Fields, tokenizers};
@@ -19,6 +20,8 @@ use crate::sealed::Sealed;
 
 /// What is wrong may be that another process is in the middle of it; that is waited for so often,
 const TRIES: u32 = 100;
+/// and so often by whoever only looks,
+const LOOKS: u32 = 5;
 /// and so long each time.
 const PAUSE: Duration = Duration::from_millis(50);
 /// More than the checksum at the end of a file takes.
@@ -40,7 +43,7 @@ impl Store {
             !folder.join("manifest.db").exists() && !folder.join("text/meta.json").exists();
         let mut tries = 0;
         loop {
-            let damage = match Store::open_as_it_is(folder) {
+            let damage = match Store::open_as_it_is(folder, Access::Write) {
                 Ok(Some(store)) => return Ok((store, None)),
                 Ok(None) => None,
                 Err(error) if error.is_damage() => Some(error),
@@ -68,7 +71,7 @@ impl Store {
         folder: &Path,
         _lock: &Lock,
     ) -> Result<(Self, Option<String>), IndexError> {
-        let why = match Store::open_as_it_is(folder) {
+        let why = match Store::open_as_it_is(folder, Access::Write) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
             Err(error) if error.is_damage() => Some(error.with_source()),
@@ -81,19 +84,35 @@ impl Store {
             .schema(Fields::new().schema)
             .tokenizers(tokenizers())
             .open_or_create(Sealed::open(&text)?)?;
-        let store = Store::open_as_it_is(folder)?.ok_or_else(|| IndexError::Damaged {
-            what: "it was removed meanwhile".to_owned(),
-        })?;
+        let store =
+            Store::open_as_it_is(folder, Access::Write)?.ok_or_else(|| IndexError::Damaged {
+                what: "it was removed meanwhile".to_owned(),
+            })?;
         Ok((store, why))
     }
 
-    /// `None` if there is nothing.
-    fn open_as_it_is(folder: &Path) -> Result<Option<Self>, IndexError> {
-        let database = folder.join("manifest.db");
-        if !database.exists() && !folder.join("text").exists() {
-            return Ok(None);
+    /// What is in `folder`, left as it is; `None` if there is nothing.
+    pub(crate) fn look(folder: &Path) -> Result<Option<Self>, IndexError> {
+        let mut tries = 0;
+        loop {
+            match Store::open_as_it_is(folder, Access::Look) {
+                // Most of what seems wrong beside a writer is right a moment later.
+                Err(error) if error.is_damage() && tries < LOOKS => thread::sleep(PAUSE),
+                result => return result,
+            }
+            tries += 1;
         }
-        let manifest = Manifest::open(&database)?;
+    }
+
+    /// `None` if there is nothing.
+    fn open_as_it_is(folder: &Path, access: Access) -> Result<Option<Self>, IndexError> {
+        let database = folder.join("manifest.db");
+        match (database.exists(), folder.join("text").exists()) {
+            (false, false) => return Ok(None),
+            (false, true) if access == Access::Look => return Err(without_manifest()),
+            _ => {}
+        }
+        let manifest = Manifest::open(&database, access)?;
         // The manifest is written last, so what is read of it first is never ahead of the text.
         let known = manifest.verified()?;
         let fields = Fields::new();
@@ -240,7 +259,7 @@ fn check_text(
         return damaged("its text is older than its manifest".to_owned());
     }
     if known.generation.is_none() && of_text > 0 {
-        return damaged("it has no manifest".to_owned());
+        return Err(without_manifest());
     }
     if of_text > of_manifest && !known.is_unsure() {
         return damaged("its text is newer than its manifest".to_owned());
@@ -254,6 +273,12 @@ fn check_text(
         SegmentReader::open(&segment)?;
     }
     Ok(())
+}
+
+fn without_manifest() -> IndexError {
+    IndexError::Damaged {
+        what: "it has no manifest".to_owned(),
+    }
 }
 
 /// Whether each file of a segment is one whose checksum is verified, and was written by this version.

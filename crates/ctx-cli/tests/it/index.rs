@@ -243,6 +243,44 @@ fn an_index_that_is_damaged_is_begun_anew_with_a_warning() {
 }
 
 #[test]
+fn to_look_at_a_damaged_index_changes_nothing() {
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    let text = fs::read_dir(asked.folder().join("text")).unwrap();
+    let mut files = text.map(|it| it.unwrap().path());
+    let store = files.find(|it| it.extension().is_some_and(|it| it == "store"));
+    let store = store.unwrap();
+    let mut bytes = fs::read(&store).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&store, &bytes).unwrap();
+    for _ in 0..2 {
+        let told = asked.run(&["index", "--status"]);
+        for part in ["damaged", "checksum", "the next update makes it anew"] {
+            assert!(told.ok().contains(part), "{told:?}");
+        }
+    }
+    let told = asked.run(&["index", "--status", "--json"]).json();
+    assert!(told["damaged"].as_str().unwrap().contains("checksum"));
+    assert_eq!(told["indexed"], false);
+    assert!(fs::read(&store).unwrap() == bytes);
+    let anew = asked.run(&["index"]);
+    assert!(anew.stderr.contains("begun anew"), "{anew:?}");
+    let told = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(told.get("damaged"), None);
+}
+
+#[test]
+fn what_is_to_be_indexed_is_not_said_where_nothing_is_changed() {
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    for flag in ["--include-generated", "--wait=1", "--max-file-size=1K"] {
+        asked
+            .run(&["index", "--status", flag])
+            .fails(2, &["cannot be used with"]);
+    }
+}
+
+#[test]
 fn the_index_tells_what_there_is() {
     let asked = Asked::small();
     let none = asked.run(&["index", "--status"]);
