@@ -20,7 +20,7 @@ use crate::scan::Seen;
 use crate::schema::Fields;
 use crate::statistics::Statistics;
 use crate::store::Store;
-use crate::update::{Work, decoded};
+use crate::update::decoded;
 
 /// So many parts are remembered as they are stored, some 500 bytes each.
 const HITS: usize = 1 << 15;
@@ -197,7 +197,8 @@ impl Index {
         })
     }
 
-    /// How far the index is behind the files. Changes nothing. O(files); those whose metadata changed are read.
+    /// How far the index is behind the files; those that cannot be read do not count. Changes nothing. O(files); those whose
+    /// metadata changed are read.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -205,19 +206,21 @@ impl Index {
         let known = self.store().manifest.snapshot()?;
         let wanted = self.wanted()?;
         let scan = self.scan(wanted);
-        let work = Work::of(&known.files, &scan.files);
-        let is_changed = |seen: &&&Seen| {
-            let known = known.files.get(&seen.path);
-            known.is_none_or(|it| !self.is_as_known(wanted, seen, it))
-        };
+        let work = self.work(wanted, &known.files, &scan.files);
+        let is_changed =
+            |seen: &&&Seen| !self.is_as_known(wanted, seen, known.files.get(&seen.path));
         Ok(Pending {
             changed: work.wanted.par_iter().filter(is_changed).count(),
             removed: work.removed.len(),
         })
     }
 
-    fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: &FileRow) -> bool {
+    fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> bool {
         let Ok(bytes) = self.root.read(&seen.path, wanted.max_file_bytes) else {
+            // There is nothing to be had of it.
+            return known.is_none_or(|it| it.parts == 0);
+        };
+        let Some(known) = known.filter(|it| !it.is_unread()) else {
             return false;
         };
         match decoded(bytes) {

@@ -21,4 +21,4 @@ mod writer;
 
 pub use error::IndexError;
 pub use index::{Index, Inspected};
-pub use options::{Kept, Options, Pending, Progress, Status, Updated};
+pub use options::{Kept, Options, Passed, Pending, Progress, Reason, Status, Updated};

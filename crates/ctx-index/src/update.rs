@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 
-use ctx_source::Text;
-use ctx_syntax::{Language, Outline};
+use ctx_source::{SourceError, Text};
+use ctx_syntax::{Fallback, Language, Outline};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::documents::documents;
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::FileRow;
-use crate::options::{Progress, Updated, Wanted};
+use crate::options::{Passed, Progress, Reason, Updated, Wanted};
 use crate::scan::{Scan, Seen, scan};
 use crate::store::{open_text, sweep};
 use crate::writer::{Read, Writer};
@@ -67,8 +67,12 @@ impl Index {
     ) -> Result<Updated, IndexError> {
         self.follow()?;
         let known = self.store().manifest.snapshot()?;
-        let updated = if Work::of(&known.files, &scan.files).is_empty() {
-            Updated::of(scan)
+        let work = self.work(wanted, &known.files, &scan.files);
+        let updated = if work.is_empty() {
+            let faults = work.faults;
+            let mut updated = Updated::of(scan);
+            updated.note_unread(faults);
+            updated
         } else {
             self.write(wanted, scan, Extent::Changes, progress)?
         };
@@ -80,9 +84,15 @@ impl Index {
         let store = self.store();
         store.reader.reload()?;
         let totals = store.manifest.totals()?;
-        let count = |it: u64| usize::try_from(it).unwrap_or(usize::MAX);
-        updated.files = count(totals.files);
-        updated.skipped += count(totals.without_text);
+        updated.files = usize::try_from(totals.files).unwrap_or(usize::MAX);
+        let without_text = store.manifest.without_text()?;
+        updated.skipped += without_text.len();
+        let passed = without_text.into_iter().map(|path| Passed {
+            path: path.into(),
+            reason: Reason::NoText,
+        });
+        updated.passed.extend(passed);
+        updated.passed.sort_unstable();
         Ok(updated)
     }
 
@@ -128,14 +138,16 @@ impl Index {
         let store = self.store();
         // Another process may have written since this one looked.
         let known = store.manifest.snapshot()?;
-        let mut work = Work::of(&known.files, seen);
+        let mut work = self.work(wanted, &known.files, seen);
         let mut writer = Writer::new(self, &store.manifest, known.generation);
         if is_anew {
             work.wanted = seen.iter().collect();
+            work.faults.clear();
             if known.generation.is_some() {
                 writer.forget_all()?;
             }
         }
+        updated.note_unread(work.faults);
         updated.removed += work.removed.len();
         for path in work.removed {
             let is_there = fs::symlink_metadata(self.root.path().join(&path));
@@ -168,16 +180,20 @@ impl Index {
     }
 
     fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> Read {
-        let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
-            Ok(bytes) => bytes,
-            Err(error) => return Read::Fault(error.to_string()),
-        };
         let row = FileRow {
             size: seen.size,
             modified: seen.stamp(),
             hash: [0; 32],
             parts: 0,
             lines: 0,
+        };
+        let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                // One that is gone or has grown is seen to be so the next time.
+                let is_there = matches!(error, SourceError::Io { .. });
+                return Read::Fault(told(error), is_there.then(|| row.unread()));
+            }
         };
         let Some(text) = decoded(bytes) else {
             return Read::NoText(row);
@@ -196,8 +212,47 @@ impl Index {
         let modified = seen.modified / 1_000_000_000;
         let documents = documents(&self.fields, &seen.path, text.as_str(), &outline, modified);
         let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
-        Read::Changed(FileRow { parts, ..row }, documents)
+        let by_lines = outline.fallback.filter(is_limit);
+        let by_lines = by_lines.map(|why| format!("{:?}: {why}", seen.path));
+        Read::Changed(FileRow { parts, ..row }, documents, by_lines)
     }
+
+    /// What is to be done to have `seen` in place of `known`. Files that could not be read are tried.
+    pub(crate) fn work<'s>(
+        &self,
+        wanted: Wanted,
+        known: &BTreeMap<String, FileRow>,
+        seen: &'s [Seen],
+    ) -> Work<'s> {
+        let mut work = Work::of(known, seen);
+        let is_unread = |it: &&Seen| known.get(&it.path).is_some_and(FileRow::is_unread);
+        for seen in seen.iter().filter(is_unread) {
+            match self.root.read(&seen.path, wanted.max_file_bytes) {
+                Err(error @ SourceError::Io { .. }) => {
+                    work.faults.push(told(error));
+                    work.wanted.retain(|it| it.path != seen.path);
+                }
+                _ if work.wanted.iter().all(|it| it.path != seen.path) => work.wanted.push(seen),
+                _ => {}
+            }
+        }
+        work.wanted.sort_unstable();
+        work
+    }
+}
+
+/// With its causes.
+fn told(error: SourceError) -> String {
+    IndexError::from(error).with_source()
+}
+
+/// Whether a grammar was stopped, rather than missing or of no use.
+fn is_limit(fallback: &Fallback) -> bool {
+    use Fallback::{TooDeep, TooLarge, TooMuchWork, TooSlow};
+    matches!(
+        fallback,
+        TooSlow | TooMuchWork { .. } | TooLarge { .. } | TooDeep { .. }
+    )
 }
 
 /// `None` if there is nothing to be found in it.
@@ -220,10 +275,12 @@ pub(crate) struct Work<'s> {
     pub(crate) wanted: Vec<&'s Seen>,
     /// Paths that are known and not there any more.
     pub(crate) removed: Vec<String>,
+    /// Files that could not be read before and cannot now, each in a sentence that says why.
+    pub(crate) faults: Vec<String>,
 }
 
 impl<'s> Work<'s> {
-    pub(crate) fn of(known: &BTreeMap<String, FileRow>, seen: &'s [Seen]) -> Self {
+    fn of(known: &BTreeMap<String, FileRow>, seen: &'s [Seen]) -> Self {
         let is_there = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_ok();
         let is_known = |it: &&Seen| {
             known
@@ -233,6 +290,7 @@ impl<'s> Work<'s> {
         Work {
             wanted: seen.iter().filter(|it| !is_known(it)).collect(),
             removed: known.keys().filter(|it| !is_there(it)).cloned().collect(),
+            faults: Vec::new(),
         }
     }
 

@@ -13,11 +13,13 @@ const MEMORY: usize = 96 << 20;
 
 /// What reading a file came to.
 pub(crate) enum Read {
-    Changed(FileRow, Vec<TantivyDocument>),
+    /// With why it is known by its lines alone, if it is.
+    Changed(FileRow, Vec<TantivyDocument>, Option<String>),
     /// Its metadata changed alone.
     Same(FileRow),
     NoText(FileRow),
-    Fault(String),
+    /// It could not be read, and why; without a row what will be is another matter.
+    Fault(String, Option<FileRow>),
 }
 
 /// Puts what was read into the text index and the manifest. Whoever has one holds the lock.
@@ -91,7 +93,7 @@ impl<'i> Writer<'i> {
     ) -> Result<(), IndexError> {
         let has_parts = known.is_some_and(|it| it.parts > 0);
         let row = match read {
-            Read::Changed(row, documents) => {
+            Read::Changed(row, documents, by_lines) => {
                 if has_parts {
                     self.forget(&seen.path)?;
                 }
@@ -99,6 +101,7 @@ impl<'i> Writer<'i> {
                     self.text()?.add_document(document)?;
                 }
                 updated.changed += 1;
+                updated.by_lines.extend(by_lines);
                 row
             }
             Read::Same(row) => row,
@@ -109,13 +112,20 @@ impl<'i> Writer<'i> {
                 }
                 row
             }
-            Read::Fault(why) => {
+            Read::Fault(why, row) => {
                 updated.skipped += 1;
                 updated.faults.push(why);
-                if known.is_some() {
-                    self.remove(seen.path.clone())?;
+                if has_parts {
+                    self.forget(&seen.path)?;
                 }
-                return Ok(());
+                match row {
+                    Some(row) => row,
+                    None if known.is_some() => {
+                        self.changes.removed.push(seen.path.clone());
+                        return Ok(());
+                    }
+                    None => return Ok(()),
+                }
             }
         };
         if self.is_anew || known != Some(&row) {

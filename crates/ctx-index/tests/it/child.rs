@@ -103,6 +103,7 @@ fn is_a_process_of_its_own() {
             Ok(updated) => say(&format!("{updated:?}")),
             Err(error) => say(&error.to_string()),
         },
+        "pending" => say(&format!("{:?}", open().pending().unwrap())),
         "steps" => {
             let mut number: u32 = fs::read_to_string(root.join("step.txt"))
                 .map_or(0, |it| it.trim().parse().unwrap_or(0));
