@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
-use ctx::index::{Index, IndexError, Pending, Status, Updated};
+use ctx::index::{Index, IndexError, Inspected, Kept, Options, Pending, Status, Updated};
 use serde::Serialize;
 
 use crate::args::IndexArgs;
@@ -17,7 +17,7 @@ use crate::explain::aligned;
 use crate::failure::Failure;
 use crate::indexing;
 use crate::place;
-use crate::report::{Report, clean};
+use crate::report::{self, Report, clean};
 use crate::settings::{self, Settings};
 use crate::walk::shown;
 
@@ -32,30 +32,45 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     let root = indexing::root(&args.path)?;
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);
-    let folder = place::index_folder(&root)?;
-    if args.status && !folder.join("manifest.db").exists() {
-        return tell_none(&root, &folder, args.json);
-    }
-    if args.rebuild {
-        Index::remove(&folder).map_err(|it| indexing::failure(&it))?;
+    if args.status {
+        return look(&root, options, &mut settings, args.json);
     }
     let index = indexing::open(&root, options)?;
-    if !args.status {
-        indexing::keep(&index, args.indexed.kept());
-    }
-    let kept = index.kept().map_err(|it| indexing::failure(&it))?;
-    settings.note_index(&status(&index)?, kept);
-    if args.status {
-        return tell_status(&index, &settings, args.json);
-    }
+    indexing::keep(&index, args.indexed.kept());
+    settings.note_index(&status(&index)?, kept(&index)?);
     let start = Instant::now();
-    let updated = indexing::update(&index, report, cancel).map_err(|it| indexing::failure(&it))?;
+    let updated = if args.rebuild {
+        indexing::rebuild(&index, report, cancel)
+    } else {
+        indexing::update(&index, report, cancel)
+    };
+    let updated = updated.map_err(|it| indexing::failure(&it))?;
     indexing::report_losses(&updated, &settings, report);
     tell_updated(&updated, &status(&index)?, start.elapsed(), args.json)?;
     if args.watch {
         watch(&index, &settings, report, cancel)?;
     }
     Ok(())
+}
+
+/// Tells what there is, and changes nothing.
+fn look(root: &Path, options: Options, settings: &mut Settings, json: bool) -> Result<(), Failure> {
+    let folder = place::index_folder(root)?;
+    match Index::inspect(root, &folder, options).map_err(|it| indexing::failure(&it))? {
+        Inspected::Nothing => tell_none(root, &folder, json),
+        Inspected::Damaged(why) => tell_damaged(root, &folder, &why, json),
+        Inspected::Whole(index) => {
+            if let Some(loss) = index.loss() {
+                report::warning(loss);
+            }
+            settings.note_index(&status(&index)?, kept(&index)?);
+            tell_status(&index, settings, json)
+        }
+    }
+}
+
+fn kept(index: &Index) -> Result<Kept, Failure> {
+    index.kept().map_err(|it| indexing::failure(&it))
 }
 
 /// Goes on until cancelled, which is how it is meant to end.
@@ -128,6 +143,9 @@ struct Told<'t> {
     root: String,
     folder: String,
     indexed: bool,
+    /// What is wrong with the index that there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged: Option<&'t str>,
     #[serde(flatten)]
     totals: Totals,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,10 +188,21 @@ struct ToldUpdate<'t> {
 }
 
 impl<'t> Told<'t> {
+    /// Nothing is known of what is indexed.
+    fn of_none(root: &Path, folder: &Path) -> Self {
+        Told {
+            root: shown(root),
+            folder: shown(folder),
+            indexed: false,
+            damaged: None,
+            totals: Totals::default(),
+            pending: None,
+            updated: None,
+        }
+    }
+
     fn of(status: &Status) -> Self {
         Told {
-            root: shown(&status.root),
-            folder: shown(&status.folder),
             indexed: true,
             totals: Totals {
                 files: status.files,
@@ -185,8 +214,7 @@ impl<'t> Told<'t> {
                 max_file_bytes: status.max_file_bytes,
                 written_at: status.written_at,
             },
-            pending: None,
-            updated: None,
+            ..Told::of_none(&status.root, &status.folder)
         }
     }
 
@@ -212,19 +240,34 @@ impl<'t> Told<'t> {
 }
 
 fn tell_none(root: &Path, folder: &Path, json: bool) -> Result<(), Failure> {
-    let (root, folder) = (shown(root), shown(folder));
     if json {
-        return emit::json(&Told {
-            root,
-            folder,
-            indexed: false,
-            totals: Totals::default(),
-            pending: None,
-            updated: None,
-        });
+        return emit::json(&Told::of_none(root, folder));
     }
+    let (root, folder) = (shown(root), shown(folder));
     let (root, folder) = (clean(&root), clean(&folder));
     emit::write(|out| writeln!(out, "{root} is not indexed; its index would be {folder}"))
+}
+
+fn tell_damaged(root: &Path, folder: &Path, why: &str, json: bool) -> Result<(), Failure> {
+    let why = format!("failed to {why}");
+    if json {
+        let mut told = Told::of_none(root, folder);
+        told.damaged = Some(&why);
+        return emit::json(&told);
+    }
+    let rows = [
+        ("root", shown(root)),
+        ("index", shown(folder)),
+        ("damaged", format!("{why}; the next update makes it anew")),
+    ];
+    table(rows.map(|(what, value)| (what, clean(&value).into_owned())))
+}
+
+fn table<const N: usize>(rows: [(&str, String); N]) -> Result<(), Failure> {
+    let rows = rows.map(|(what, value)| [what.to_owned(), value]);
+    let mut table = String::new();
+    aligned(&mut table, ["", ""], rows.into_iter());
+    emit::write(|out| out.write_all(table.as_bytes()))
 }
 
 fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Failure> {
@@ -239,7 +282,7 @@ fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Fai
     } else {
         "passed over"
     };
-    let rows = [
+    table([
         ("root", clean(&shown(&status.root)).into_owned()),
         ("index", clean(&shown(&status.folder)).into_owned()),
         ("files", grouped(status.files)),
@@ -264,11 +307,7 @@ fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Fai
                 by(settings::MAX_FILE_SIZE)
             ),
         ),
-    ]
-    .map(|(what, value)| [what.to_owned(), value]);
-    let mut table = String::new();
-    aligned(&mut table, ["", ""], rows.into_iter());
-    emit::write(|out| out.write_all(table.as_bytes()))
+    ])
 }
 
 fn tell_updated(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
-use ctx::index::{Index, IndexError, Kept, Options, Pending, Updated};
+use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Updated};
 
 use crate::emit::grouped;
 use crate::failure::Failure;
@@ -96,9 +96,29 @@ pub(crate) fn update(
     report: Report,
     cancel: &Cancel,
 ) -> Result<Updated, IndexError> {
+    shown_by(report, cancel, |progress| index.update(progress))
+}
+
+/// The same with every file, whatever is known of it.
+///
+/// # Errors
+/// Those of [`Index::rebuild`].
+pub(crate) fn rebuild(
+    index: &Index,
+    report: Report,
+    cancel: &Cancel,
+) -> Result<Updated, IndexError> {
+    shown_by(report, cancel, |progress| index.rebuild(progress))
+}
+
+fn shown_by(
+    report: Report,
+    cancel: &Cancel,
+    act: impl FnOnce(&mut Told<'_>) -> Result<Updated, IndexError>,
+) -> Result<Updated, IndexError> {
     let progress = Progress::start("indexing", 0);
     let mut waiting = Waiting::default();
-    index.update(&mut |it| {
+    act(&mut |it| {
         if it.is_waiting {
             waiting.note(it.holder, report);
         }
@@ -110,6 +130,9 @@ pub(crate) fn update(
         }
     })
 }
+
+/// Whoever is told how far it is.
+type Told<'t> = dyn FnMut(index::Progress) -> ControlFlow<()> + 't;
 
 /// Since when it is waited for another process.
 #[derive(Default)]

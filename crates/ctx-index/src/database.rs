@@ -12,9 +12,21 @@ use crate::IndexError;
 /// How long one process waits for another that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens the database at `path`, and makes an empty one where there is none; only to be read where it cannot be
-/// written. The second value is whether it can be.
-pub(crate) fn open(path: &Path) -> Result<(Connection, bool), IndexError> {
+/// What a database, or an index, is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// To be read, and written where that can be.
+    Write,
+    /// To be read, and left as it is, whatever that is.
+    Look,
+}
+
+/// Opens the database at `path`. If it is to be written, an empty one is made where there is none, and it is opened
+/// only to be read where it cannot be written. The second value is whether it can be.
+pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), IndexError> {
+    if access == Access::Look {
+        return Ok((open_unwritable(path)?, false));
+    }
     match open_with(path, OpenFlags::default()) {
         Err(error) if is_read_only(&error) && path.exists() => {
             let connection = open_unwritable(path)?;

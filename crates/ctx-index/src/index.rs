@@ -1,49 +1,55 @@
 //! The index of one folder: opening it, and bringing it up to date.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use ctx_retrieve::Part;
-use ctx_source::{Root, Text};
-use ctx_syntax::{Language, Outline};
+use ctx_source::Root;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::index::SegmentId;
-use tantivy::{DocId, IndexReader};
+use tantivy::{DocId, Searcher};
 
 use crate::IndexError;
-use crate::documents::documents;
-use crate::lock::{WRITER, lock_patiently};
-use crate::manifest::{FileRow, Manifest};
-use crate::options::{Kept, Options, Pending, Progress, Status, Updated, Wanted};
+use crate::lock::Lock;
+use crate::manifest::FileRow;
+use crate::options::{Kept, Options, Pending, Status, Wanted};
 use crate::remembered::Remembered;
-use crate::scan::{Scan, Seen, scan};
+use crate::scan::Seen;
 use crate::schema::Fields;
-use crate::store::{Store, open_text, remove_alone, sweep};
-use crate::writer::{Read, Writer};
+use crate::statistics::Statistics;
+use crate::store::Store;
+use crate::update::decoded;
 
-/// Files that are read and parsed side by side, before what they came to is written in their order.
-const BATCH: usize = 64;
 /// So many parts are remembered as they are stored, some 500 bytes each.
 const HITS: usize = 1 << 15;
-/// What was indexed is kept at least every so many files.
-const COMMIT_EVERY: usize = 8192;
 
 /// The index of one folder. Any number may read it while one writes.
 pub struct Index {
     pub(crate) fields: Fields,
-    pub(crate) reader: IndexReader,
-    pub(crate) manifest: Manifest,
+    /// What is on the disk, as far as this process has noticed.
+    store: RwLock<Arc<Store>>,
     pub(crate) remembered: Remembered,
     loss: Option<String>,
+    pub(crate) statistics: Statistics,
     /// Parts that were met lately.
     pub(crate) hits: Cache<(SegmentId, DocId), Arc<Part>>,
-    root: Root,
+    pub(crate) root: Root,
     pub(crate) folder: PathBuf,
-    options: Options,
+    pub(crate) options: Options,
+}
+
+/// What [`Index::inspect`] finds.
+#[derive(Debug)]
+pub enum Inspected {
+    /// There is no index.
+    Nothing,
+    /// An index that answers. It cannot be updated, nor does it remember.
+    Whole(Box<Index>),
+    /// An index that is not as it was written, or of another format, and what is wrong: a fragment that follows "failed
+    /// to". Whoever opens it begins it anew.
+    Damaged(String),
 }
 
 impl std::fmt::Debug for Index {
@@ -76,30 +82,81 @@ impl Index {
             tracing::warn!(folder = %folder.display(), "{loss}");
         }
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
-        let index = Index {
-            fields: store.fields,
-            reader: store.reader,
-            manifest: store.manifest,
+        Ok((
+            Index::of(root, folder, store, (remembered, loss), options),
+            why,
+        ))
+    }
+
+    /// Looks at the index in `folder` of what is below `root`, and changes nothing. Every checksum is verified.
+    /// O(bytes of the index).
+    ///
+    /// # Errors
+    /// The root or the index cannot be opened.
+    pub fn inspect(root: &Path, folder: &Path, options: Options) -> Result<Inspected, IndexError> {
+        let root = Root::open(root)?;
+        let store = match Store::look(folder) {
+            Ok(Some(store)) => store,
+            Ok(None) => return Ok(Inspected::Nothing),
+            Err(error) if error.is_damage() => {
+                return Ok(Inspected::Damaged(error.with_source()));
+            }
+            Err(error) => return Err(error),
+        };
+        let remembered = Remembered::look(folder)?;
+        let index = Index::of(root, folder, store, remembered, options);
+        Ok(Inspected::Whole(Box::new(index)))
+    }
+
+    fn of(
+        root: Root,
+        folder: &Path,
+        store: Store,
+        (remembered, loss): (Remembered, Option<String>),
+        options: Options,
+    ) -> Self {
+        Index {
+            fields: Fields::new(),
+            store: RwLock::new(Arc::new(store)),
             remembered,
             loss,
+            statistics: Statistics::default(),
             hits: Cache::new(HITS),
             root,
             folder: folder.to_owned(),
             options,
-        };
-        Ok((index, why))
+        }
     }
 
-    /// Forgets what the index in `folder` has, where there is one, so that the next update makes it anew. What is
-    /// remembered of use is kept.
-    ///
-    /// # Errors
-    /// [`IndexError::Busy`] while another process writes it; the folder cannot be written.
-    pub fn remove(folder: &Path) -> Result<(), IndexError> {
-        if folder.exists() {
-            Remembered::open(folder)?;
+    pub(crate) fn store(&self) -> Arc<Store> {
+        Arc::clone(&self.store.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn searcher(&self) -> Searcher {
+        self.store().reader.searcher()
+    }
+
+    /// Opens what is in the folder now, where another process removed what was there or began it anew.
+    pub(crate) fn follow(&self) -> Result<(), IndexError> {
+        self.follow_by(|| Ok(Store::open(&self.folder)?.0))
+    }
+
+    /// The same, where nobody else writes.
+    pub(crate) fn follow_alone(&self, lock: &Lock) -> Result<(), IndexError> {
+        self.follow_by(|| Ok(Store::open_alone(&self.folder, lock)?.0))
+    }
+
+    fn follow_by(
+        &self,
+        open: impl FnOnce() -> Result<Store, IndexError>,
+    ) -> Result<(), IndexError> {
+        if self.store().is_there(&self.folder) {
+            return Ok(());
         }
-        remove_alone(folder)
+        fs::create_dir_all(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
+        let store = Arc::new(open().map_err(|it| it.while_writing(&self.folder))?);
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
+        Ok(())
     }
 
     /// What is indexed.
@@ -123,8 +180,8 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn status(&self) -> Result<Status, IndexError> {
-        let totals = self.manifest.totals()?;
-        let known = self.manifest.snapshot()?;
+        let store = self.store();
+        let (totals, known) = (store.manifest.totals()?, store.manifest.snapshot()?);
         let wanted = self.wanted()?;
         Ok(Status {
             root: self.root.path().to_owned(),
@@ -140,27 +197,30 @@ impl Index {
         })
     }
 
-    /// How far the index is behind the files. Changes nothing. O(files); those whose metadata changed are read.
+    /// How far the index is behind the files; those that cannot be read do not count. Changes nothing. O(files); those whose
+    /// metadata changed are read.
     ///
     /// # Errors
     /// The index cannot be read.
     pub fn pending(&self) -> Result<Pending, IndexError> {
-        let known = self.manifest.snapshot()?;
+        let known = self.store().manifest.snapshot()?;
         let wanted = self.wanted()?;
         let scan = self.scan(wanted);
-        let work = Work::of(&known.files, &scan.files);
-        let is_changed = |seen: &&&Seen| {
-            let known = known.files.get(&seen.path);
-            known.is_none_or(|it| !self.is_as_known(wanted, seen, it))
-        };
+        let work = self.work(wanted, &known.files, &scan.files);
+        let is_changed =
+            |seen: &&&Seen| !self.is_as_known(wanted, seen, known.files.get(&seen.path));
         Ok(Pending {
             changed: work.wanted.par_iter().filter(is_changed).count(),
             removed: work.removed.len(),
         })
     }
 
-    fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: &FileRow) -> bool {
+    fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> bool {
         let Ok(bytes) = self.root.read(&seen.path, wanted.max_file_bytes) else {
+            // There is nothing to be had of it.
+            return known.is_none_or(|it| it.parts == 0);
+        };
+        let Some(known) = known.filter(|it| !it.is_unread()) else {
             return false;
         };
         match decoded(bytes) {
@@ -192,178 +252,8 @@ impl Index {
 
     /// The generation and the number of votes in one number: neither ever falls, so that it changes with each.
     pub(crate) fn state(&self) -> Result<u64, IndexError> {
-        let generation = self.manifest.generation()?;
+        let generation = self.store().manifest.generation()?;
         Ok(generation.saturating_add(self.remembered.votes()?))
-    }
-
-    /// Indexes what is new or has changed since, and forgets what is gone. Metadata tell which files are read,
-    /// and hashes which are indexed; where nothing changed, nothing is written. `progress` is told how far it
-    /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
-    ///
-    /// # Errors
-    /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`];
-    /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still there then.
-    pub fn update(
-        &self,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Updated, IndexError> {
-        let wanted = self.wanted()?;
-        self.update_to(wanted, self.scan(wanted), progress)
-    }
-
-    pub(crate) fn scan(&self, wanted: Wanted) -> Scan {
-        scan(self.root.path(), &self.folder, wanted)
-    }
-
-    pub(crate) fn update_to(
-        &self,
-        wanted: Wanted,
-        scan: Scan,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Updated, IndexError> {
-        let known = self.manifest.snapshot()?;
-        let mut updated = if Work::of(&known.files, &scan.files).is_empty() {
-            Updated::of(scan)
-        } else {
-            self.write(wanted, scan, progress)?
-        };
-        self.reader.reload()?;
-        let totals = self.manifest.totals()?;
-        let count = |it: u64| usize::try_from(it).unwrap_or(usize::MAX);
-        updated.files = count(totals.files);
-        updated.skipped += count(totals.without_text);
-        Ok(updated)
-    }
-
-    fn write(
-        &self,
-        wanted: Wanted,
-        mut scan: Scan,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Updated, IndexError> {
-        let mut has_waited = false;
-        let _lock = lock_patiently(&self.folder, WRITER, self.options.patience, &mut |holder| {
-            has_waited = true;
-            progress(Progress::waiting(holder))
-        })?;
-        if has_waited {
-            // What was seen before is older than what the other one wrote.
-            scan = self.scan(wanted);
-        }
-        let seen = std::mem::take(&mut scan.files);
-        let mut updated = Updated::of(scan);
-        let result = self.write_alone(wanted, &seen, progress, &mut updated);
-        // Why it failed is to be found out before there is room again.
-        let result = result.map_err(|it| it.while_writing(&self.folder));
-        if result.is_err()
-            && let Ok(text) = open_text(&self.folder)
-        {
-            let _ = sweep(&text, &self.folder);
-        }
-        result.map(|()| updated)
-    }
-
-    fn write_alone(
-        &self,
-        wanted: Wanted,
-        seen: &[Seen],
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-        updated: &mut Updated,
-    ) -> Result<(), IndexError> {
-        // Another process may have written since this one looked.
-        let known = self.manifest.snapshot()?;
-        let work = Work::of(&known.files, seen);
-        let mut writer = Writer::new(self, known.generation);
-        updated.removed += work.removed.len();
-        for path in work.removed {
-            let is_there = fs::symlink_metadata(self.root.path().join(&path));
-            updated.left_out += usize::from(is_there.is_ok_and(|it| it.is_file()));
-            writer.remove(path)?;
-        }
-        let of = work.wanted.len();
-        for (number, batch) in work.wanted.chunks(BATCH).enumerate() {
-            let done = number * BATCH;
-            if progress(Progress::of(done, of)).is_break() {
-                writer.finish()?;
-                return Err(IndexError::Cancelled);
-            }
-            let read: Vec<Read> = batch
-                .par_iter()
-                .map(|seen| self.read(wanted, seen, known.files.get(&seen.path)))
-                .collect();
-            for (seen, read) in batch.iter().zip(read) {
-                writer.take(seen, read, known.files.get(&seen.path), updated)?;
-            }
-            if (done + BATCH).is_multiple_of(COMMIT_EVERY) {
-                writer.commit()?;
-            }
-        }
-        let _ = progress(Progress::of(of, of));
-        writer.finish()
-    }
-
-    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> Read {
-        let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
-            Ok(bytes) => bytes,
-            Err(error) => return Read::Fault(error.to_string()),
-        };
-        let row = FileRow {
-            size: seen.size,
-            modified: seen.stamp(),
-            hash: [0; 32],
-            parts: 0,
-            lines: 0,
-        };
-        let Some(text) = decoded(bytes) else {
-            return Read::NoText(row);
-        };
-        let row = FileRow {
-            hash: *text.hash(),
-            parts: known.map_or(0, |it| it.parts),
-            lines: text.lines().count(),
-            ..row
-        };
-        if known.is_some_and(|it| it.hash == row.hash) {
-            return Read::Same(row);
-        }
-        let language = Language::of(&seen.path, text.as_str());
-        let outline = Outline::of(text.as_str(), language, &self.options.syntax);
-        let modified = seen.modified / 1_000_000_000;
-        let documents = documents(&self.fields, &seen.path, text.as_str(), &outline, modified);
-        let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
-        Read::Changed(FileRow { parts, ..row }, documents)
-    }
-}
-
-/// `None` if there is nothing to be found in it.
-fn decoded(bytes: Vec<u8>) -> Option<Text> {
-    Text::decode(bytes).filter(|it| !it.as_str().trim().is_empty())
-}
-
-/// What is to be done.
-struct Work<'s> {
-    /// Files that are not as they are known.
-    wanted: Vec<&'s Seen>,
-    /// Paths that are known and not there any more.
-    removed: Vec<String>,
-}
-
-impl<'s> Work<'s> {
-    fn of(known: &BTreeMap<String, FileRow>, seen: &'s [Seen]) -> Self {
-        let is_there = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_ok();
-        let is_known = |it: &&Seen| {
-            known
-                .get(&it.path)
-                .is_some_and(|row| row.size == it.size && row.modified == it.modified)
-        };
-        Work {
-            wanted: seen.iter().filter(|it| !is_known(it)).collect(),
-            removed: known.keys().filter(|it| !is_there(it)).cloned().collect(),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.wanted.is_empty() && self.removed.is_empty()
     }
 }
 

@@ -15,9 +15,10 @@ mod sealed;
 mod search;
 mod statistics;
 mod store;
+mod update;
 mod watch;
 mod writer;
 
 pub use error::IndexError;
-pub use index::Index;
-pub use options::{Kept, Options, Pending, Progress, Status, Updated};
+pub use index::{Index, Inspected};
+pub use options::{Kept, Options, Passed, Pending, Progress, Reason, Status, Updated};

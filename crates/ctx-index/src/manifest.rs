@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
-use crate::database::{self, Seal, Sum, check_pages, short};
+use crate::database::{self, Access, Seal, Sum, check_pages, short};
 use crate::schema::FORMAT;
 
 /// The form of the tables. Others are made anew. Before 4 they held what is remembered besides.
@@ -41,7 +41,24 @@ pub(crate) struct FileRow {
     pub(crate) lines: u32,
 }
 
+/// In place of the hash of a file that could not be read.
+const UNREAD: [u8; 32] = [0xff; 32];
+
 impl FileRow {
+    /// Of a file that could not be read: it is tried again each time, and nothing is written while it fails.
+    pub(crate) fn unread(self) -> Self {
+        FileRow {
+            hash: UNREAD,
+            parts: 0,
+            lines: 0,
+            ..self
+        }
+    }
+
+    pub(crate) fn is_unread(&self) -> bool {
+        self.hash == UNREAD
+    }
+
     /// Tells a row that was changed on the disk from one that was written.
     fn seal(&self, path: &str) -> Seal {
         let mut hasher = blake3::Hasher::new();
@@ -107,14 +124,13 @@ pub(crate) struct Totals {
     pub(crate) files: u64,
     pub(crate) parts: u64,
     pub(crate) lines: u64,
-    /// Files that hold no text.
-    pub(crate) without_text: u64,
 }
 
 impl Manifest {
-    /// Opens the database, and makes it where there is none; read-only where it cannot be written.
-    pub(crate) fn open(path: &Path) -> Result<Self, IndexError> {
-        let (mut connection, is_writable) = database::open(path)?;
+    /// Opens the database; if it is to be written, makes it where there is none, and opens it to be read where it cannot be
+    /// written.
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, IndexError> {
+        let (mut connection, is_writable) = database::open(path, access)?;
         if is_writable && !database::has_tables(&connection)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -257,8 +273,7 @@ impl Manifest {
     pub(crate) fn totals(&self) -> Result<Totals, IndexError> {
         let connection = self.lock();
         let totals = connection.query_row(
-            "SELECT coalesce(sum(parts > 0), 0), coalesce(sum(parts), 0), coalesce(sum(lines), 0),
-                    coalesce(sum(parts = 0), 0)
+            "SELECT coalesce(sum(parts > 0), 0), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
              FROM files WHERE size >= 0",
             [],
             |row| {
@@ -266,11 +281,22 @@ impl Manifest {
                     files: row.get::<_, i64>(0)?.cast_unsigned(),
                     parts: row.get::<_, i64>(1)?.cast_unsigned(),
                     lines: row.get::<_, i64>(2)?.cast_unsigned(),
-                    without_text: row.get::<_, i64>(3)?.cast_unsigned(),
                 })
             },
         )?;
         Ok(totals)
+    }
+}
+
+impl Manifest {
+    /// The paths of files that hold no text.
+    pub(crate) fn without_text(&self) -> Result<Vec<String>, IndexError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT path FROM files WHERE parts = 0 AND size >= 0 AND hash <> ?1 ORDER BY path",
+        )?;
+        let paths = statement.query_map([UNREAD], |row| row.get(0))?;
+        Ok(paths.collect::<rusqlite::Result<_>>()?)
     }
 }
 

@@ -25,13 +25,10 @@ pub struct Options {
 impl Default for Options {
     /// As the index was made before; half a second for others.
     fn default() -> Self {
-        let mut syntax = Limits::default();
-        // What a busy machine takes long for is to be indexed all the same.
-        syntax.time *= 8;
         Options {
             include_generated: None,
             max_file_bytes: None,
-            syntax,
+            syntax: Limits::default(),
             patience: Duration::from_millis(500),
         }
     }
@@ -119,18 +116,54 @@ pub struct Updated {
     pub left_out: usize,
     /// Files that hold no text, could not be read, or were passed over.
     pub skipped: usize,
-    /// What could not be read, each in a sentence.
+    /// What could not be read, each in a sentence that says why.
     pub faults: Vec<String>,
+    /// Files that are there and passed over, by path.
+    pub passed: Vec<Passed>,
+    /// Files that were indexed now, by their lines alone, and why: their grammar was stopped.
+    pub by_lines: Vec<String>,
+}
+
+/// A file that is passed over.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passed {
+    /// Below the root.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a file is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It is larger than [`Options::max_file_bytes`].
+    TooLarge,
+    /// A machine wrote it.
+    Generated,
+    /// It is a copy of what others wrote.
+    Vendored,
+    /// It holds no text.
+    NoText,
+    /// Its name is no text, or its time none that can be noted.
+    Unnamed,
 }
 
 impl Updated {
     /// As far as a walk tells.
     pub(crate) fn of(scan: Scan) -> Self {
         Updated {
-            skipped: scan.skipped,
+            skipped: scan.passed.len(),
             faults: scan.faults,
+            passed: scan.passed,
             ..Updated::default()
         }
+    }
+
+    /// Files that cannot be read, each in a sentence.
+    pub(crate) fn note_unread(&mut self, faults: Vec<String>) {
+        self.skipped += faults.len();
+        self.faults.extend(faults);
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ctx_rank::Role;
 use ignore::{WalkBuilder, WalkState};
 
-use crate::options::Wanted;
+use crate::options::{Passed, Reason, Wanted};
 
 /// A file that changed so shortly before it was looked at may change again within its time: the clocks of file
 /// systems are that coarse.
@@ -42,8 +42,8 @@ impl Seen {
 pub(crate) struct Scan {
     /// By path.
     pub(crate) files: Vec<Seen>,
-    /// How many were passed over: too large, generated or vendored, or with names that are no text.
-    pub(crate) skipped: usize,
+    /// By path: what is too large, generated or vendored, or has a name that is no text.
+    pub(crate) passed: Vec<Passed>,
     /// Folders that were looked into.
     pub(crate) folders: BTreeSet<PathBuf>,
     /// Folders and files that could not be looked at, each in a sentence.
@@ -91,8 +91,13 @@ pub(crate) fn scan(root: &Path, index: &Path, wanted: Wanted) -> Scan {
                     return WalkState::Continue;
                 }
                 match seen(root, &entry, settled, wanted) {
-                    Some(seen) => with(&|scan| scan.files.push(seen.clone())),
-                    None => with(&|scan| scan.skipped += 1),
+                    Ok(seen) => with(&|scan| scan.files.push(seen.clone())),
+                    Err(reason) => {
+                        let path = entry.path();
+                        let path = path.strip_prefix(root).unwrap_or(path).to_owned();
+                        let passed = Passed { path, reason };
+                        with(&|scan| scan.passed.push(passed.clone()));
+                    }
                 }
                 WalkState::Continue
             })
@@ -100,22 +105,35 @@ pub(crate) fn scan(root: &Path, index: &Path, wanted: Wanted) -> Scan {
     let mut scan = found.into_inner().unwrap_or_default();
     scan.files.sort_unstable();
     scan.faults.sort_unstable();
+    scan.passed.sort_unstable();
     scan
 }
 
-fn seen(root: &Path, entry: &ignore::DirEntry, settled: i64, wanted: Wanted) -> Option<Seen> {
-    let path = entry.path().strip_prefix(root).ok()?.to_str()?;
+fn seen(
+    root: &Path,
+    entry: &ignore::DirEntry,
+    settled: i64,
+    wanted: Wanted,
+) -> Result<Seen, Reason> {
+    let path = entry.path().strip_prefix(root).ok();
+    let path = path.and_then(Path::to_str).ok_or(Reason::Unnamed)?;
     let path = if cfg!(windows) {
         path.replace('\\', "/")
     } else {
         path.to_owned()
     };
-    if !wanted.include_generated && matches!(Role::of(&path), Role::Generated | Role::Vendored) {
-        return None;
+    match Role::of(&path) {
+        Role::Generated if !wanted.include_generated => return Err(Reason::Generated),
+        Role::Vendored if !wanted.include_generated => return Err(Reason::Vendored),
+        _ => {}
     }
-    let metadata = entry.metadata().ok()?;
-    let modified = nanoseconds(metadata.modified().ok()?)?;
-    (metadata.len() <= wanted.max_file_bytes).then_some(Seen {
+    let metadata = entry.metadata().map_err(|_| Reason::Unnamed)?;
+    let modified = metadata.modified().ok().and_then(nanoseconds);
+    let modified = modified.ok_or(Reason::Unnamed)?;
+    if metadata.len() > wanted.max_file_bytes {
+        return Err(Reason::TooLarge);
+    }
+    Ok(Seen {
         path,
         size: metadata.len(),
         modified,

@@ -10,7 +10,7 @@ use ctx_retrieve::{
     Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part,
     PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
-use tantivy::collector::{DocSetCollector, TopDocs};
+use tantivy::collector::DocSetCollector;
 use tantivy::query::{
     Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery,
     TermSetQuery,
@@ -19,17 +19,15 @@ use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
 use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
-use crate::best::Best;
+use crate::best::{Best, rounded};
 use crate::schema::{Stored, trigrams};
-use crate::statistics::{OfFiles, rarity};
+use crate::statistics::{Live, OfFiles};
 use crate::{Index, IndexError};
 
 /// Documents beyond a limit that are looked at, so that of equals the same are taken every time.
 const SLACK: usize = 64;
 /// No answer has more.
 const MOST: usize = 10_000;
-/// With more pairs of a term and a field, every posting is looked at.
-const PRUNED: usize = 16;
 
 impl Index {
     fn field(&self, field: Field) -> Option<tantivy::schema::Field> {
@@ -47,7 +45,7 @@ impl Index {
     /// Any of the terms in any of the fields.
     fn query(
         &self,
-        searcher: &Searcher,
+        live: &Live<'_>,
         wanted: &TextQuery,
     ) -> Result<Option<Box<dyn Query>>, IndexError> {
         let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
@@ -56,7 +54,7 @@ impl Index {
             .collect();
         let clauses = match wanted.counting {
             Counting::Frequency => by_frequency(&wanted.terms, &fields),
-            Counting::Presence => by_presence(searcher, &wanted.terms, &fields)?,
+            Counting::Presence => by_presence(live, &wanted.terms, &fields)?,
         };
         if clauses.is_empty() {
             return Ok(None);
@@ -77,61 +75,62 @@ impl Index {
     }
 
     fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let searcher = self.reader.searcher();
-        self.fitting_by(&searcher, wanted, &searcher)
+        let searcher = self.searcher();
+        let live = self.statistics.of(&searcher);
+        self.fitting_by(&live, wanted, &live)
     }
 
     fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let searcher = self.reader.searcher();
-        let statistics = OfFiles::new(&searcher, self.fields.path)?;
-        self.fitting_by(&searcher, wanted, &statistics)
+        let searcher = self.searcher();
+        let live = self.statistics.of(&searcher);
+        self.fitting_by(&live, wanted, &OfFiles::new(&live, &self.fields)?)
     }
 
     fn fitting_by(
         &self,
-        searcher: &Searcher,
+        live: &Live<'_>,
         wanted: &TextQuery,
         statistics: &dyn Bm25StatisticsProvider,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let Some(query) = self.query(searcher, wanted)? else {
-            return Ok(Vec::new());
-        };
-        let clauses = wanted.terms.len() * wanted.fields.len();
-        self.best_by(searcher, (&*query, clauses), wanted.limit, statistics)
+        match self.query(live, wanted)? {
+            Some(query) => self.best_by(live, &*query, wanted.limit, statistics),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
-    fn best(
-        &self,
-        query: &dyn Query,
-        clauses: usize,
-        limit: usize,
-    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let searcher = self.reader.searcher();
-        self.best_by(&searcher, (query, clauses), limit, &searcher)
+    fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+        let searcher = self.searcher();
+        let live = self.statistics.of(&searcher);
+        self.best_by(&live, query, limit, &live)
     }
 
-    /// The same by `statistics`. With the query comes how many clauses it has.
+    /// The same by `statistics`.
     fn best_by(
         &self,
-        searcher: &Searcher,
-        (query, clauses): (&dyn Query, usize),
+        live: &Live<'_>,
+        query: &dyn Query,
         limit: usize,
         statistics: &dyn Bm25StatisticsProvider,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+        let searcher = live.searcher;
         let limit = limit.min(MOST);
-        let found = if clauses > PRUNED {
-            searcher.search_with_statistics_provider(query, &Best(limit + SLACK), statistics)?
-        } else {
-            let best = TopDocs::with_limit(limit + SLACK).order_by_score();
-            searcher.search_with_statistics_provider(query, &best, statistics)?
-        };
+        let best = |best| searcher.search_with_statistics_provider(query, &best, statistics);
+        let mut found = best(Best::new(limit + SLACK))?;
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
+        let enough = limit.div_ceil(2);
+        if let Some(least) = least
+            && !found.get(enough).is_some_and(|it| rounded(it.0) > least)
+        {
+            // Some of those as good as the last are needed.
+            let places = live.places(self.fields.path)?;
+            found = best(Best::by_place(limit + SLACK, places))?;
+        }
         let mut hits = Vec::with_capacity(found.len());
         for (score, address) in found {
             let score = rounded(score);
             // Of those as good as the last, some were left out, and which is chance.
-            if least.is_none_or(|least| score > least) || hits.len() < limit / 2 {
+            if least.is_none_or(|least| score > least) || hits.len() < enough {
                 hits.push((score, self.hit(searcher, address)?));
             }
         }
@@ -145,7 +144,7 @@ impl Index {
 
     /// All documents that hold `term` in `field`, in the order of their places.
     fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Part>>, IndexError> {
-        let searcher = self.reader.searcher();
+        let searcher = self.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
         let found = searcher.search(&query, &DocSetCollector)?;
         let hits = found
@@ -184,7 +183,7 @@ impl Index {
             let query = TermQuery::new(Term::from_field_text(field, term), Basic);
             (Occur::Should, Box::new(query) as Box<dyn Query>)
         });
-        self.best(&BooleanQuery::new(clauses.collect()), terms.len(), limit)
+        self.best(&BooleanQuery::new(clauses.collect()), limit)
     }
 
     /// The documents that hold each of `names`, in lower case, in `field`.
@@ -230,7 +229,7 @@ fn by_frequency(terms: &[(String, f32)], fields: &[(tantivy::schema::Field, f32)
 
 /// The rarity of each term that is in any of the fields.
 fn by_presence(
-    searcher: &Searcher,
+    live: &Live<'_>,
     terms: &[(String, f32)],
     fields: &[(tantivy::schema::Field, f32)],
 ) -> Result<Clauses, IndexError> {
@@ -239,7 +238,7 @@ fn by_presence(
         let in_fields: Vec<Term> = (fields.iter())
             .map(|(field, _)| Term::from_field_text(*field, term))
             .collect();
-        let Some(rarity) = rarity(searcher, &in_fields)? else {
+        let Some(rarity) = live.rarity(&in_fields)? else {
             continue;
         };
         let any = in_fields.into_iter().map(|term| {
@@ -251,11 +250,6 @@ fn by_presence(
         clauses.push((Occur::Should, Box::new(query)));
     }
     Ok(clauses)
-}
-
-/// Sums of the same numbers in another order differ in their last digits.
-fn rounded(score: f32) -> f64 {
-    (f64::from(score) * 1e4).round() / 1e4
 }
 
 fn scored(parts: Vec<(f64, Arc<Part>)>) -> Vec<Hit> {

@@ -1,58 +1,272 @@
 //! What is known of all documents together: how many there are, how long, and how many hold a term.
+//!
+//! All of it is of the documents that are there, and of no others: replaced ones are in their segments until
+//! these are merged, and the same files are to be weighed the same whatever became of others before. Nor are the
+//! text index's own counts of tokens used, as a merge estimates them. What costs more than a look into a
+//! dictionary is remembered for each segment as long as nothing more is deleted from it.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use quick_cache::sync::Cache;
+use tantivy::index::SegmentId;
+use tantivy::postings::SegmentPostings;
 use tantivy::query::Bm25StatisticsProvider;
-use tantivy::schema::Field;
-use tantivy::{Searcher, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, DocSet as _, Opstamp, Searcher, SegmentReader, TERMINATED, Term};
+
+use crate::best::Places;
+use crate::schema::Fields;
 
 /// By so much the length of a file weighs more than that of a part. BM25's score of a term that occurs `f` times in
 /// a file of `l` times the mean length is idf × f / (f + k × (1 − b + b × l)); tantivy fixes k = 1.2 and
 /// b = 0.75 for all fields, and a mean that is taken for a third of what it is makes that k = 3 and b = 0.9.
 /// Whole files repeat their words more than parts do.
 const LENGTH: u64 = 3;
+/// Of so many terms it is remembered how many documents of a segment hold them.
+const TERMS: usize = 1 << 12;
 
-/// Statistics of the documents that stand for files. tantivy's own are of all documents, and parts, which have no text
-/// of a file, are twenty times as many: to them every file is long.
-pub(crate) struct OfFiles<'s> {
-    searcher: &'s Searcher,
+/// A segment, and up to which deletion.
+type Generation = (SegmentId, Option<Opstamp>);
+
+/// What is remembered of segments.
+#[derive(Default)]
+pub(crate) struct Statistics {
+    segments: Mutex<BTreeMap<Generation, Arc<OfSegment>>>,
+    places: Mutex<Option<(Vec<Generation>, Arc<Places>)>>,
+}
+
+/// What is known of the documents of a segment that are there.
+struct OfSegment {
+    /// By the number of the field.
+    held: Vec<OnceLock<Held>>,
+    replaced: Option<Replaced>,
+}
+
+/// What is in a segment and is there no more.
+struct Replaced {
+    /// Ascending.
+    documents: Vec<DocId>,
+    /// How many of the documents that are there hold a term.
+    counts: Cache<Term, u64>,
+}
+
+/// How many documents have something in a field, and how long that is together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    documents: u64,
+    /// The sum of the lengths as they are stored: in one byte each.
+    tokens: u64,
+}
+
+impl Statistics {
+    /// What is known of the documents of `searcher`. O(segments), and O(documents) for those segments that were
+    /// written, or deleted from, since the last time.
+    pub(crate) fn of<'s>(&'s self, searcher: &'s Searcher) -> Live<'s> {
+        let mut known = unpoisoned(&self.segments);
+        let segments = searcher.segment_readers().iter().map(|it| {
+            let known = known.entry(generation_of(it));
+            Arc::clone(known.or_insert_with(|| Arc::new(OfSegment::new(it))))
+        });
+        let segments: Vec<_> = segments.collect();
+        if known.len() > segments.len() {
+            let are_there = searcher.generation().segments();
+            known.retain(|(segment, deletion), _| are_there.get(segment) == Some(deletion));
+        }
+        Live {
+            searcher,
+            segments,
+            statistics: self,
+        }
+    }
+}
+
+fn unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn generation_of(segment: &SegmentReader) -> Generation {
+    (segment.segment_id(), segment.delete_opstamp())
+}
+
+impl OfSegment {
+    fn new(segment: &SegmentReader) -> Self {
+        let all = 0..segment.max_doc();
+        let replaced = segment.has_deletes().then(|| Replaced {
+            documents: all.filter(|it| segment.is_deleted(*it)).collect(),
+            counts: Cache::new(TERMS),
+        });
+        OfSegment {
+            held: segment.schema().fields().map(|_| OnceLock::new()).collect(),
+            replaced,
+        }
+    }
+
+    fn held(&self, segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
+        let known = &self.held[field.field_id() as usize];
+        if let Some(held) = known.get() {
+            return Ok(*held);
+        }
+        let held = held(segment, field)?;
+        Ok(*known.get_or_init(|| held))
+    }
+
+    fn count(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<u64> {
+        let index = segment.inverted_index(term.field())?;
+        let Some(replaced) = &self.replaced else {
+            return Ok(u64::from(index.doc_freq(term)?));
+        };
+        replaced.counts.get_or_insert_with(term, || {
+            let postings = index.read_postings(term, IndexRecordOption::Basic)?;
+            let count = |it: SegmentPostings| {
+                let all = u64::from(it.doc_freq());
+                all - of_these(it, &replaced.documents)
+            };
+            Ok(postings.map_or(0, count))
+        })
+    }
+}
+
+fn held(segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
+    let all = u64::from(segment.num_docs());
+    if !segment.schema().get_field_entry(field).has_fieldnorms() {
+        // Where no length is kept, one is taken for all.
+        return Ok(Held {
+            documents: all,
+            tokens: all,
+        });
+    }
+    let Some(lengths) = segment.fieldnorms_readers().get_field(field)? else {
+        return Ok(Held::default());
+    };
+    let lengths = segment.doc_ids_alive().map(|it| lengths.fieldnorm(it));
+    Ok(lengths.fold(Held::default(), |held, length| Held {
+        documents: held.documents + u64::from(length > 0),
+        tokens: held.tokens + u64::from(length),
+    }))
+}
+
+/// How many of `documents`, which ascend, are among `postings`. Blocks of postings without any are not read.
+fn of_these(mut postings: SegmentPostings, mut documents: &[DocId]) -> u64 {
+    let mut count = 0;
+    while let Some(&wanted) = documents.first() {
+        let next = match postings.doc() {
+            doc if doc < wanted => postings.seek(wanted),
+            doc => doc,
+        };
+        if next == TERMINATED {
+            break;
+        }
+        count += u64::from(next == wanted);
+        documents = &documents[documents.partition_point(|it| *it < next)..];
+        if next == wanted {
+            documents = &documents[1..];
+        }
+    }
+    count
+}
+
+/// Statistics of the documents that are there.
+pub(crate) struct Live<'s> {
+    pub(crate) searcher: &'s Searcher,
+    /// By ordinal.
+    segments: Vec<Arc<OfSegment>>,
+    statistics: &'s Statistics,
+}
+
+impl Live<'_> {
+    fn each(&self) -> impl Iterator<Item = (&OfSegment, &SegmentReader)> {
+        let segments = self.segments.iter().map(AsRef::as_ref);
+        segments.zip(self.searcher.segment_readers())
+    }
+
+    fn held(&self, field: Field) -> tantivy::Result<Held> {
+        self.each()
+            .try_fold(Held::default(), |sum, (known, segment)| {
+                let held = known.held(segment, field)?;
+                Ok(Held {
+                    documents: sum.documents + held.documents,
+                    tokens: sum.tokens + held.tokens,
+                })
+            })
+    }
+
+    /// The order of all documents by their paths, which are in `path`. O(documents), and as long as no document
+    /// comes or goes O(segments).
+    pub(crate) fn places(&self, path: Field) -> tantivy::Result<Arc<Places>> {
+        let segments = self.searcher.segment_readers();
+        let generation: Vec<_> = segments.iter().map(generation_of).collect();
+        let mut known = unpoisoned(&self.statistics.places);
+        if let Some((of, places)) = &*known
+            && *of == generation
+        {
+            return Ok(Arc::clone(places));
+        }
+        let places = Arc::new(Places::of(self.searcher, path)?);
+        *known = Some((generation, Arc::clone(&places)));
+        Ok(places)
+    }
+
+    /// The inverse document frequency of what is known by several terms, one for each field: of the one that most
+    /// documents hold. `None` where none holds any.
+    pub(crate) fn rarity(&self, terms: &[Term]) -> tantivy::Result<Option<f32>> {
+        let mut count = 0;
+        for term in terms {
+            count = count.max(self.doc_freq(term)?);
+        }
+        let all = self.total_num_docs()?.max(count);
+        #[expect(clippy::cast_precision_loss, reason = "a score of f32 is no finer")]
+        let (n, all) = (count as f32, all as f32);
+        Ok((count > 0).then(|| ((all - n + 0.5) / (n + 0.5)).ln_1p()))
+    }
+}
+
+impl Bm25StatisticsProvider for Live<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        Ok(self.held(field)?.tokens)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.searcher.num_docs())
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        self.each().try_fold(0, |sum, (known, segment)| {
+            Ok(sum + known.count(segment, term)?)
+        })
+    }
+}
+
+/// Statistics of the documents that stand for files. Parts, which have no text of a file, are twenty times as many: by
+/// those of all documents every file is long.
+pub(crate) struct OfFiles<'l> {
+    live: &'l Live<'l>,
     files: u64,
 }
 
-impl<'s> OfFiles<'s> {
-    /// Those of `searcher`, each document of which has its path in `path`. O(segments).
-    pub(crate) fn new(searcher: &'s Searcher, path: Field) -> tantivy::Result<Self> {
-        let mut files = 0;
-        for segment in searcher.segment_readers() {
-            // A file and its parts are in one segment, and share a path.
-            files += segment.inverted_index(path)?.terms().num_terms() as u64;
-        }
-        Ok(OfFiles { searcher, files })
+impl<'l> OfFiles<'l> {
+    /// Those among the documents of `live`.
+    pub(crate) fn new(live: &'l Live<'l>, fields: &Fields) -> tantivy::Result<Self> {
+        let by_text = live.held(fields.text)?.documents;
+        let by_path = live.held(fields.path_words)?.documents;
+        Ok(OfFiles {
+            live,
+            files: by_text.max(by_path),
+        })
     }
 }
 
 impl Bm25StatisticsProvider for OfFiles<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        Ok(self.searcher.total_num_tokens(field)? / LENGTH)
+        Ok(self.live.total_num_tokens(field)? / LENGTH)
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
         Ok(self.files)
     }
 
-    /// At most the number of files: documents that were replaced are counted until their segment is merged.
+    /// At most the number of files, also of what parts hold.
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        Ok(self.searcher.doc_freq(term)?.min(self.files))
+        Ok(self.live.doc_freq(term)?.min(self.files))
     }
-}
-
-/// The inverse document frequency of what is known by several terms, one for each field: of the one that most
-/// documents hold. `None` where none holds any.
-pub(crate) fn rarity(searcher: &Searcher, terms: &[Term]) -> tantivy::Result<Option<f32>> {
-    let mut count = 0;
-    for term in terms {
-        count = count.max(searcher.doc_freq(term)?);
-    }
-    let all = searcher.total_num_docs()?.max(count);
-    #[expect(clippy::cast_precision_loss, reason = "a score of f32 is no finer")]
-    let (n, all) = (count as f32, all as f32);
-    Ok((count > 0).then(|| ((all - n + 0.5) / (n + 0.5)).ln_1p()))
 }

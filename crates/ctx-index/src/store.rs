@@ -12,6 +12,7 @@ use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::{Directory as _, IndexReader, ReloadPolicy};
 
 use crate::IndexError;
+use crate::database::Access;
 use crate::lock::{Lock, WRITER, lock};
 use crate::manifest::{Manifest, Snapshot};
 use crate::schema::{Fields, tokenizers};
@@ -19,6 +20,8 @@ use crate::sealed::Sealed;
 
 /// What is wrong may be that another process is in the middle of it; that is waited for so often,
 const TRIES: u32 = 100;
+/// and so often by whoever only looks,
+const LOOKS: u32 = 5;
 /// and so long each time.
 const PAUSE: Duration = Duration::from_millis(50);
 /// More than the checksum at the end of a file takes.
@@ -26,9 +29,10 @@ const FOOTER_BYTES: usize = 256;
 
 /// The text index and the manifest.
 pub(crate) struct Store {
-    pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
     pub(crate) manifest: Manifest,
+    /// Which file the manifest is, where the system tells.
+    file: Option<FileId>,
 }
 
 impl Store {
@@ -39,7 +43,7 @@ impl Store {
             !folder.join("manifest.db").exists() && !folder.join("text/meta.json").exists();
         let mut tries = 0;
         loop {
-            let damage = match Store::open_as_it_is(folder) {
+            let damage = match Store::open_as_it_is(folder, Access::Write) {
                 Ok(Some(store)) => return Ok((store, None)),
                 Ok(None) => None,
                 Err(error) if error.is_damage() => Some(error),
@@ -63,8 +67,11 @@ impl Store {
     }
 
     /// What seemed wrong may be right when nobody else writes. What is wrong still is removed.
-    fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Self, Option<String>), IndexError> {
-        let why = match Store::open_as_it_is(folder) {
+    pub(crate) fn open_alone(
+        folder: &Path,
+        _lock: &Lock,
+    ) -> Result<(Self, Option<String>), IndexError> {
+        let why = match Store::open_as_it_is(folder, Access::Write) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
             Err(error) if error.is_damage() => Some(error.with_source()),
@@ -77,19 +84,35 @@ impl Store {
             .schema(Fields::new().schema)
             .tokenizers(tokenizers())
             .open_or_create(Sealed::open(&text)?)?;
-        let store = Store::open_as_it_is(folder)?.ok_or_else(|| IndexError::Damaged {
-            what: "it was removed meanwhile".to_owned(),
-        })?;
+        let store =
+            Store::open_as_it_is(folder, Access::Write)?.ok_or_else(|| IndexError::Damaged {
+                what: "it was removed meanwhile".to_owned(),
+            })?;
         Ok((store, why))
     }
 
-    /// `None` if there is nothing.
-    fn open_as_it_is(folder: &Path) -> Result<Option<Self>, IndexError> {
-        let database = folder.join("manifest.db");
-        if !database.exists() && !folder.join("text").exists() {
-            return Ok(None);
+    /// What is in `folder`, left as it is; `None` if there is nothing.
+    pub(crate) fn look(folder: &Path) -> Result<Option<Self>, IndexError> {
+        let mut tries = 0;
+        loop {
+            match Store::open_as_it_is(folder, Access::Look) {
+                // Most of what seems wrong beside a writer is right a moment later.
+                Err(error) if error.is_damage() && tries < LOOKS => thread::sleep(PAUSE),
+                result => return result,
+            }
+            tries += 1;
         }
-        let manifest = Manifest::open(&database)?;
+    }
+
+    /// `None` if there is nothing.
+    fn open_as_it_is(folder: &Path, access: Access) -> Result<Option<Self>, IndexError> {
+        let database = folder.join("manifest.db");
+        match (database.exists(), folder.join("text").exists()) {
+            (false, false) => return Ok(None),
+            (false, true) if access == Access::Look => return Err(without_manifest()),
+            _ => {}
+        }
+        let manifest = Manifest::open(&database, access)?;
         // The manifest is written last, so what is read of it first is never ahead of the text.
         let known = manifest.verified()?;
         let fields = Fields::new();
@@ -98,10 +121,31 @@ impl Store {
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
         Ok(Some(Store {
             reader: reader.try_into()?,
-            fields,
             manifest,
+            file: file_id(&database),
         }))
     }
+
+    /// Whether it is what the folder has still.
+    pub(crate) fn is_there(&self, folder: &Path) -> bool {
+        file_id(&folder.join("manifest.db")) == self.file
+    }
+}
+
+/// What tells a file from another that took its name.
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// A file that is open is not removed here.
+#[cfg(not(unix))]
+fn file_id(_: &Path) -> Option<FileId> {
+    None
 }
 
 /// What cannot be begun anew is told with what is wrong with it.
@@ -138,15 +182,6 @@ fn remove(folder: &Path) -> Result<(), IndexError> {
         }
     }
     Ok(())
-}
-
-/// The same, where nobody writes. What earlier versions kept with it must have been taken along.
-pub(crate) fn remove_alone(folder: &Path) -> Result<(), IndexError> {
-    if !folder.join("manifest.db").exists() && !folder.join("text").exists() {
-        return Ok(());
-    }
-    let _lock = lock(folder, WRITER)?;
-    remove(folder)
 }
 
 /// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer
@@ -224,7 +259,7 @@ fn check_text(
         return damaged("its text is older than its manifest".to_owned());
     }
     if known.generation.is_none() && of_text > 0 {
-        return damaged("it has no manifest".to_owned());
+        return Err(without_manifest());
     }
     if of_text > of_manifest && !known.is_unsure() {
         return damaged("its text is newer than its manifest".to_owned());
@@ -238,6 +273,12 @@ fn check_text(
         SegmentReader::open(&segment)?;
     }
     Ok(())
+}
+
+fn without_manifest() -> IndexError {
+    IndexError::Damaged {
+        what: "it has no manifest".to_owned(),
+    }
 }
 
 /// Whether each file of a segment is one whose checksum is verified, and was written by this version.

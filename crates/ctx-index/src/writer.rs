@@ -1,8 +1,9 @@
 //! One update in the making.
 
+use tantivy::query::AllQuery;
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
-use crate::manifest::{Changes, FileRow};
+use crate::manifest::{Changes, FileRow, Manifest};
 use crate::scan::Seen;
 use crate::store::{generation_of, open_text, sweep};
 use crate::{Index, IndexError, Updated};
@@ -12,16 +13,21 @@ const MEMORY: usize = 96 << 20;
 
 /// What reading a file came to.
 pub(crate) enum Read {
-    Changed(FileRow, Vec<TantivyDocument>),
+    /// With why it is known by its lines alone, if it is.
+    Changed(FileRow, Vec<TantivyDocument>, Option<String>),
     /// Its metadata changed alone.
     Same(FileRow),
     NoText(FileRow),
-    Fault(String),
+    /// It could not be read, and why; without a row what will be is another matter.
+    Fault(String, Option<FileRow>),
 }
 
 /// Puts what was read into the text index and the manifest. Whoever has one holds the lock.
 pub(crate) struct Writer<'i> {
     index: &'i Index,
+    manifest: &'i Manifest,
+    /// Whether everything is written, in place of all there was.
+    is_anew: bool,
     /// Opened for the first change.
     text: Option<IndexWriter>,
     /// Whether the text index has changes that are not committed.
@@ -31,9 +37,11 @@ pub(crate) struct Writer<'i> {
 }
 
 impl<'i> Writer<'i> {
-    pub(crate) fn new(index: &'i Index, generation: Option<u64>) -> Self {
+    pub(crate) fn new(index: &'i Index, manifest: &'i Manifest, generation: Option<u64>) -> Self {
         Writer {
             index,
+            manifest,
+            is_anew: false,
             text: None,
             is_dirty: false,
             changes: Changes::default(),
@@ -54,6 +62,13 @@ impl<'i> Writer<'i> {
             self.text = Some(text.writer_with_num_threads(1, MEMORY)?);
         }
         Ok(self.text.as_mut().expect("it was opened above"))
+    }
+
+    /// Has the next commit begin from nothing: until then all is there, and what is not taken up to then is gone.
+    pub(crate) fn forget_all(&mut self) -> Result<(), IndexError> {
+        self.is_anew = true;
+        self.text()?.delete_query(Box::new(AllQuery))?;
+        Ok(())
     }
 
     fn forget(&mut self, path: &str) -> Result<(), IndexError> {
@@ -78,7 +93,7 @@ impl<'i> Writer<'i> {
     ) -> Result<(), IndexError> {
         let has_parts = known.is_some_and(|it| it.parts > 0);
         let row = match read {
-            Read::Changed(row, documents) => {
+            Read::Changed(row, documents, by_lines) => {
                 if has_parts {
                     self.forget(&seen.path)?;
                 }
@@ -86,6 +101,7 @@ impl<'i> Writer<'i> {
                     self.text()?.add_document(document)?;
                 }
                 updated.changed += 1;
+                updated.by_lines.extend(by_lines);
                 row
             }
             Read::Same(row) => row,
@@ -96,16 +112,23 @@ impl<'i> Writer<'i> {
                 }
                 row
             }
-            Read::Fault(why) => {
+            Read::Fault(why, row) => {
                 updated.skipped += 1;
                 updated.faults.push(why);
-                if known.is_some() {
-                    self.remove(seen.path.clone())?;
+                if has_parts {
+                    self.forget(&seen.path)?;
                 }
-                return Ok(());
+                match row {
+                    Some(row) => row,
+                    None if known.is_some() => {
+                        self.changes.removed.push(seen.path.clone());
+                        return Ok(());
+                    }
+                    None => return Ok(()),
+                }
             }
         };
-        if known != Some(&row) {
+        if self.is_anew || known != Some(&row) {
             self.changes.indexed.push((seen.path.clone(), row));
         }
         Ok(())
@@ -113,18 +136,18 @@ impl<'i> Writer<'i> {
 
     /// The marks first, the text index second, the rows third.
     pub(crate) fn commit(&mut self) -> Result<(), IndexError> {
-        let manifest = &self.index.manifest;
+        let manifest = self.manifest;
+        let changes = std::mem::take(&mut self.changes);
+        if !self.is_dirty && changes.is_empty() {
+            return Ok(());
+        }
         if let Some(text) = self.text.as_mut().filter(|_| self.is_dirty) {
-            manifest.announce(&self.changes, self.generation)?;
+            manifest.announce(&changes, self.generation)?;
             self.generation += 1;
             let mut prepared = text.prepare_commit()?;
             prepared.set_payload(&self.generation.to_string());
             prepared.commit()?;
             self.is_dirty = false;
-        }
-        let changes = std::mem::take(&mut self.changes);
-        if changes.is_empty() {
-            return Ok(());
         }
         manifest.commit(&changes, self.generation)
     }

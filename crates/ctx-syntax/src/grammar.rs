@@ -1,9 +1,8 @@
 //! Parsing, within bounds, and what the queries find.
 
 use std::collections::BTreeSet;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use tree_sitter::{
     Node, ParseOptions, Parser, Query, QueryCursor, QueryCursorOptions, QueryMatch,
@@ -13,6 +12,7 @@ use tree_sitter::{
 use crate::outline::{Fallback, Import, RawReference, ReferenceKind, SymbolKind, span_of};
 use crate::roots::{Root, Roots};
 use crate::table::ROWS;
+use crate::work::Work;
 use crate::{Language, Limits};
 
 /// A grammar and its query, made when it is first asked for: that takes up to some hundred
@@ -143,19 +143,19 @@ impl Grammar {
         {
             return Err(Fallback::TooDeep { limit });
         }
-        let deadline = Instant::now() + limits.time;
-        let tree = self.parse(text, deadline)?;
+        let mut work = Work::new(limits);
+        let tree = self.parse(text, &mut work)?;
         let root = tree.root_node();
         if root.is_error() {
             return Err(Fallback::NotParsed);
         }
-        let mut reading = self.walk(&tree, text, deadline)?;
+        let mut reading = self.walk(&tree, text, &mut work)?;
         reading.comment_rows.sort_unstable_by_key(|rows| rows.start);
         Ok(reading)
     }
 
     /// What the query finds in `tree`: each node is looked at, and where patterns begin, they are tried.
-    fn walk(&self, tree: &Tree, text: &str, deadline: Instant) -> Result<Reading, Fallback> {
+    fn walk(&self, tree: &Tree, text: &str, work: &mut Work) -> Result<Reading, Fallback> {
         let mut reading = Reading::default();
         let mut patterns = QueryCursor::new();
         patterns.set_max_start_depth(Some(0));
@@ -165,9 +165,9 @@ impl Grammar {
             match self.roots.at(node.kind_id()) {
                 Root::Nothing => {}
                 Root::Capture(capture) => self.note_node(capture, node, text, &mut reading),
-                Root::Query => self.ask(&mut patterns, node, text, deadline, &mut reading)?,
+                Root::Query => self.ask(&mut patterns, node, text, work, &mut reading)?,
             }
-            if number % 4096 == 0 && Instant::now() >= deadline {
+            if number % 4096 == 0 && work.is_late() {
                 return Err(Fallback::TooSlow);
             }
             if !advance(&mut cursor) {
@@ -183,13 +183,12 @@ impl Grammar {
         patterns: &mut QueryCursor,
         node: Node<'_>,
         text: &str,
-        deadline: Instant,
+        work: &mut Work,
         reading: &mut Reading,
     ) -> Result<(), Fallback> {
         // More states at once are a query's explosion, not a file's richness.
         patterns.set_match_limit(4096);
-        let mut late = false;
-        let mut progress = |_: &_| stop_after(deadline, &mut late);
+        let mut progress = |_: &_| work.step();
         let options = QueryCursorOptions::new().progress_callback(&mut progress);
         let mut matches =
             patterns.matches_with_options(&self.query, node, text.as_bytes(), options);
@@ -197,27 +196,21 @@ impl Grammar {
             self.note(found, text, reading);
         }
         drop(matches);
-        if late {
-            return Err(Fallback::TooSlow);
-        }
-        Ok(())
+        work.result()
     }
 
-    fn parse(&self, text: &str, deadline: Instant) -> Result<Tree, Fallback> {
+    fn parse(&self, text: &str, work: &mut Work) -> Result<Tree, Fallback> {
         let mut parser = Parser::new();
         parser
             .set_language(&self.parser_of)
             .map_err(|_| Fallback::NoGrammar)?;
-        let mut late = false;
-        let mut progress = |_: &_| stop_after(deadline, &mut late);
+        let mut progress = |_: &_| work.step();
         let options = ParseOptions::new().progress_callback(&mut progress);
         let bytes = text.as_bytes();
         let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
         let tree = parser.parse_with_options(&mut read, None, Some(options));
-        match tree {
-            Some(tree) if !late => Ok(tree),
-            _ => Err(Fallback::TooSlow),
-        }
+        work.result()?;
+        tree.ok_or(Fallback::NotParsed)
     }
 
     /// What says something by itself.
@@ -299,14 +292,6 @@ fn advance(cursor: &mut TreeCursor<'_>) -> bool {
         }
     }
     true
-}
-
-fn stop_after(deadline: Instant, late: &mut bool) -> ControlFlow<()> {
-    if Instant::now() < deadline {
-        return ControlFlow::Continue(());
-    }
-    *late = true;
-    ControlFlow::Break(())
 }
 
 fn reference(kind: ReferenceKind, node: Node<'_>, text: &str) -> Option<RawReference> {
@@ -392,9 +377,6 @@ fn indented_levels(text: &str) -> usize {
     }
     deepest
 }
-
-/// How long a parse may take by default.
-pub(crate) const TIME: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 #[path = "grammar_tests.rs"]

@@ -12,13 +12,16 @@ fn levels_are_those_of_indentation() {
 
 /// What `grammar` finds in `text` where its patterns begin, and what it finds in one pass of its query.
 fn both_ways(grammar: &Grammar, text: &str) -> [Reading; 2] {
-    let deadline = Instant::now() + Duration::from_mins(1);
-    let tree = grammar.parse(text, deadline).unwrap();
-    let walked = grammar.walk(&tree, text, deadline).unwrap();
+    let mut limits = Limits::default();
+    limits.time *= 60;
+    let work = &mut Work::new(&limits);
+    let tree = grammar.parse(text, work).unwrap();
+    let walked = grammar.walk(&tree, text, work).unwrap();
+    let work = &mut Work::new(&limits);
     let mut whole = Reading::default();
     let mut patterns = QueryCursor::new();
     grammar
-        .ask(&mut patterns, tree.root_node(), text, deadline, &mut whole)
+        .ask(&mut patterns, tree.root_node(), text, work, &mut whole)
         .unwrap();
     [walked, whole]
 }

@@ -13,6 +13,7 @@ mod roots;
 mod sentences;
 mod table;
 mod truncate;
+mod work;
 
 pub use language::Language;
 pub use limits::Limits;

@@ -171,7 +171,13 @@ pub enum Fallback {
         /// The most levels that are parsed.
         limit: usize,
     },
-    /// Parsing did not end in time.
+    /// Parsing takes more steps than are allowed, each time.
+    #[error("parsing takes more than {limit} steps")]
+    TooMuchWork {
+        /// The most steps that are taken.
+        limit: u64,
+    },
+    /// Parsing did not end in time, which on another machine it may.
     #[error("parsing took too long")]
     TooSlow,
     /// The grammar makes nothing of it.

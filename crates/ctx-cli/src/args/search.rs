@@ -136,9 +136,9 @@ pub(crate) struct IndexArgs {
     #[arg(value_name = "PATH", default_value = ".")]
     pub(crate) path: PathBuf,
     /// Tell what is indexed and where the index is; change nothing
-    #[arg(long, conflicts_with_all = ["rebuild", "watch"])]
+    #[arg(long, conflicts_with_all = ["rebuild", "watch", "include_generated", "no_include_generated", "max_file_size", "wait"])]
     pub(crate) status: bool,
-    /// Remove the index, and make it anew
+    /// Index every file again, whatever is known of it; until that is done, questions are answered from before
     #[arg(long)]
     pub(crate) rebuild: bool,
     /// Go on indexing what changes, until interrupted

@@ -243,6 +243,44 @@ fn an_index_that_is_damaged_is_begun_anew_with_a_warning() {
 }
 
 #[test]
+fn to_look_at_a_damaged_index_changes_nothing() {
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    let text = fs::read_dir(asked.folder().join("text")).unwrap();
+    let mut files = text.map(|it| it.unwrap().path());
+    let store = files.find(|it| it.extension().is_some_and(|it| it == "store"));
+    let store = store.unwrap();
+    let mut bytes = fs::read(&store).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&store, &bytes).unwrap();
+    for _ in 0..2 {
+        let told = asked.run(&["index", "--status"]);
+        for part in ["damaged", "checksum", "the next update makes it anew"] {
+            assert!(told.ok().contains(part), "{told:?}");
+        }
+    }
+    let told = asked.run(&["index", "--status", "--json"]).json();
+    assert!(told["damaged"].as_str().unwrap().contains("checksum"));
+    assert_eq!(told["indexed"], false);
+    assert!(fs::read(&store).unwrap() == bytes);
+    let anew = asked.run(&["index"]);
+    assert!(anew.stderr.contains("begun anew"), "{anew:?}");
+    let told = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(told.get("damaged"), None);
+}
+
+#[test]
+fn what_is_to_be_indexed_is_not_said_where_nothing_is_changed() {
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    for flag in ["--include-generated", "--wait=1", "--max-file-size=1K"] {
+        asked
+            .run(&["index", "--status", flag])
+            .fails(2, &["cannot be used with"]);
+    }
+}
+
+#[test]
 fn the_index_tells_what_there_is() {
     let asked = Asked::small();
     let none = asked.run(&["index", "--status"]);
@@ -323,6 +361,45 @@ fn a_folder_that_is_watched_is_indexed_again_until_interrupted() {
     assert!(killed.unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_outlives_an_index_that_is_made_anew_or_removed() {
+    let asked = Asked::small();
+    let mut watch = asked.command(&["index", "--watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("3 files"));
+    asked.run(&["index", "--rebuild"]).ok();
+    asked.root.write("late.rs", BUDGET);
+    let told = next();
+    assert!(told.starts_with("4 files (1 new or changed"), "{told}");
+    fs::remove_dir_all(asked.folder()).unwrap();
+    asked.root.write("later.rs", BUDGET);
+    let told = next();
+    assert!(told.starts_with("5 files (5 new or changed"), "{told}");
+    interrupt(&watch);
+    assert!(watch.wait().unwrap().success());
+}
+
+#[test]
+fn questions_beside_an_index_that_is_made_anew_are_answered() {
+    let asked = Asked::small();
+    for file in 0..100 {
+        asked.root.write(format!("many/{file}.rs"), BUDGET);
+    }
+    let question = ["query", "does the cost fit the budget?", "--limit", "3"];
+    let expected = asked.run(&question);
+    for _ in 0..3 {
+        let mut rebuild = asked.command(&["index", "--rebuild"]).spawn().unwrap();
+        while rebuild.try_wait().unwrap().is_none() {
+            let run = asked.run(&question);
+            assert_eq!(run.ok(), expected.ok());
+            assert!(!run.stderr.contains("warning"), "{run:?}");
+        }
+        assert!(rebuild.wait().unwrap().success());
+    }
 }
 
 #[test]

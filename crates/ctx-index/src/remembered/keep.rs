@@ -15,7 +15,7 @@ use super::Remembered;
 use super::rows::{self, Changes};
 use super::salvage::{Source, Taken};
 use crate::IndexError;
-use crate::database::{self, check_pages};
+use crate::database::{self, Access, check_pages};
 use crate::lock::{Lock, REMEMBERED, lock_patiently};
 
 /// The name of the database,
@@ -42,7 +42,7 @@ impl Remembered {
     /// # Errors
     /// What an earlier version kept cannot be taken along: no room, no right to write.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
-        match find(folder) {
+        match find(folder, Access::Write) {
             Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
             Err(error) if !error.is_damage() && !error.is_refusal() => return Err(error),
             _ => {}
@@ -60,14 +60,33 @@ impl Remembered {
             opened => opened,
         }
     }
+
+    /// The same with all left as it is: what cannot be read is told.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub(crate) fn look(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+        match find(folder, Access::Look) {
+            Ok(Found::Whole(remembered)) => Ok((remembered, None)),
+            Ok(Found::Nothing) => Ok((nothing()?, None)),
+            Ok(Found::Later) => Ok((nothing()?, Some(unusable(&later())))),
+            Err(error) => Ok((nothing()?, Some(unusable(&error)))),
+        }
+    }
 }
 
-fn find(folder: &Path) -> Result<Found, IndexError> {
+fn later() -> IndexError {
+    IndexError::Damaged {
+        what: "it was written by a later version".to_owned(),
+    }
+}
+
+fn find(folder: &Path, access: Access) -> Result<Found, IndexError> {
     let path = folder.join(NAME);
     if !path.exists() {
         return Ok(Found::Nothing);
     }
-    let (mut connection, is_writable) = database::open(&path)?;
+    let (mut connection, is_writable) = database::open(&path, access)?;
     {
         // All is looked at as it is at one moment.
         let transaction = connection.transaction()?;
@@ -87,12 +106,9 @@ fn find(folder: &Path) -> Result<Found, IndexError> {
 }
 
 fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>), IndexError> {
-    let source = match find(folder) {
+    let source = match find(folder, Access::Write) {
         Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
-        Ok(Found::Later) => {
-            let what = "it was written by a later version".to_owned();
-            return Ok((nothing()?, Some(unusable(&IndexError::Damaged { what }))));
-        }
+        Ok(Found::Later) => return Ok((nothing()?, Some(unusable(&later())))),
         Ok(Found::Nothing) => Source::of_manifest(folder),
         Err(error) if error.is_damage() => Source::damaged(folder.join(NAME), &error),
         Err(error) => return Err(error),
@@ -106,7 +122,7 @@ fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>
         None => None,
     };
     put_in_place(folder)?;
-    match find(folder)? {
+    match find(folder, Access::Write)? {
         Found::Whole(remembered) => Ok((remembered, source.tell(&taken, aside.as_deref()))),
         _ => Err(IndexError::Damaged {
             what: "what is remembered was removed meanwhile".to_owned(),
@@ -118,7 +134,7 @@ fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>
 fn begin(folder: &Path, source: &Source) -> Result<Taken, IndexError> {
     let new = folder.join(NEW);
     remove(folder, &new)?;
-    let (mut connection, _) = database::open(&new)?;
+    let (mut connection, _) = database::open(&new, Access::Write)?;
     let mut changes = Changes::first(&mut connection)?;
     let taken = source.copy_to(&mut changes)?;
     changes.commit()?;

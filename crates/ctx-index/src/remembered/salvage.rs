@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use super::rows::{ALL, Changes, KEPT, Table};
 use super::{VOTES_COUNTED, text};
 use crate::IndexError;
+use crate::database::Access;
 use crate::manifest::LAYOUT;
 
 /// Where entries are taken from.
@@ -116,7 +117,7 @@ impl Source {
 }
 
 fn kind_of_manifest(path: &Path) -> rusqlite::Result<Kind> {
-    let (connection, _) = match crate::database::open(path) {
+    let (connection, _) = match crate::database::open(path, Access::Write) {
         Ok(opened) => opened,
         Err(error) => return Ok(Kind::Damaged(error.with_source())),
     };

@@ -10,6 +10,7 @@ use ctx_index::{Index, Options};
 use ctx_retrieve::{Message, Threads as _};
 
 use crate::crash::step;
+use crate::rebuilds::rebuild;
 use crate::{block_on, contents, update};
 
 /// What is to be done, and where.
@@ -102,6 +103,7 @@ fn is_a_process_of_its_own() {
             Ok(updated) => say(&format!("{updated:?}")),
             Err(error) => say(&error.to_string()),
         },
+        "pending" => say(&format!("{:?}", open().pending().unwrap())),
         "steps" => {
             let mut number: u32 = fs::read_to_string(root.join("step.txt"))
                 .map_or(0, |it| it.trim().parse().unwrap_or(0));
@@ -111,6 +113,13 @@ fn is_a_process_of_its_own() {
                 let index = open();
                 update(&index);
                 say(&format!("{number}"));
+            }
+        }
+        "rebuilds" => {
+            let index = open();
+            loop {
+                rebuild(&index).unwrap();
+                say("rebuilt");
             }
         }
         "remember" => {

@@ -53,12 +53,12 @@ pub(crate) fn step(root: &Path, number: u32) {
 }
 
 /// How often a process is killed: so many times, or `CTX_KILLS` times if that is set.
-fn kills(few: u32) -> u32 {
+pub(crate) fn kills(few: u32) -> u32 {
     std::env::var("CTX_KILLS").map_or(few, |it| it.parse().unwrap())
 }
 
 /// Kills `child` at a moment within so many milliseconds, and gives what it said until then.
-fn kill(mut child: Child, random: &mut u64, within: u64) -> Vec<String> {
+pub(crate) fn kill(mut child: Child, random: &mut u64, within: u64) -> Vec<String> {
     *random = random
         .wrapping_mul(6_364_136_223_846_793_005)
         .wrapping_add(1);

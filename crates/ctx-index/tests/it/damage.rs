@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctx_index::{Index, Options};
+use ctx_index::{Index, Inspected, Options};
 use ctx_retrieve::Generation as _;
 use tempfile::TempDir;
 
@@ -149,6 +149,62 @@ fn a_file_that_is_cut_short_or_gone_is_found() {
                 update(&index);
                 assert_eq!(contents(&index), fresh);
             }
+        }
+    }
+}
+
+/// All files but those that are locked, with what is in them.
+fn bytes_of(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = files_below(folder);
+    files.retain(|it| it.extension().is_none_or(|it| it != "lock"));
+    let bytes = |it: PathBuf| (it.clone(), fs::read(it).unwrap());
+    files.into_iter().map(bytes).collect()
+}
+
+#[test]
+fn looking_changes_nothing_whatever_is_there() {
+    let inspect = |fixture: &Fixture, folder: &Path| {
+        Index::inspect(fixture.root(), folder, Options::default()).unwrap()
+    };
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let found = inspect(&fixture, &fixture.folder());
+    assert!(matches!(found, Inspected::Nothing), "{found:?}");
+    assert!(!fixture.folder().exists());
+
+    let fixture = used();
+    let before = bytes_of(&fixture.folder());
+    fixture.write("new.rs", function("new"));
+    let Inspected::Whole(index) = inspect(&fixture, &fixture.folder()) else {
+        panic!("it is whole");
+    };
+    assert_eq!(index.pending().unwrap().changed, 1);
+    assert_eq!(index.status().unwrap().files, 4);
+    assert_eq!(remembered(&index), remembered(&fixture.open()));
+    assert_eq!(bytes_of(&fixture.folder()), before);
+
+    for file in files_below(&fixture.folder()) {
+        let name = file.strip_prefix(fixture.folder()).unwrap();
+        if name.extension().is_some_and(|it| it == "lock") {
+            continue;
+        }
+        for cut in [false, true] {
+            let copied = copy(&fixture.folder());
+            let at = copied.path().join(name);
+            if cut {
+                fs::write(&at, &fs::read(&file).unwrap()[1..]).unwrap();
+            } else {
+                fs::remove_file(&at).unwrap();
+            }
+            let before = bytes_of(copied.path());
+            match inspect(&fixture, copied.path()) {
+                Inspected::Damaged(why) => assert!(!why.is_empty()),
+                Inspected::Whole(index) => {
+                    assert_eq!(name, Path::new("remembered.db"));
+                    assert_eq!(index.loss().is_some(), cut);
+                }
+                Inspected::Nothing => panic!("{}", name.display()),
+            }
+            assert!(bytes_of(copied.path()) == before, "{}", name.display());
         }
     }
 }

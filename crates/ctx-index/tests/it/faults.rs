@@ -115,6 +115,37 @@ fn a_file_that_cannot_be_read_is_told_and_the_rest_indexed() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_no_change_and_is_read_when_it_can_be() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    mode(fixture.root(), 0o755);
+    mode(&fixture.path("a.rs"), 0);
+    mode(fixture.store.path(), 0o777);
+    let said = |what| said_by_nobody(what, fixture.root(), &fixture.folder());
+    let Some(first) = said("update") else {
+        return;
+    };
+    let why = r#"failed to read \"a.rs\": Permission denied"#;
+    assert!(first[0].contains(why), "{first:?}");
+    assert!(first[0].contains("changed: 1,"), "{first:?}");
+    let manifest = || fs::read(fixture.folder().join("manifest.db")).unwrap();
+    let before = manifest();
+    let second = said("update").unwrap();
+    assert!(second[0].contains(why), "{second:?}");
+    assert!(second[0].contains("changed: 0,"), "{second:?}");
+    assert!(second[0].contains("skipped: 1,"), "{second:?}");
+    assert!(manifest() == before, "nothing is written");
+    let nothing = ["Pending { changed: 0, removed: 0 }"];
+    assert_eq!(said("pending").unwrap(), nothing);
+    // The time of a file is no other when it may be read.
+    mode(&fixture.path("a.rs"), 0o644);
+    assert_ne!(said("pending").unwrap(), nothing);
+    let third = said("update").unwrap();
+    assert!(third[0].contains("changed: 1,"), "{third:?}");
+    assert!(third[0].contains("faults: [],"), "{third:?}");
+    assert_eq!(contents(&fixture.open()), fixture.fresh());
+}
+
+#[test]
 fn a_file_that_vanishes_or_grows_meanwhile_is_told_and_the_rest_indexed() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),

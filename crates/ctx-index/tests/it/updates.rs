@@ -3,8 +3,9 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use ctx_index::{IndexError, Kept, Options};
+use ctx_index::{IndexError, Kept, Options, Reason};
 
+use crate::rebuilds::rebuild;
 use crate::{Fixture, age, contents, definitions, function, try_update, update};
 
 #[test]
@@ -150,6 +151,63 @@ fn generated_and_vendored_files_are_indexed_when_asked_for() {
 }
 
 #[test]
+fn what_is_passed_over_is_named_with_the_reason() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("vendor/lib.rs", &function("theirs")),
+        ("api.pb.go", "package common\n"),
+        ("large.txt", &"words ".repeat(200_000)),
+        ("b.bin", "\0\x01\x02"),
+        ("empty.md", ""),
+    ]);
+    let mut expected = vec![
+        ("api.pb.go", Reason::Generated),
+        ("b.bin", Reason::NoText),
+        ("empty.md", Reason::NoText),
+        ("large.txt", Reason::TooLarge),
+        ("vendor/lib.rs", Reason::Vendored),
+    ];
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        let name = std::ffi::OsStr::from_bytes(b"n\xff.rs");
+        fs::write(fixture.root().join(name), "fn common() {}\n").unwrap();
+        expected.push(("n\u{fffd}.rs", Reason::Unnamed));
+    }
+    expected.sort_unstable();
+    let index = fixture.open();
+    for _ in 0..2 {
+        let updated = update(&index);
+        let passed = updated.passed.iter();
+        let passed = passed.map(|it| (it.path.to_string_lossy(), it.reason));
+        let mut passed: Vec<_> = passed.collect();
+        passed.sort_unstable();
+        let passed: Vec<_> = passed.iter().map(|(path, it)| (&**path, *it)).collect();
+        assert_eq!(passed, expected);
+        assert_eq!(updated.skipped, expected.len());
+    }
+}
+
+#[test]
+fn what_a_grammar_does_not_come_to_an_end_with_is_found_by_its_lines_and_told() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one").repeat(100)),
+        ("b.txt", "No grammar.\n"),
+    ]);
+    let mut options = Options::default();
+    options.syntax.steps = 1;
+    let index = fixture.open_with(options);
+    let updated = update(&index);
+    let expected = "\"a.rs\": parsing takes more than 1 steps";
+    assert_eq!(updated.by_lines, [expected]);
+    assert!(definitions(&index, "one").is_empty());
+    assert!(!contents(&index).is_empty());
+    let updated = rebuild(&index).unwrap();
+    assert_eq!(updated.by_lines, [expected]);
+    assert!(rebuild(&fixture.open()).unwrap().by_lines.is_empty());
+}
+
+#[test]
 fn what_is_wanted_is_kept_with_the_index() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),
@@ -181,11 +239,8 @@ fn what_is_wanted_is_kept_with_the_index() {
     assert_eq!((updated.files, updated.left_out), (2, 1));
     assert_eq!(index.status().unwrap().max_file_bytes, 1_000);
 
-    // It outlives the index.
-    drop(index);
-    ctx_index::Index::remove(&fixture.folder()).unwrap();
-    let index = fixture.open();
-    assert_eq!(update(&index).files, 2);
+    // A new index has it too.
+    assert_eq!(rebuild(&index).unwrap().files, 2);
     assert_eq!(index.kept().unwrap().include_generated, Some(true));
 }
 

@@ -99,9 +99,7 @@ impl Batch {
 }
 
 fn rows(analyzer: &mut Analyzer, file: FileText, hash: [u8; 32]) -> (FileRow, Vec<PartRow>) {
-    let mut limits = Limits::default();
-    // What a busy machine takes long for is to be indexed all the same.
-    limits.time *= 8;
+    let limits = Limits::default();
     let language = Language::of(&file.path, &file.text);
     let outline = Outline::of(&file.text, language, &limits);
     let language = language_name(&file.path, &file.text);

@@ -89,7 +89,11 @@ async fn how_many_candidates_are_enough() {
     for (what, by_presence) in [("frequency", false), ("presence", true)] {
         let query = |it: &Question| {
             let query = asked(&it.said, WIDE);
-            if by_presence { query.by_presence() } else { query }
+            if by_presence {
+                query.by_presence()
+            } else {
+                query
+            }
         };
         let queries: Vec<TextQuery> = questions.iter().map(query).collect();
         let mut all: Vec<Vec<Key>> = Vec::new();

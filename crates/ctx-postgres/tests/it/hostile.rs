@@ -42,11 +42,7 @@ async fn snippets_take_any_question() {
     let store = fresh.owner("alice");
     let text = "one\ntwo\nThe parser reads settings, and \u{1}parses\u{2} them.\nfour\n";
     store.ingest(texts([("a.md", text)])).await.unwrap();
-    let keys = [
-        ("a.md", 1, 4),
-        ("b.md", 1, 1),
-        ("a\0b", 1, 1),
-    ];
+    let keys = [("a.md", 1, 4), ("b.md", 1, 1), ("a\0b", 1, 1)];
     let snippets = store.snippets("how are they parsed?", &keys).await.unwrap();
     let Snippet { text, matches, .. } = &snippets[0];
     let words: Vec<&str> = matches.iter().map(|it| &text[it.clone()]).collect();

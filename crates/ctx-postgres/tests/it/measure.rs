@@ -67,7 +67,7 @@ async fn how_often_the_answer_is_among_the_first() {
             let mut paths: Vec<String> = Vec::new();
             for hit in hits {
                 if !paths.contains(&hit.path) {
-                    paths.push(hit.path);
+                    paths.push(hit.path.clone());
                 }
             }
             of += 1;

@@ -145,7 +145,7 @@ async fn no_more_than_the_limit_is_found() {
 #[test]
 fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
     let limit = |set, max_tokens| {
-        let mut options = Options::default();
+        let mut options = ctx_retrieve::Options::default();
         options.limit = set;
         options.for_budget(max_tokens, 100).limit
     };

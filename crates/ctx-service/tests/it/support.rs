@@ -108,7 +108,7 @@ fn part(path: &str, start: usize, lines: &[&str]) -> Part {
     if let Some(rest) = lines[0].strip_prefix("fn ") {
         "function".clone_into(&mut found.kind);
         found.name = rest.split('(').next().map(str::to_owned);
-        found.qualified_name = found.name.clone();
+        found.qualified_name.clone_from(&found.name);
         found.language = Some("rust".to_owned());
     }
     let hit = Hit::new(found, 1.0);

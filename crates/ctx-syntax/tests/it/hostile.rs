@@ -1,12 +1,16 @@
 //! Texts made to hurt a parser: each is bounded, and none is shown as something else.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use ctx_model::RenditionKind;
 use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
 
 fn ends(path: &str, text: &str) {
-    let source = Source::new(path, text, &Limits::default());
+    let mut limits = Limits::default();
+    limits.time /= 4;
+    let source = Source::new(path, text, &limits);
     crate::is_nested(text, &source, source.whole(), &[1]);
 }
 
@@ -77,6 +81,63 @@ fn what_is_too_large_or_too_slow_says_so() {
     assert_eq!(outline.fallback, Some(Fallback::TooSlow));
     let outline = Outline::of(&text, None, &limits);
     assert_eq!(outline.fallback, Some(Fallback::NoGrammar));
+}
+
+#[test]
+fn the_same_text_takes_the_same_steps_however_busy_the_machine_is() {
+    let text = "fn a() { b(c(d(e()))) }\n".repeat(300);
+    let is_enough = |steps: u64| {
+        let mut limits = Limits::default();
+        limits.steps = steps;
+        let outline = Outline::of(&text, Language::by_name("rust"), &limits);
+        let expected = Fallback::TooMuchWork { limit: steps };
+        assert!(outline.fallback.is_none_or(|it| it == expected));
+        outline.fallback.is_none()
+    };
+    let least = || {
+        let all: Vec<u64> = (0..5_000).collect();
+        all.partition_point(|steps| !is_enough(*steps))
+    };
+    let alone = least();
+    assert!((1..4_999).contains(&alone), "{alone}");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let beside_others = least();
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(beside_others, alone);
+    });
+}
+
+/// It is the time of the thread that counts: that it waited for a processor does not.
+#[cfg(unix)]
+#[test]
+fn a_text_is_not_late_because_others_were_first() {
+    let text = "fn a() { b(c(d(e()))) }\n".repeat(2_000);
+    let stop = AtomicBool::new(false);
+    let slow = thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let outline = |_| Outline::of(&text, Language::by_name("rust"), &Limits::default());
+        let slow = (0..2)
+            .map(outline)
+            .filter(|it| it.fallback.is_some())
+            .count();
+        stop.store(true, Ordering::Relaxed);
+        slow
+    });
+    assert_eq!(slow, 0);
 }
 
 #[test]

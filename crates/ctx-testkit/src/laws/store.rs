@@ -286,7 +286,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 async fn names<S: Ports + ?Sized>(store: &S) {
     let named = |hits: Vec<Hit>| {
         hits.into_iter()
-            .filter_map(|it| it.name)
+            .filter_map(|it| it.name.clone())
             .collect::<Vec<String>>()
     };
     let defined = async |names: &[&str]| {

@@ -1,0 +1,300 @@
+//! Bringing an index up to date, and making it anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+
+use ctx_source::{SourceError, Text};
+use ctx_syntax::{Fallback, Language, Outline};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::documents::documents;
+use crate::lock::{WRITER, lock_patiently};
+use crate::manifest::FileRow;
+use crate::options::{Passed, Progress, Reason, Updated, Wanted};
+use crate::scan::{Scan, Seen, scan};
+use crate::store::{open_text, sweep};
+use crate::writer::{Read, Writer};
+use crate::{Index, IndexError};
+
+/// Files that are read and parsed side by side, before what they came to is written in their order.
+const BATCH: usize = 64;
+/// What was indexed is kept at least every so many files.
+const COMMIT_EVERY: usize = 8192;
+
+impl Index {
+    /// Indexes what is new or has changed since, and forgets what is gone. Metadata tell which files are read,
+    /// and hashes which are indexed; where nothing changed, nothing is written. `progress` is told how far it
+    /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
+    ///
+    /// # Errors
+    /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`];
+    /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still there then.
+    pub fn update(
+        &self,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Updated, IndexError> {
+        let wanted = self.wanted()?;
+        self.update_to(wanted, self.scan(wanted), progress)
+    }
+
+    /// Indexes every file again, whatever is known of it. Whoever asks meanwhile is answered from what there was, also
+    /// in other processes; it is given up when all is done, and stays if `progress` ends it. Takes room for both.
+    /// What is remembered of use is kept.
+    ///
+    /// # Errors
+    /// Those of [`Index::update`].
+    pub fn rebuild(
+        &self,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Updated, IndexError> {
+        let wanted = self.wanted()?;
+        self.follow()?;
+        let scan = self.scan(wanted);
+        let updated = self.write(wanted, scan, Extent::Everything, progress)?;
+        self.finish(updated)
+    }
+
+    pub(crate) fn scan(&self, wanted: Wanted) -> Scan {
+        scan(self.root.path(), &self.folder, wanted)
+    }
+
+    pub(crate) fn update_to(
+        &self,
+        wanted: Wanted,
+        scan: Scan,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Updated, IndexError> {
+        self.follow()?;
+        let known = self.store().manifest.snapshot()?;
+        let work = self.work(wanted, &known.files, &scan.files);
+        let updated = if work.is_empty() {
+            let faults = work.faults;
+            let mut updated = Updated::of(scan);
+            updated.note_unread(faults);
+            updated
+        } else {
+            self.write(wanted, scan, Extent::Changes, progress)?
+        };
+        self.finish(updated)
+    }
+
+    /// What is written is answered from now on.
+    fn finish(&self, mut updated: Updated) -> Result<Updated, IndexError> {
+        let store = self.store();
+        store.reader.reload()?;
+        let totals = store.manifest.totals()?;
+        updated.files = usize::try_from(totals.files).unwrap_or(usize::MAX);
+        let without_text = store.manifest.without_text()?;
+        updated.skipped += without_text.len();
+        let passed = without_text.into_iter().map(|path| Passed {
+            path: path.into(),
+            reason: Reason::NoText,
+        });
+        updated.passed.extend(passed);
+        updated.passed.sort_unstable();
+        Ok(updated)
+    }
+
+    fn write(
+        &self,
+        wanted: Wanted,
+        mut scan: Scan,
+        extent: Extent,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Updated, IndexError> {
+        let mut has_waited = false;
+        let lock = lock_patiently(&self.folder, WRITER, self.options.patience, &mut |holder| {
+            has_waited = true;
+            progress(Progress::waiting(holder))
+        })?;
+        if has_waited {
+            // What was seen before is older than what the other one wrote.
+            scan = self.scan(wanted);
+        }
+        self.follow_alone(&lock)?;
+        let seen = std::mem::take(&mut scan.files);
+        let mut updated = Updated::of(scan);
+        let result = self.write_alone(wanted, &seen, extent, progress, &mut updated);
+        // Why it failed is to be found out before there is room again.
+        let result = result.map_err(|it| it.while_writing(&self.folder));
+        if result.is_err()
+            && let Ok(text) = open_text(&self.folder)
+        {
+            let _ = sweep(&text, &self.folder);
+        }
+        result.map(|()| updated)
+    }
+
+    fn write_alone(
+        &self,
+        wanted: Wanted,
+        seen: &[Seen],
+        extent: Extent,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        updated: &mut Updated,
+    ) -> Result<(), IndexError> {
+        let is_anew = extent == Extent::Everything;
+        let store = self.store();
+        // Another process may have written since this one looked.
+        let known = store.manifest.snapshot()?;
+        let mut work = self.work(wanted, &known.files, seen);
+        let mut writer = Writer::new(self, &store.manifest, known.generation);
+        if is_anew {
+            work.wanted = seen.iter().collect();
+            work.faults.clear();
+            if known.generation.is_some() {
+                writer.forget_all()?;
+            }
+        }
+        updated.note_unread(work.faults);
+        updated.removed += work.removed.len();
+        for path in work.removed {
+            let is_there = fs::symlink_metadata(self.root.path().join(&path));
+            updated.left_out += usize::from(is_there.is_ok_and(|it| it.is_file()));
+            writer.remove(path)?;
+        }
+        let of = work.wanted.len();
+        for (number, batch) in work.wanted.chunks(BATCH).enumerate() {
+            let done = number * BATCH;
+            if progress(Progress::of(done, of)).is_break() {
+                if !is_anew {
+                    writer.finish()?;
+                }
+                return Err(IndexError::Cancelled);
+            }
+            let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
+            let read: Vec<Read> = batch
+                .par_iter()
+                .map(|seen| self.read(wanted, seen, before(seen)))
+                .collect();
+            for (seen, read) in batch.iter().zip(read) {
+                writer.take(seen, read, known.files.get(&seen.path), updated)?;
+            }
+            if !is_anew && (done + BATCH).is_multiple_of(COMMIT_EVERY) {
+                writer.commit()?;
+            }
+        }
+        let _ = progress(Progress::of(of, of));
+        writer.finish()
+    }
+
+    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> Read {
+        let row = FileRow {
+            size: seen.size,
+            modified: seen.stamp(),
+            hash: [0; 32],
+            parts: 0,
+            lines: 0,
+        };
+        let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                // One that is gone or has grown is seen to be so the next time.
+                let is_there = matches!(error, SourceError::Io { .. });
+                return Read::Fault(told(error), is_there.then(|| row.unread()));
+            }
+        };
+        let Some(text) = decoded(bytes) else {
+            return Read::NoText(row);
+        };
+        let row = FileRow {
+            hash: *text.hash(),
+            parts: known.map_or(0, |it| it.parts),
+            lines: text.lines().count(),
+            ..row
+        };
+        if known.is_some_and(|it| it.hash == row.hash) {
+            return Read::Same(row);
+        }
+        let language = Language::of(&seen.path, text.as_str());
+        let outline = Outline::of(text.as_str(), language, &self.options.syntax);
+        let modified = seen.modified / 1_000_000_000;
+        let documents = documents(&self.fields, &seen.path, text.as_str(), &outline, modified);
+        let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
+        let by_lines = outline.fallback.filter(is_limit);
+        let by_lines = by_lines.map(|why| format!("{:?}: {why}", seen.path));
+        Read::Changed(FileRow { parts, ..row }, documents, by_lines)
+    }
+
+    /// What is to be done to have `seen` in place of `known`. Files that could not be read are tried.
+    pub(crate) fn work<'s>(
+        &self,
+        wanted: Wanted,
+        known: &BTreeMap<String, FileRow>,
+        seen: &'s [Seen],
+    ) -> Work<'s> {
+        let mut work = Work::of(known, seen);
+        let is_unread = |it: &&Seen| known.get(&it.path).is_some_and(FileRow::is_unread);
+        for seen in seen.iter().filter(is_unread) {
+            match self.root.read(&seen.path, wanted.max_file_bytes) {
+                Err(error @ SourceError::Io { .. }) => {
+                    work.faults.push(told(error));
+                    work.wanted.retain(|it| it.path != seen.path);
+                }
+                _ if work.wanted.iter().all(|it| it.path != seen.path) => work.wanted.push(seen),
+                _ => {}
+            }
+        }
+        work.wanted.sort_unstable();
+        work
+    }
+}
+
+/// With its causes.
+fn told(error: SourceError) -> String {
+    IndexError::from(error).with_source()
+}
+
+/// Whether a grammar was stopped, rather than missing or of no use.
+fn is_limit(fallback: &Fallback) -> bool {
+    use Fallback::{TooDeep, TooLarge, TooMuchWork, TooSlow};
+    matches!(
+        fallback,
+        TooSlow | TooMuchWork { .. } | TooLarge { .. } | TooDeep { .. }
+    )
+}
+
+/// `None` if there is nothing to be found in it.
+pub(crate) fn decoded(bytes: Vec<u8>) -> Option<Text> {
+    Text::decode(bytes).filter(|it| !it.as_str().trim().is_empty())
+}
+
+/// How much is indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// What is not as it is known.
+    Changes,
+    /// All there is, in place of all there was.
+    Everything,
+}
+
+/// What is to be done.
+pub(crate) struct Work<'s> {
+    /// Files that are not as they are known.
+    pub(crate) wanted: Vec<&'s Seen>,
+    /// Paths that are known and not there any more.
+    pub(crate) removed: Vec<String>,
+    /// Files that could not be read before and cannot now, each in a sentence that says why.
+    pub(crate) faults: Vec<String>,
+}
+
+impl<'s> Work<'s> {
+    fn of(known: &BTreeMap<String, FileRow>, seen: &'s [Seen]) -> Self {
+        let is_there = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_ok();
+        let is_known = |it: &&Seen| {
+            known
+                .get(&it.path)
+                .is_some_and(|row| row.size == it.size && row.modified == it.modified)
+        };
+        Work {
+            wanted: seen.iter().filter(|it| !is_known(it)).collect(),
+            removed: known.keys().filter(|it| !is_there(it)).cloned().collect(),
+            faults: Vec::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.removed.is_empty()
+    }
+}
