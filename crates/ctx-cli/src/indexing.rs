@@ -1,8 +1,9 @@
 //! Opening the index of a folder and bringing it up to date, for the verbs that need one.
 
 use std::error::Error as _;
-use std::fmt::Write as _;
-use std::fs;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -73,8 +74,9 @@ pub(crate) fn keep(index: &Index, kept: Kept) {
     }
 }
 
-/// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say.
-fn make_private(folder: &Path) -> Result<(), Failure> {
+/// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say. One in a folder of
+/// somebody's own is made so when the index begins, and is kept from a repository.
+pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -84,7 +86,15 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
             folder: folder.to_owned(),
             source,
         })
-    })
+    })?;
+    if place::is_own(folder) && !folder.join("manifest.db").exists() {
+        // Where that cannot be done, the index cannot be written either, which is told.
+        #[cfg(unix)]
+        let _ = fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let ignore = File::create_new(folder.join(".gitignore"));
+        let _ = ignore.and_then(|mut it| it.write_all(b"*\n"));
+    }
+    Ok(())
 }
 
 /// Indexes what changed, and shows on a terminal how far it is. Says whom it waits for, where that takes long.
@@ -256,7 +266,7 @@ pub(crate) fn why(error: &IndexError) -> String {
     let mut text = format!("failed to {error}");
     let mut source = error.source();
     while let Some(cause) = source {
-        let _ = write!(text, ": {cause}");
+        let _ = fmt::Write::write_fmt(&mut text, format_args!(": {cause}"));
         source = cause.source();
     }
     text

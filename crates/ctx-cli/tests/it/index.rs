@@ -318,10 +318,43 @@ fn the_index_tells_what_there_is() {
 #[test]
 fn a_folder_can_hold_its_own_index() {
     let asked = Asked::small();
-    fs::create_dir(asked.root.path().join(".ctx")).unwrap();
+    let own = asked.root.path().join(".ctx");
+    fs::create_dir(&own).unwrap();
     asked.run(&["query", "budget"]).ok();
-    assert!(asked.root.path().join(".ctx/manifest.db").is_file());
+    assert!(own.join("manifest.db").is_file());
     assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+    // It is for its owner, and for no repository, unless somebody says otherwise afterwards.
+    assert_eq!(fs::read(own.join(".gitignore")).unwrap(), b"*\n");
+    fs::write(own.join(".gitignore"), "").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = || fs::metadata(&own).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o700);
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o750)).unwrap();
+        asked.run(&["index"]).ok();
+        assert_eq!(mode(), 0o750);
+    }
+    assert_eq!(fs::read(own.join(".gitignore")).unwrap(), b"");
+    if let Ok(made) = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(asked.root.path())
+        .status()
+        && made.success()
+    {
+        fs::remove_dir_all(&own).unwrap();
+        fs::create_dir(&own).unwrap();
+        asked.run(&["index"]).ok();
+        let mut git = Command::new("git");
+        git.args(["status", "--short"])
+            .current_dir(asked.root.path());
+        let said = git.output().unwrap().stdout;
+        let said = String::from_utf8(said).unwrap();
+        assert!(
+            said.contains("notes.md") && !said.contains(".ctx"),
+            "{said}"
+        );
+    }
 }
 
 #[cfg(unix)]
@@ -552,7 +585,12 @@ mod unix {
         mode(asked.cache.path(), 0o777);
         if let Some(run) = run_bound(asked.command(&["query", "budget"])) {
             assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
-            for part in ["warning: not indexed:", "locked.rs", "closed"] {
+            for part in [
+                "warning: not indexed:",
+                "locked.rs",
+                "closed",
+                "ermission denied",
+            ] {
                 assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
             }
         }
