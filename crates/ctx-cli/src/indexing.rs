@@ -17,6 +17,7 @@ use crate::place;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::settings::{self, Settings};
+use crate::skipped;
 use crate::walk::shown;
 
 /// So many files that could not be read are named, unless all are wanted.
@@ -220,6 +221,7 @@ pub(crate) fn ago(time: i64) -> String {
 /// Says which files could not be read, and how many are left out that were indexed before.
 pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Report) {
     report_faults(updated, report);
+    skipped::report_by_lines(&updated.by_lines, report);
     if updated.left_out > 0 {
         report.note(&format!(
             "{} files that are there are no longer indexed: ignore files or settings leave them out ({} is set by {}, {} by {})",

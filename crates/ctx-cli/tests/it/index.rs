@@ -357,6 +357,51 @@ fn a_folder_can_hold_its_own_index() {
     }
 }
 
+#[test]
+fn what_is_passed_over_is_named_when_asked_for_and_the_large_counted_always() {
+    let asked = Asked::of([
+        ("a.rs", BUDGET),
+        ("vendor/b.rs", BUDGET),
+        ("c.bin", b"\0\x01\x02"),
+    ]);
+    asked
+        .root
+        .write("huge_settings.txt", b"budget ".repeat(200_000));
+    let large = "1 file too large to be indexed: max-file-size is 1048576 (the default)";
+    for verb in [&["index"][..], &["query", "budget"], &["query", "budget"]] {
+        let run = asked.run(verb);
+        run.ok();
+        assert!(run.stderr.contains(large), "{run:?}");
+        assert!(!run.stderr.contains("c.bin"), "{run:?}");
+        let run = asked.run(&[verb, &["-v"]].concat());
+        for part in [
+            "huge_settings.txt is passed over: it is too large",
+            "vendor/b.rs is passed over: it is a copy of what others wrote, include-generated is false",
+            "c.bin is passed over: it holds no text",
+        ] {
+            assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+        }
+    }
+    let told = asked.run(&["index", "--json"]).json();
+    let passed = told["updated"]["passed"].as_array().unwrap();
+    let expected = serde_json::json!({"path": "huge_settings.txt", "reason": "too_large"});
+    assert!(passed.len() == 3 && passed.contains(&expected), "{told}");
+}
+
+#[test]
+fn where_nothing_is_indexed_the_settings_that_make_it_so_are_named() {
+    let asked = Asked::small();
+    asked.run(&["query", "budget", "--max-file-size", "1"]).ok();
+    let run = asked.run(&["query", "budget"]);
+    for part in [
+        "there are no files with text",
+        "of 3 files: it is too large, max-file-size is 1",
+        "(the index, as a flag said before)",
+    ] {
+        assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_is_not_followed_to_an_index() {
