@@ -19,6 +19,7 @@ use crate::indexing;
 use crate::place;
 use crate::report::{self, Report, clean};
 use crate::settings::{self, Settings};
+use crate::skipped;
 use crate::walk::shown;
 
 /// How soon an interrupt is noticed.
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     let updated = updated.map_err(|it| indexing::failure(&it))?;
     indexing::report_losses(&updated, &settings, report);
+    skipped::report_passed(&updated.passed, &settings, report);
     tell_updated(&updated, &status(&index)?, start.elapsed(), args.json)?;
     if args.watch {
         watch(&index, &settings, report, cancel)?;
@@ -184,7 +186,16 @@ struct ToldUpdate<'t> {
     left_out: usize,
     skipped: usize,
     faults: &'t [String],
+    passed: Vec<ToldPassed>,
+    by_lines: &'t [String],
     took_ms: f64,
+}
+
+/// A file that is passed over, and why.
+#[derive(Serialize)]
+struct ToldPassed {
+    path: String,
+    reason: &'static str,
 }
 
 impl<'t> Told<'t> {
@@ -233,6 +244,15 @@ impl<'t> Told<'t> {
             left_out: updated.left_out,
             skipped: updated.skipped,
             faults: &updated.faults,
+            passed: updated
+                .passed
+                .iter()
+                .map(|it| ToldPassed {
+                    path: shown(&it.path),
+                    reason: skipped::code(it.reason),
+                })
+                .collect(),
+            by_lines: &updated.by_lines,
             took_ms: took.as_secs_f64() * 1e3,
         });
         self

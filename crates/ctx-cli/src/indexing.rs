@@ -1,8 +1,9 @@
 //! Opening the index of a folder and bringing it up to date, for the verbs that need one.
 
 use std::error::Error as _;
-use std::fmt::Write as _;
-use std::fs;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ use crate::place;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::settings::{self, Settings};
+use crate::skipped;
 use crate::walk::shown;
 
 /// So many files that could not be read are named, unless all are wanted.
@@ -73,8 +75,9 @@ pub(crate) fn keep(index: &Index, kept: Kept) {
     }
 }
 
-/// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say.
-fn make_private(folder: &Path) -> Result<(), Failure> {
+/// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say. One in a folder of
+/// somebody's own is made so when the index begins, and is kept from a repository.
+pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -84,7 +87,15 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
             folder: folder.to_owned(),
             source,
         })
-    })
+    })?;
+    if place::is_own(folder) && !folder.join("manifest.db").exists() {
+        // Where that cannot be done, the index cannot be written either, which is told.
+        #[cfg(unix)]
+        let _ = fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let ignore = File::create_new(folder.join(".gitignore"));
+        let _ = ignore.and_then(|mut it| it.write_all(b"*\n"));
+    }
+    Ok(())
 }
 
 /// Indexes what changed, and shows on a terminal how far it is. Says whom it waits for, where that takes long.
@@ -210,6 +221,7 @@ pub(crate) fn ago(time: i64) -> String {
 /// Says which files could not be read, and how many are left out that were indexed before.
 pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Report) {
     report_faults(updated, report);
+    skipped::report_by_lines(&updated.by_lines, report);
     if updated.left_out > 0 {
         report.note(&format!(
             "{} files that are there are no longer indexed: ignore files or settings leave them out ({} is set by {}, {} by {})",
@@ -256,7 +268,7 @@ pub(crate) fn why(error: &IndexError) -> String {
     let mut text = format!("failed to {error}");
     let mut source = error.source();
     while let Some(cause) = source {
-        let _ = write!(text, ": {cause}");
+        let _ = fmt::Write::write_fmt(&mut text, format_args!(": {cause}"));
         source = cause.source();
     }
     text

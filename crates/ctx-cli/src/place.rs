@@ -11,6 +11,9 @@ use crate::walk::shown;
 /// Bytes of the hash that an index is named by: enough that no two folders share one.
 const NAME_BYTES: usize = 16;
 
+/// The folder of an index in what it indexes.
+const OWN: &str = ".ctx";
+
 /// Reads variables of the environment; those that are empty count as not there.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
@@ -22,7 +25,7 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 /// # Errors
 /// There is no cache folder, or it is within `root`, where the index would be indexed.
 pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
-    let own = root.join(".ctx");
+    let own = root.join(OWN);
     // A link may lead anywhere, and whoever made the folder may have made it.
     if fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir()) {
         return Ok(own);
@@ -48,6 +51,11 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
         return Err(Failure::input(message).with_hint(hint));
     }
     Ok(folder)
+}
+
+/// Whether an index at `folder` is in what it indexes.
+pub(crate) fn is_own(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|it| it == OWN)
 }
 
 /// What the index of `root` is called among others.

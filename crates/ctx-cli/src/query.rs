@@ -23,6 +23,7 @@ use crate::findings::{self, Findings};
 use crate::indexing;
 use crate::report::{self, Report};
 use crate::settings::Settings;
+use crate::skipped;
 use crate::walk::shown;
 
 /// No question is read further.
@@ -141,7 +142,8 @@ fn catch_up(
     let error = match indexing::update(index, report, cancel) {
         Ok(updated) => {
             indexing::report_losses(&updated, settings, report);
-            tell_updated(&updated, index, start, report);
+            skipped::report_passed(&updated.passed, settings, report);
+            tell_updated(&updated, index, settings, start, report);
             return Ok(());
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
@@ -162,11 +164,18 @@ fn catch_up(
     Ok(())
 }
 
-fn tell_updated(updated: &Updated, index: &Index, start: Instant, report: Report) {
+fn tell_updated(
+    updated: &Updated,
+    index: &Index,
+    settings: &Settings,
+    start: Instant,
+    report: Report,
+) {
     if updated.files == 0 {
         report::warning(&format!(
-            "there are no files with text in {}",
-            shown(index.root())
+            "there are no files with text in {}{}",
+            shown(index.root()),
+            skipped::tell_passed(&updated.passed, settings),
         ));
     }
     if updated.changed > 0 {

@@ -222,6 +222,13 @@ impl Settings {
         told.map_or("the default", |it| &it.origin)
     }
 
+    /// What `key` is, and who says so.
+    pub(crate) fn say(&self, key: &str) -> String {
+        let told = self.told.iter().find(|it| it.key == key);
+        let value = told.map_or("not known", |it| &it.value);
+        format!("{key} is {value} ({})", self.origin(key))
+    }
+
     /// What was picked so far, and from where.
     pub(crate) fn told(&self) -> &[Told] {
         &self.told

@@ -1,7 +1,13 @@
 //! What is said about files that were passed over, and about those that were changed.
 
+use std::collections::BTreeMap;
+
+use ctx::index::{self, Passed};
+
+use crate::emit::grouped;
 use crate::report::{self, Report};
-use crate::walk::{Reason, Skipped};
+use crate::settings::{self, Settings};
+use crate::walk::{Reason, Skipped, shown};
 
 /// Says what was passed over: each loss by name, the rest in numbers unless every name is wanted.
 pub(crate) fn report(skipped: &[Skipped], report: Report) {
@@ -22,12 +28,92 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
         })
         .collect();
     if !counts.is_empty() {
-        let more = if report.is_verbose() {
-            ""
-        } else {
-            " (--verbose names them)"
-        };
+        let more = more(report);
         report.note(&format!("passed over: {}{more}", counts.join(", ")));
+    }
+}
+
+/// Says what is not indexed: each by name where every name is wanted, and in any case how many are over the size.
+pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Report) {
+    for file in passed {
+        let (path, why) = (shown(&file.path), why(file.reason, settings));
+        report.detail(&format!("{path} is passed over: {why}"));
+    }
+    let n = passed
+        .iter()
+        .filter(|it| it.reason == index::Reason::TooLarge)
+        .count();
+    if n > 0 {
+        let (files, more) = (counted(n), more(report));
+        let limit = settings.say(settings::MAX_FILE_SIZE);
+        report.note(&format!("{files} too large to be indexed: {limit}{more}"));
+    }
+}
+
+/// What there is where nothing is indexed, and which settings make it so.
+pub(crate) fn tell_passed(passed: &[Passed], settings: &Settings) -> String {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for file in passed {
+        *reasons.entry(why(file.reason, settings)).or_default() += 1;
+    }
+    let told = reasons
+        .iter()
+        .map(|(why, n)| format!("; of {}: {why}", counted(*n)));
+    told.collect()
+}
+
+fn counted(n: usize) -> String {
+    let number = grouped(n as u64);
+    format!("{number} {}", if n == 1 { "file" } else { "files" })
+}
+
+fn more(report: Report) -> &'static str {
+    if report.is_verbose() {
+        ""
+    } else {
+        " (--verbose names them)"
+    }
+}
+
+fn why(reason: index::Reason, settings: &Settings) -> String {
+    match reason {
+        index::Reason::TooLarge => {
+            format!("it is too large, {}", settings.say(settings::MAX_FILE_SIZE))
+        }
+        index::Reason::Generated => format!(
+            "a machine wrote it, {}",
+            settings.say(settings::INCLUDE_GENERATED)
+        ),
+        index::Reason::Vendored => format!(
+            "it is a copy of what others wrote, {}",
+            settings.say(settings::INCLUDE_GENERATED)
+        ),
+        index::Reason::NoText => "it holds no text".to_owned(),
+        _ => "its name is no text".to_owned(),
+    }
+}
+
+/// The word that programs see.
+pub(crate) fn code(reason: index::Reason) -> &'static str {
+    match reason {
+        index::Reason::TooLarge => Reason::TooLarge.code(),
+        index::Reason::NoText => Reason::Binary.code(),
+        index::Reason::Generated => "generated",
+        index::Reason::Vendored => "vendored",
+        _ => "unnamed",
+    }
+}
+
+/// Says which files are found by their lines alone, each with the reason.
+pub(crate) fn report_by_lines(files: &[String], report: Report) {
+    for file in files {
+        report.detail(&format!("indexed by its lines alone: {file}"));
+    }
+    if !files.is_empty() {
+        let (files, more) = (counted(files.len()), more(report));
+        report.note(&format!(
+            "{files} too hard to parse, and indexed by lines alone{more}"
+        ));
     }
 }
 

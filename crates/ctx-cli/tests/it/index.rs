@@ -318,10 +318,88 @@ fn the_index_tells_what_there_is() {
 #[test]
 fn a_folder_can_hold_its_own_index() {
     let asked = Asked::small();
-    fs::create_dir(asked.root.path().join(".ctx")).unwrap();
+    let own = asked.root.path().join(".ctx");
+    fs::create_dir(&own).unwrap();
     asked.run(&["query", "budget"]).ok();
-    assert!(asked.root.path().join(".ctx/manifest.db").is_file());
+    assert!(own.join("manifest.db").is_file());
     assert_eq!(fs::read_dir(asked.cache.path()).unwrap().count(), 0);
+    // It is for its owner, and for no repository, unless somebody says otherwise afterwards.
+    assert_eq!(fs::read(own.join(".gitignore")).unwrap(), b"*\n");
+    fs::write(own.join(".gitignore"), "").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = || fs::metadata(&own).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o700);
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o750)).unwrap();
+        asked.run(&["index"]).ok();
+        assert_eq!(mode(), 0o750);
+    }
+    assert_eq!(fs::read(own.join(".gitignore")).unwrap(), b"");
+    if let Ok(made) = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(asked.root.path())
+        .status()
+        && made.success()
+    {
+        fs::remove_dir_all(&own).unwrap();
+        fs::create_dir(&own).unwrap();
+        asked.run(&["index"]).ok();
+        let mut git = Command::new("git");
+        git.args(["status", "--short"])
+            .current_dir(asked.root.path());
+        let said = git.output().unwrap().stdout;
+        let said = String::from_utf8(said).unwrap();
+        assert!(
+            said.contains("notes.md") && !said.contains(".ctx"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_is_passed_over_is_named_when_asked_for_and_the_large_counted_always() {
+    let asked = Asked::of([
+        ("a.rs", BUDGET),
+        ("vendor/b.rs", BUDGET),
+        ("c.bin", b"\0\x01\x02"),
+    ]);
+    asked
+        .root
+        .write("huge_settings.txt", b"budget ".repeat(200_000));
+    let large = "1 file too large to be indexed: max-file-size is 1048576 (the default)";
+    for verb in [&["index"][..], &["query", "budget"], &["query", "budget"]] {
+        let run = asked.run(verb);
+        run.ok();
+        assert!(run.stderr.contains(large), "{run:?}");
+        assert!(!run.stderr.contains("c.bin"), "{run:?}");
+        let run = asked.run(&[verb, &["-v"]].concat());
+        for part in [
+            "huge_settings.txt is passed over: it is too large",
+            "vendor/b.rs is passed over: it is a copy of what others wrote, include-generated is false",
+            "c.bin is passed over: it holds no text",
+        ] {
+            assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+        }
+    }
+    let told = asked.run(&["index", "--json"]).json();
+    let passed = told["updated"]["passed"].as_array().unwrap();
+    let expected = serde_json::json!({"path": "huge_settings.txt", "reason": "too_large"});
+    assert!(passed.len() == 3 && passed.contains(&expected), "{told}");
+}
+
+#[test]
+fn where_nothing_is_indexed_the_settings_that_make_it_so_are_named() {
+    let asked = Asked::small();
+    asked.run(&["query", "budget", "--max-file-size", "1"]).ok();
+    let run = asked.run(&["query", "budget"]);
+    for part in [
+        "there are no files with text",
+        "of 3 files: it is too large, max-file-size is 1",
+        "(the index, as a flag said before)",
+    ] {
+        assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
+    }
 }
 
 #[cfg(unix)]
@@ -552,7 +630,12 @@ mod unix {
         mode(asked.cache.path(), 0o777);
         if let Some(run) = run_bound(asked.command(&["query", "budget"])) {
             assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
-            for part in ["warning: not indexed:", "locked.rs", "closed"] {
+            for part in [
+                "warning: not indexed:",
+                "locked.rs",
+                "closed",
+                "ermission denied",
+            ] {
                 assert!(run.stderr.contains(part), "{part:?} is not in {run:?}");
             }
         }
