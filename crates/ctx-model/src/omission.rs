@@ -17,6 +17,8 @@ pub enum OmittedReason {
     MaxChunks,
     /// It matters less than `minRelevance`.
     BelowMinRelevance,
+    /// It is a passage without a sentence that is likely enough part of the answer.
+    BelowMinChance,
     /// Another chunk says the same.
     DuplicateOf,
     /// Its lines are part of another chunk.
@@ -34,6 +36,7 @@ impl OmittedReason {
             OmittedReason::OverBudget => "over_budget",
             OmittedReason::MaxChunks => "max_chunks",
             OmittedReason::BelowMinRelevance => "below_min_relevance",
+            OmittedReason::BelowMinChance => "below_min_chance",
             OmittedReason::DuplicateOf => "duplicate_of",
             OmittedReason::MergedInto => "merged_into",
             OmittedReason::Unreadable => "unreadable",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ctx_rank::{Frame, Name, Place, Query, Region, Term};
+use ctx_rank::{Frame, Name, Place, Query, Region, Role, Term};
 
 use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
@@ -14,6 +14,8 @@ const WIDE: usize = 400;
 const COVERED: usize = 24;
 /// Files whose parts are looked at.
 const FILES: usize = 20;
+/// The best files of which every part is taken, whether it fits or not.
+const WHOLE: usize = 8;
 /// Names that are looked up.
 const NAMES: usize = 48;
 /// A name with more definitions than this is nobody's in particular.
@@ -81,7 +83,8 @@ pub(crate) async fn coverage(
     search.passages(&wanted.by_presence()).await
 }
 
-/// The best files, and the parts in them that fit best. The score of a part is that of its file.
+/// The best files, the parts in them that fit best, and the others of the very best: what is declared or
+/// imported beside that which fits need not share a word with the question. The score of a part is that of its file.
 pub(crate) async fn files(
     search: &dyn FileSearch,
     query: &Query,
@@ -101,8 +104,21 @@ pub(crate) async fn files(
     if best.is_empty() {
         return Ok(Vec::new());
     }
+    let whole_files: Vec<PartQuery> = best
+        .iter()
+        .filter(|it| is_code(it))
+        .take(WHOLE)
+        .map(PartQuery::new)
+        .collect();
     let within = TextQuery::new(terms(query), weights.fields.clone(), WIDE).within(best);
-    let mut hits = search.passages(&within).await?;
+    let (mut hits, all) = tokio::try_join!(
+        search.passages(&within),
+        search.parts_of(&whole_files, WIDE)
+    )?;
+    let fitting: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
+    let mut others: Vec<Hit> = all.into_iter().flatten().collect();
+    others.retain(|it| !fitting.contains(&it.place()));
+    hits.extend(others);
     for hit in &mut hits {
         hit.score = scores.get(hit.path.as_str()).copied().unwrap_or(0.0);
     }
@@ -113,6 +129,12 @@ pub(crate) async fn files(
         .collect();
     hits.extend(named);
     Ok(hits)
+}
+
+/// Whether parts of the file at `path` are made of each other: a passage of a text that shares no word with the
+/// question says nothing of it.
+fn is_code(path: &str) -> bool {
+    Role::of(path) != Role::Documentation
 }
 
 /// A hit that stands for a file.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ctx_model::{Chunk, Relevance};
+use ctx_model::{Chunk, Omitted, OmittedReason, Relevance};
 use ctx_rank::{Query, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Found;
@@ -51,10 +51,10 @@ impl Prose {
     }
 
     /// Gives passages of prose among `chunks` the sum of the chances of their sentences for a relevance, and
-    /// excerpts of the likeliest for renditions. Passages without a sentence that is likely enough are removed;
-    /// their number. What stands in no passage of prose keeps what it has: the best passage is worth what its
+    /// excerpts of the likeliest for renditions. Passages without a sentence that is likely enough are removed, and
+    /// told. What stands in no passage of prose keeps what it has: the best passage is worth what its
     /// place in the ranking says, against what is no prose. O(bytes × terms).
-    pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> usize {
+    pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
         let runs = runs(chunks);
         let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
         let chances = sentence_chances(&self.query.terms, &texts);
@@ -75,10 +75,25 @@ impl Prose {
                 chunk.relevance = Relevance::new(share).unwrap_or(Relevance::ZERO);
             }
         }
-        let before = chunks.len();
         let mut is_unlikely = is_unlikely.into_iter();
-        chunks.retain(|_| !is_unlikely.next().unwrap_or(false));
-        before - chunks.len()
+        let mut omitted = Vec::new();
+        chunks.retain_mut(|chunk| {
+            let is_unlikely = is_unlikely.next().unwrap_or(false);
+            if is_unlikely {
+                omitted.push(below_min_chance(chunk));
+            }
+            !is_unlikely
+        });
+        omitted
+    }
+}
+
+fn below_min_chance(chunk: &mut Chunk) -> Omitted {
+    Omitted {
+        id: std::mem::take(&mut chunk.id),
+        reason: OmittedReason::BelowMinChance,
+        enters_at: None,
+        other: None,
     }
 }
 

@@ -155,7 +155,7 @@ impl Service {
         let retrieve = retrieve.clone().for_budget(max_tokens, PARTS);
         let query = Arc::new(Query::analyse(question));
         timings.analyse = lap(&mut clock);
-        let mut retrieved = self.retriever.retrieve(&query, &retrieve).await;
+        let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
         let resolver = Arc::clone(&self.resolver);
@@ -163,17 +163,15 @@ impl Service {
         let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);
-            let left_out = prose.weigh(&mut found.chunks);
+            found.omitted.extend(prose.weigh(&mut found.chunks));
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
             context.omitted.extend(found.omitted);
             context.warnings.extend(found.warnings);
-            Ok((found.chunks, context, left_out, resolve, lap(&mut clock)))
+            Ok((found.chunks, context, resolve, lap(&mut clock)))
         };
-        let (chunks, context, left_out, resolving, assembling) =
-            tokio::task::spawn_blocking(work).await??;
-        retrieved.left_out += left_out;
+        let (chunks, context, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
         timings.resolve = resolving;
         timings.assemble = assembling;
         debug!(?timings, "answered");

@@ -192,7 +192,9 @@ fn of_equals_the_same_are_taken_whatever_was_written_last() {
     let names = ["new".to_owned()];
     let found = |index: &Index, limit| {
         let hits = block_on(index.definitions(&names, limit)).unwrap().concat();
-        hits.into_iter().map(|it| it.path.clone()).collect::<Vec<_>>()
+        hits.into_iter()
+            .map(|it| it.path.clone())
+            .collect::<Vec<_>>()
     };
     for limit in [1, 2, 20] {
         let half = u32::try_from(limit).unwrap().div_ceil(2);

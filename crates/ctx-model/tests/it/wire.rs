@@ -247,6 +247,7 @@ prop_compose! {
             OmittedReason::OverBudget,
             OmittedReason::MaxChunks,
             OmittedReason::BelowMinRelevance,
+            OmittedReason::BelowMinChance,
             OmittedReason::DuplicateOf,
             OmittedReason::MergedInto,
             OmittedReason::Unreadable,

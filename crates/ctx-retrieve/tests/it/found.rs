@@ -106,6 +106,29 @@ async fn how_much_a_part_holds_says_nothing_for_the_rest_of_its_file() {
 }
 
 #[tokio::test]
+async fn what_stands_beside_the_best_of_a_file_is_found_below_it() {
+    let store = Store::of(&[
+        ("src/pool.py", 1, "lines", "", "import collections"),
+        ("src/pool.py", 10, "function", "take", "take a connection"),
+        ("src/other.py", 1, "lines", "", "import sys"),
+        ("docs/pool.md", 1, "section", "", "how a connection is made"),
+        ("docs/pool.md", 9, "section", "", "who wrote this"),
+    ]);
+    let retrieved = ask(store, "connection", &options()).await;
+    let place = |path: &str, line: u32| {
+        let mut found = retrieved.found.iter();
+        found.find(|it| it.hit.path == path && it.hit.span.start() == line)
+    };
+    let best = place("src/pool.py", 10).unwrap();
+    let beside = place("src/pool.py", 1).unwrap();
+    assert!(0.0 < beside.score && beside.score < best.score);
+    assert_eq!(place("src/other.py", 1), None);
+    // Of a text, a section that shares nothing with the question says nothing of it.
+    assert!(place("docs/pool.md", 1).is_some());
+    assert_eq!(place("docs/pool.md", 9), None);
+}
+
+#[tokio::test]
 async fn a_question_that_says_nothing_asks_nobody() {
     for question in ["", " \n", "how do I do this?", "<!-- pool -->", "!!!"] {
         let store = library();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ctx_assemble::Control;
 use ctx_index::{Index, Options};
-use ctx_model::{BuildOptions, RenditionKind, Tokens};
+use ctx_model::{BuildOptions, OmittedReason, RenditionKind, Tokens};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Options as RetrieveOptions, Retriever};
 use ctx_service::{Answer, Service};
@@ -60,6 +60,28 @@ async fn the_sentence_is_shown_and_the_rest_of_its_line_is_not() {
         "{context}"
     );
     assert!(!context.contains("Mills"), "{context}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_passage_without_a_likely_sentence_is_omitted_for_that() {
+    let text = format!("# Owls\n\n{SENTENCE}\n\n# Mills\n\nMills grind people.\n");
+    let left_out = |answer: &Answer| {
+        let omitted = answer.built.omitted.iter();
+        let unlikely = omitted.filter(|it| it.reason == OmittedReason::BelowMinChance);
+        unlikely.map(|it| it.id.clone()).collect::<Vec<_>>()
+    };
+    let answer = answer(&text, 0.9999).await;
+    assert_eq!(answer.built.context, "");
+    let mut found: Vec<String> = (answer.retrieved.found.iter())
+        .map(|it| format!("{}:{}", it.hit.path, it.hit.span))
+        .collect();
+    found.sort_unstable();
+    assert!(!found.is_empty());
+    assert_eq!(left_out(&answer), found);
+    assert_eq!(
+        left_out(&self::answer(&text, 0.0).await),
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
