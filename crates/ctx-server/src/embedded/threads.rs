@@ -1,6 +1,6 @@
 //! Threads, and what is said in them.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
 use super::Quota;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
@@ -40,16 +40,7 @@ impl Database {
             pinned: new.pinned,
             created_at: now(),
         };
-        let pinned = serde_json::to_string(&thread.pinned)
-            .map_err(|error| BackendError::failed("write a thread", error))?;
-        let row = [
-            (count + 1).into(),
-            thread.id.clone().into(),
-            thread.title.clone().into(),
-            pinned.into(),
-            thread.created_at.into(),
-        ];
-        THREADS.put(&transaction, row)?;
+        put(&transaction, count + 1, &thread)?;
         transaction.commit().map_err(write_failed)?;
         Ok(thread)
     }
@@ -154,7 +145,8 @@ impl Database {
                      SELECT m.thread, m.seq FROM messages m JOIN threads t ON t.seq = m.thread
                      WHERE t.id = ?1 AND m.id = ?2
                  )
-                 SELECT m.seq, m.id, m.role, m.content, m.created_at FROM it JOIN messages m ON m.thread = it.thread
+                 SELECT m.seq, m.id, m.thread, m.role, m.content, m.created_at, m.seal
+                 FROM it JOIN messages m ON m.thread = it.thread
                  WHERE m.seq >= coalesce((
                      SELECT max(u.seq) FROM messages u
                      WHERE u.thread = it.thread AND u.seq <= it.seq AND u.role = 'user'
@@ -173,24 +165,19 @@ impl Database {
 
     /// Pins `pinned` to a thread, in the place of what was pinned to it.
     pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
-        let text = serde_json::to_string(&pinned)
-            .map_err(|error| BackendError::failed("write a thread", error))?;
-        let put = "UPDATE threads SET pinned = ?2 WHERE id = ?1 RETURNING title, created_at";
-        let state = self.state();
-        let row = state.query_row(put, params![id, text], |row| Ok((row.get(0)?, row.get(1)?)));
-        match row.optional().map_err(write_failed)? {
-            Some((title, created_at)) => Ok(Thread {
-                id,
-                title,
-                pinned,
-                created_at,
-            }),
-            None => Err(BackendError::NotFound {
+        let mut state = self.state();
+        let transaction = state.transaction().map_err(write_failed)?;
+        let Some((number, mut thread)) = find(&transaction, &id)? else {
+            return Err(BackendError::NotFound {
                 what: "thread",
                 field: "threadId",
                 id,
-            }),
-        }
+            });
+        };
+        thread.pinned = pinned;
+        put(&transaction, number, &thread)?;
+        transaction.commit().map_err(write_failed)?;
+        Ok(thread)
     }
 
     /// What is pinned to a thread; nothing, where it is not.
@@ -198,6 +185,20 @@ impl Database {
         let found = find(&self.reader(), thread)?;
         Ok(found.map(|it| it.1.pinned).unwrap_or_default())
     }
+}
+
+/// Writes the thread of this number.
+fn put(transaction: &Transaction<'_>, number: i64, thread: &Thread) -> Result<()> {
+    let pinned = serde_json::to_string(&thread.pinned)
+        .map_err(|error| BackendError::failed("write a thread", error))?;
+    let row = [
+        number.into(),
+        thread.id.clone().into(),
+        thread.title.clone().into(),
+        pinned.into(),
+        thread.created_at.into(),
+    ];
+    THREADS.put(transaction, row)
 }
 
 /// The thread of this id, and its number.
