@@ -57,10 +57,16 @@ pub(crate) async fn text(
     weights: &Weights,
 ) -> Answer<Vec<Hit>> {
     let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), WIDE);
-    let (whole, first) = (wanted(terms(query)), wanted(weighted(&query.title)));
-    let (all, title) = tokio::try_join!(search.passages(&whole), search.passages(&first))?;
+    let whole = wanted(terms(query));
+    let searches = if is_alike(&query.terms, &query.title) {
+        vec![(search.passages(&whole).await?, 1.0 + weights.title)]
+    } else {
+        let first = wanted(weighted(&query.title));
+        let (all, title) = tokio::try_join!(search.passages(&whole), search.passages(&first))?;
+        vec![(all, 1.0), (title, weights.title)]
+    };
     let mut found = Sum::default();
-    for (hits, weight) in [(all, 1.0), (title, weights.title)] {
+    for (hits, weight) in searches {
         let best = hits.first().map_or(0.0, |it| it.score);
         // 0 of 0 is no share, and would take what the other search says along.
         for hit in hits.into_iter().filter(|_| best > 0.0) {
@@ -69,6 +75,18 @@ pub(crate) async fn text(
         }
     }
     Ok(found.in_order())
+}
+
+/// Whether both ask for the same, each term worth as many times as much: a question of one line is its own title.
+fn is_alike(all: &[Term], title: &[Term]) -> bool {
+    let (Some(first), Some(first_of_title)) = (all.first(), title.first()) else {
+        return false;
+    };
+    let times = first.weight / first_of_title.weight;
+    let is_same = |(one, other): (&Term, &Term)| {
+        one.text == other.text && (one.weight / other.weight / times - 1.0).abs() < 1e-6
+    };
+    all.len() == title.len() && all.iter().zip(title).all(is_same)
 }
 
 /// Parts of files by how many of the question's heaviest terms they hold: a long part that repeats one of them
