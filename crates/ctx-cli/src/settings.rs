@@ -174,6 +174,12 @@ impl Settings {
             |it| it.query.min_score.as_ref(),
             options.min_score,
         );
+        options.min_chance = self.pick(
+            "min-chance",
+            flags.min_chance.as_ref(),
+            |it| it.query.min_chance.as_ref(),
+            options.min_chance,
+        );
         options
     }
 
