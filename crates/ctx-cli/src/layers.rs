@@ -43,6 +43,8 @@ pub(crate) struct QueryKeys {
     #[serde(deserialize_with = "value")]
     pub(crate) min_score: Option<f64>,
     #[serde(deserialize_with = "value")]
+    pub(crate) min_chance: Option<f64>,
+    #[serde(deserialize_with = "value")]
     pub(crate) selection: Option<Selection>,
     #[serde(deserialize_with = "value")]
     pub(crate) relevance_power: Option<u8>,
@@ -113,6 +115,7 @@ pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result
             types: read(of, "CTX_TYPES")?,
             limit: read(of, "CTX_LIMIT")?,
             min_score: read(of, "CTX_MIN_SCORE")?,
+            min_chance: read(of, "CTX_MIN_CHANCE")?,
             selection: read(of, "CTX_SELECTION")?,
             relevance_power: read(of, "CTX_RELEVANCE_POWER")?,
         },

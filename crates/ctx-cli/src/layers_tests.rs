@@ -12,6 +12,7 @@ fn every_key_is_read() {
         types = ["function"]
         limit = 20
         min-score = 0.5
+        min-chance = 0.01
         selection = "in-order"
         relevance-power = 2
         [output]
@@ -30,6 +31,7 @@ fn every_key_is_read() {
         ("CTX_TYPES", "function"),
         ("CTX_LIMIT", "20"),
         ("CTX_MIN_SCORE", "0.5"),
+        ("CTX_MIN_CHANCE", "0.01"),
         ("CTX_SELECTION", "in-order"),
         ("CTX_RELEVANCE_POWER", "2"),
         ("CTX_FORMAT", "xml"),

@@ -173,6 +173,12 @@ impl Settings {
             options = options.for_budget(max_tokens.get(), retrieve::PARTS);
             self.tell("limit", &options.limit.unwrap_or_default(), "the budget");
         }
+        options.min_chance = self.pick(
+            "min-chance",
+            flags.min_chance.as_ref(),
+            |it| it.query.min_chance.as_ref(),
+            options.min_chance,
+        );
         options
     }
 

@@ -18,10 +18,11 @@ paths, an error message or a whole issue report; what it names is found by name,
 its words.
 
 What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
-CTX_LIMIT, CTX_MIN_SCORE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT, CTX_COUNTER,
-CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from DIR/ctx.toml, then from ctx/ctx.toml
+CTX_LIMIT, CTX_MIN_SCORE, CTX_MIN_CHANCE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT,
+CTX_COUNTER, CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from DIR/ctx.toml, then from ctx/ctx.toml
 in your configuration folder:
-  [query]    max-tokens, strategies, types, limit, min-score, selection, relevance-power
+  [query]    max-tokens, strategies, types, limit, min-score, min-chance, selection,
+             relevance-power
   [output]   format, counter
   [index]    include-generated, max-file-size, wait
 Unless something says otherwise --selection is optimal. What flags said of the index before holds
@@ -106,6 +107,10 @@ pub(crate) struct Search {
     /// Leave out what scores below this share of the best, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = f64::read, allow_negative_numbers = true)]
     pub(crate) min_score: Option<f64>,
+    /// Leave out sentences of prose that are less likely part of the answer, and passages without a likelier
+    /// one, from 0 to 1; 0 fills the budget [default: 0.002]
+    #[arg(long, value_name = "CHANCE", value_parser = f64::read, allow_negative_numbers = true)]
+    pub(crate) min_chance: Option<f64>,
     /// Find at most so many parts of files [default: one for every 80 tokens, and 100 at least]
     #[arg(long, value_name = "N", value_parser = usize::read, allow_negative_numbers = true)]
     pub(crate) limit: Option<usize>,

@@ -458,6 +458,8 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
         (["--min-score", "2"], "from 0 to 1"),
         (["--min-score", "-1"], "from 0 to 1"),
         (["--min-score", "NaN"], "from 0 to 1"),
+        (["--min-chance", "2"], "from 0 to 1"),
+        (["--min-chance", "-0.1"], "from 0 to 1"),
         (["--limit", "0"], "at least 1"),
         (["--limit", "-1"], "whole number"),
         (["--limit", "many"], "whole number"),
