@@ -345,6 +345,9 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
         .take(MOST_FILES)
         .map(|it| (PartQuery::new(it.path.as_str()), it.score))
         .collect();
+    if files.is_empty() {
+        return Ok(hits);
+    }
     let wanted: Vec<PartQuery> = files.iter().map(|(file, _)| file.clone()).collect();
     let parts = search.parts_of(&wanted, WIDE).await?;
     for ((_, score), parts) in files.iter().zip(parts) {
@@ -359,6 +362,9 @@ async fn unknown_files(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Str
     let named = unique(places.map(|it| &it.path));
     let ends = named.iter().map(|it| it.rsplit('/').next().unwrap_or(it));
     let mut ends: Vec<String> = ends.map(str::to_owned).collect();
+    if ends.is_empty() {
+        return Ok(ends);
+    }
     let mut found = search.ending_with(&ends, 1).await?.into_iter();
     ends.retain(|it| found.next().is_none_or(|it| it.is_empty()) && it.len() > SHORT);
     Ok(ends)
