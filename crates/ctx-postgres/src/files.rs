@@ -1,6 +1,6 @@
 //! The files of an owner, as they were stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -132,6 +132,25 @@ impl OwnedStore {
             (row.get(0), (hash, row.get::<_, i64>(2).cast_unsigned()))
         };
         Ok(rows.iter().map(size).collect())
+    }
+
+    /// Which of `paths` are folders of files that are stored: `a` where `a/b` is. One round trip.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn folders(&self, paths: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+        let paths: Vec<&str> = paths
+            .iter()
+            .copied()
+            .filter(|it| !it.contains('\0'))
+            .collect();
+        // What comes after a slash comes before a zero.
+        let sql = "SELECT wanted FROM unnest($2::text[]) AS wanted WHERE EXISTS (
+                       SELECT 1 FROM ctx.files WHERE owner = $1 AND path > wanted || '/' AND path < wanted || '0')";
+        let rows = self
+            .read("look at files", sql, &[&self.owner(), &paths])
+            .await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// How many bytes all texts of files have together. Looks at each file, and not into it.

@@ -7,7 +7,7 @@ use ctx_postgres::{FileText, OwnedStore};
 use super::{Result, failed};
 use crate::Quota;
 use crate::backend::{BackendError, Ingested, IngestedFile, NewFile};
-use crate::paths;
+use crate::batch;
 
 /// Stores `files`, in place of what was at their paths.
 pub(super) async fn ingest(
@@ -15,10 +15,8 @@ pub(super) async fn ingest(
     files: Vec<NewFile>,
     quota: &Quota,
 ) -> Result<Ingested> {
+    batch::check(&files)?;
     for (number, file) in files.iter().enumerate() {
-        if let Some(detail) = paths::fault(&file.path) {
-            return Err(refused(number, "path", detail));
-        }
         if file.content.contains('\0') {
             let detail = "the content has a NUL character in it, which the database does not store";
             return Err(refused(number, "content", detail));
@@ -26,6 +24,7 @@ pub(super) async fn ingest(
     }
     let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
     let mut known = store.sizes(&paths).await.map_err(failed)?;
+    check_places(store, &files, &known).await?;
     check(store, &files, &known, quota).await?;
     let mut ingested = Ingested::default();
     for file in &files {
@@ -53,6 +52,31 @@ pub(super) async fn ingest(
         return Err(refused(number, "content", why));
     }
     Ok(ingested)
+}
+
+/// Sees to it that no file that is stored is a folder of a new one, nor a new one of it.
+async fn check_places(
+    store: &OwnedStore,
+    files: &[NewFile],
+    known: &BTreeMap<String, ([u8; 32], u64)>,
+) -> Result<()> {
+    let new = files.iter().map(|it| it.path.as_str());
+    let new: Vec<&str> = new.filter(|it| !known.contains_key(*it)).collect();
+    let above: Vec<&str> = new.iter().copied().flat_map(batch::above).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let through = store.sizes(&above).await.map_err(failed)?;
+    let folders = store.folders(&new).await.map_err(failed)?;
+    for (number, file) in files.iter().enumerate() {
+        if batch::above(&file.path).any(|it| through.contains_key(it)) {
+            return Err(batch::refused(number, batch::THROUGH_FILE));
+        }
+        if folders.contains(&file.path) {
+            return Err(batch::refused(number, batch::OF_FOLDER));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the owner may have all these.

@@ -36,6 +36,11 @@ fn two_owners_of_one_database_never_meet() {
 const SUM: &str = "/// Adds two numbers.\npub fn sum_of(a: i32, b: i32) -> i32 {\n    a + b\n}\n";
 
 #[test]
+fn a_file_is_no_folder_of_another() {
+    crate::routes::no_file_is_a_folder(&running!());
+}
+
+#[test]
 fn files_are_kept_and_found() {
     let server = running!();
     let send = |content: &str| {
