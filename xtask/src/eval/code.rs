@@ -17,6 +17,7 @@ use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever};
 use ctx::service::{Answer, Service};
 use ctx::source::{Limits, Root, Sources};
+use ctx::syntax;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -27,13 +28,6 @@ pub(super) const BUDGETS: [u32; 5] = [2_000, 4_000, 8_000, 16_000, 32_000];
 
 /// What a busy machine has no time for is not what is measured.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Limits of parsing that no busy machine meets.
-fn patient() -> ctx::syntax::Limits {
-    let mut limits = ctx::syntax::Limits::default();
-    limits.time = PATIENCE;
-    limits
-}
 
 /// One issue, or one change.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -101,7 +95,7 @@ pub(super) fn run(places: &Places<'_>, all: &[Instance], twice: bool) -> Result<
         }
         let (index, indexing) = index(places, instance)?;
         let sources = Sources::new(Root::open(index.root())?, Limits::default());
-        let resolver = Arc::new(Resolver::new(sources, patient()));
+        let resolver = Arc::new(Resolver::new(sources, syntax::Limits::default()));
         let index = Arc::new(index);
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
         let service = Service::new(retriever, resolver);
@@ -223,8 +217,7 @@ fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
     }
     let folder = places.work.join("indexes").join(&instance.id);
     let start = Instant::now();
-    let mut options = ctx::index::Options::default();
-    options.syntax = patient();
+    let options = ctx::index::Options::default();
     let (index, _) = Index::open(&tree, &folder, options)?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
     Ok((index, start.elapsed().as_secs_f64()))
