@@ -28,7 +28,7 @@ impl Index {
     /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
     ///
     /// # Errors
-    /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`];
+    /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`](crate::Options::patience);
     /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still there then.
     pub fn update(
         &self,
