@@ -51,6 +51,11 @@ impl Bodies {
         }
     }
 
+    /// How many bytes are held now.
+    pub(crate) fn bytes(&self) -> usize {
+        self.held().all
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

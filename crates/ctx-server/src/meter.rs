@@ -21,7 +21,7 @@ const METADATA: Metadata<'static> = Metadata::new("ctx_server", Level::INFO, Non
 const STAGES: &str = "context_stage_seconds";
 
 /// Each metric, its unit and what it tells.
-const DESCRIBED: [(&str, Unit, &str); 17] = [
+const DESCRIBED: [(&str, Unit, &str); 18] = [
     (
         "context_assembly_time",
         Unit::Seconds,
@@ -102,6 +102,11 @@ const DESCRIBED: [(&str, Unit, &str); 17] = [
         "http_late_total",
         Unit::Count,
         "Requests whose answer was not ready in time",
+    ),
+    (
+        "http_body_bytes",
+        Unit::Bytes,
+        "Bytes of bodies that are held, come or still to come",
     ),
 ];
 
@@ -212,6 +217,12 @@ impl Meter {
         self.gauge("context_cache_hit_rate").set(so_far.hit_rate());
     }
 
+    /// How many bytes of bodies are held.
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+    pub(crate) fn bodies(&self, bytes: usize) {
+        self.gauge("http_body_bytes").set(bytes as f64);
+    }
+
     /// A context was built.
     pub(crate) fn built(&self, built: &BuiltContext, took: Duration) {
         let selected = built.included.len();
@@ -265,7 +276,7 @@ impl Meter {
 fn is_gauge(name: &metrics::KeyName) -> bool {
     matches!(
         name.as_str(),
-        "context_token_usage" | "context_cache_hit_rate"
+        "context_token_usage" | "context_cache_hit_rate" | "http_body_bytes"
     )
 }
 

@@ -49,6 +49,7 @@ pub(crate) async fn metrics(
         return Err(Problem::forbidden("Authorization", detail));
     }
     app.meter.cache(&app.backend.cache());
+    app.meter.bodies(app.bodies.bytes());
     let headers = [("content-type", "text/plain; version=0.0.4; charset=utf-8")];
     Ok((headers, app.meter.render()).into_response())
 }

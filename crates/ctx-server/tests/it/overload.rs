@@ -249,20 +249,24 @@ fn bodies_that_are_still_to_come_leave_no_room_for_more_of_their_owner() {
     let said = [head[0], head[1], ("Content-Length", "9000")];
     let chunked = [head[0], head[1], ("Transfer-Encoding", "chunked")];
     let chunk = format!("1F40\r\n{}\r\n", "x".repeat(8_000));
-    for (headers, part) in [(said, String::new()), (chunked, chunk)] {
+    for (headers, part, bytes) in [(said, String::new(), "9000"), (chunked, chunk, "8000")] {
         let mut half = server.connect();
         let head = server.request("POST /v1/files", &headers, b"");
         half.write_all(&[&head, part.as_bytes()].concat()).unwrap();
+        // Nothing else may come meanwhile: it would take the room that this one is to have.
+        wait_until(|| metric(&server, "http_body_bytes") == bytes);
         for route in ROUTES {
             let invalid = json!({"none": "x".repeat(6_000)});
-            wait_until(|| server.post(ADA, route, &invalid).status == 503);
             let answer = server.post(ADA, route, &invalid);
             answer.refused(503, "");
             assert_eq!(answer.header("retry-after"), Some("1"));
             server.post(BOB, route, &invalid).refused(400, "none");
         }
         drop(half);
-        wait_until(|| server.post(ADA, "/v1/files", &large()).status == 400);
+        wait_until(|| metric(&server, "http_body_bytes") == "0");
+        server
+            .post(ADA, "/v1/files", &large())
+            .refused(400, "message");
     }
 }
 
