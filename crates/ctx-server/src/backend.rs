@@ -71,6 +71,10 @@ pub trait Backend: Send + Sync {
     /// A context that was built before, as long as it is kept.
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError>;
 
+    /// Waits until everything that was answered is kept: the last that is asked of a store, when no more requests
+    /// come. What stores keep behind their answers would else be lost with the process.
+    async fn settle(&self) {}
+
     /// How the contexts that are kept for whoever asks again have done so far; of all owners together.
     fn cache(&self) -> CacheMetrics {
         CacheMetrics::default()

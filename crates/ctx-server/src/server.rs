@@ -157,7 +157,8 @@ impl Server {
     }
 
     /// Answers until `shutdown` is done; then takes no more connections, lets requests that were begun end, for
-    /// as long as the limits say, and cancels what is left.
+    /// as long as the limits say, cancels what is left, and
+    /// waits until what was answered is kept.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Server {
             listener,
@@ -205,6 +206,7 @@ impl Server {
             let _ = tokio::time::timeout(soon, ended).await;
         }
         connections.shutdown().await;
+        app.backend.settle().await;
     }
 }
 

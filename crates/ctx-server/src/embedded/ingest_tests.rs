@@ -4,6 +4,7 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use ctx_service::Secret;
+use tokio_util::task::TaskTracker;
 
 use crate::Owner;
 use crate::backend::NewFile;
@@ -21,6 +22,7 @@ fn open(folder: &Path) -> Store {
         &owner,
         &priming,
         Arc::new(Quota::default()),
+        TaskTracker::new(),
     )
     .unwrap()
 }

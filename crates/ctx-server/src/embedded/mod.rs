@@ -25,6 +25,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use ctx_service::CacheMetrics;
 use tokio::sync::OnceCell;
+use tokio_util::task::TaskTracker;
 
 use self::lock::Lock;
 use self::store::Store;
@@ -75,6 +76,8 @@ pub struct Embedded {
     priming: Arc<Priming>,
     quota: Arc<Quota>,
     open: Mutex<Open>,
+    /// What is written behind answers.
+    behind: TaskTracker,
     /// Nobody else uses the folder. The last field: everything that is open is closed before.
     _lock: Lock,
 }
@@ -123,6 +126,7 @@ impl Embedded {
             priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
             open: Mutex::default(),
+            behind: TaskTracker::new(),
             _lock: lock,
         })
     }
@@ -133,9 +137,9 @@ impl Embedded {
         let opened = cell.get_or_try_init(|| {
             let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
             let (owner, quota) = (owner.clone(), Arc::clone(&self.quota));
-            let priming = Arc::clone(&self.priming);
+            let (priming, behind) = (Arc::clone(&self.priming), self.behind.clone());
             blocking(move || {
-                let store = Store::open(&owners, &path, &owner, &priming, quota);
+                let store = Store::open(&owners, &path, &owner, &priming, quota, behind);
                 Ok(Arc::new(store?))
             })
         });
@@ -267,6 +271,11 @@ impl Backend for Embedded {
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>, BackendError> {
         let id = id.to_owned();
         self.with(owner, move |it| it.receipt(&id)).await
+    }
+
+    async fn settle(&self) {
+        self.behind.close();
+        self.behind.wait().await;
     }
 
     fn cache(&self) -> CacheMetrics {

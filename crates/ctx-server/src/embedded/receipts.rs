@@ -5,6 +5,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rusqlite::{OptionalExtension as _, params};
 
+use tokio_util::task::TaskTracker;
+
 use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
 use crate::backend::{BackendError, Prime, Receipt};
@@ -12,12 +14,13 @@ use crate::backend::{BackendError, Prime, Receipt};
 /// More contexts than these do not wait to be written: who builds one more waits for its turn.
 const MOST_UNWRITTEN: usize = 64;
 
-/// Keeps a context behind its answer: it is found from now on, and is written as soon as may be. `held` is let go
-/// when it is.
+/// Keeps a context behind its answer: it is found from now on, and is written as soon as may be, by a task of
+/// `behind`. `held` is let go when it is.
 pub(super) async fn keep_behind<H>(
     database: &Arc<Database>,
     prime: &Prime,
     quota: &Arc<Quota>,
+    behind: &TaskTracker,
     held: H,
 ) where
     H: Send + 'static,
@@ -25,7 +28,7 @@ pub(super) async fn keep_behind<H>(
     let is_behind = database.add_unwritten(prime);
     let (database, prime) = (Arc::clone(database), prime.clone());
     let quota = Arc::clone(quota);
-    let writing = tokio::task::spawn_blocking(move || {
+    let writing = behind.spawn_blocking(move || {
         let kept = database.keep(&prime, &quota);
         database.unwritten().remove(prime.id());
         drop(held);

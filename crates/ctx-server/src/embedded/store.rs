@@ -10,6 +10,7 @@ use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::Service;
 use ctx_source::{Limits, Root, Sources};
+use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result};
 use super::ports::ports;
@@ -35,6 +36,8 @@ pub(super) struct Store {
     service: Service,
     pub(super) database: Arc<Database>,
     pub(super) quota: Arc<Quota>,
+    /// What is written behind answers, of all stores.
+    behind: TaskTracker,
     /// Held while files are written and indexed.
     pub(super) ingesting: Mutex<()>,
 }
@@ -47,6 +50,7 @@ impl Store {
         owner: &Owner,
         priming: &Priming,
         quota: Arc<Quota>,
+        behind: TaskTracker,
     ) -> Result<Self> {
         let name = &owner.digest();
         let path = &path.join(name);
@@ -80,6 +84,7 @@ impl Store {
             index,
             database,
             quota,
+            behind,
             ingesting: Mutex::default(),
         };
         // A crash may have come between a file and its index.
@@ -114,7 +119,7 @@ impl Store {
         let prime = build(&self.service, request, job).await?;
         // Held until it is written, so that the folder is not opened anew before.
         let held = Arc::clone(self);
-        keep_behind(&self.database, &prime, &self.quota, held).await;
+        keep_behind(&self.database, &prime, &self.quota, &self.behind, held).await;
         Ok(prime)
     }
 
