@@ -14,6 +14,9 @@ use crate::{AssembleError, Control, parallel};
 /// about 2 ms of counting.
 const WINDOW: usize = 256 * 1024;
 
+/// The head of a block, which has what differs from context to context, ends within so many bytes.
+const HEAD: usize = 512;
+
 /// Text with so many bytes for each token of the budget has little chance of fitting into it.
 const BYTES_PER_TOKEN: usize = 6;
 
@@ -147,11 +150,13 @@ fn bytes_to_render(chunk: &Chunk) -> usize {
     chunk.full_text().len() + renditions + 100
 }
 
-/// Cuts `text` where the counter's weights may be added up, into windows of about [`WINDOW`] bytes;
-/// a stretch without such a place stays whole.
+/// Cuts `text` where the counter's weights may be added up, into its head and windows of about [`WINDOW`] bytes;
+/// a stretch without such a place stays whole. What comes after the head is the same in every context that shows
+/// it: a counter that remembers texts knows it again.
 fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item = &'t str> {
     let whole = counter.additivity() == Additivity::Never;
     let mut rest = text;
+    let mut least = head(text);
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
@@ -159,12 +164,18 @@ fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item 
         let cut = if whole {
             rest.len()
         } else {
-            cut_after(rest, WINDOW)
+            cut_after(rest, std::mem::replace(&mut least, WINDOW))
         };
         let (window, after) = rest.split_at(cut);
         rest = after;
         Some(window)
     })
+}
+
+/// About where the head of a block ends: at its first blank line, else its first line.
+fn head(text: &str) -> usize {
+    let first = &text.as_bytes()[..text.len().min(HEAD)];
+    memchr::memmem::find(first, b"\n\n").unwrap_or(0)
 }
 
 /// The first safe joint at or after `at`, or the end.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bags;
 mod fusion;
 mod mentions;
 mod names;
@@ -10,6 +11,7 @@ mod signals;
 mod vectors;
 mod words;
 
+pub use bags::Bag;
 pub use fusion::{Fused, FusionError, K, List, convex, reciprocal_rank};
 pub use mentions::{Frame, Place};
 pub use names::Name;

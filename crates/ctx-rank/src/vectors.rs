@@ -5,58 +5,81 @@ use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
+use crate::bags::Bag;
 use crate::signals::unit;
-use crate::words::{Analyzer, runs, says_nothing};
 
 /// How often the terms of some texts occur among them.
 #[derive(Clone, Default)]
 pub struct Corpus {
     documents: u32,
-    frequencies: RapidHashMap<Arc<str>, u32>,
+    /// The number of each term.
+    numbers: RapidHashMap<Arc<str>, usize>,
+    /// By number, in how many texts it is.
+    frequencies: Vec<u32>,
 }
 
 /// A text as a vector: its terms, each with its frequency times its inverse document frequency.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vector {
-    // Invariant: sorted by term; of length 1, or empty.
-    weights: Vec<(Arc<str>, f64)>,
+    bag: Arc<Bag>,
+    // Invariant: one for each term of the bag, 0 where that is a stop word alone; of length 1, or all 0.
+    weights: Box<[f64]>,
 }
 
 impl Corpus {
     /// The statistics of `texts`. O(bytes).
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        Corpus::with_vectors(texts).0
+        let bags = Bag::of_each(texts).into_iter().map(Arc::new);
+        Corpus::with_vectors(bags).0
     }
 
-    /// The statistics of `texts`, and each of them as a vector by these, in their order: what [`Corpus::of`] and
-    /// [`Corpus::vector`] give, with each text taken apart once and each word in it once for all. O(bytes), and
-    /// O(t log t) for t terms.
-    pub fn with_vectors<'t>(texts: impl IntoIterator<Item = &'t str>) -> (Self, Vec<Vector>) {
-        let mut words = Words::default();
-        let bags: Vec<Bag> = texts.into_iter().map(|text| words.bag(text)).collect();
-        let corpus = Corpus {
+    /// The statistics of the texts that `bags` are of, and each of them as a vector by these, in their order: what
+    /// [`Corpus::of`] and [`Corpus::vector`] give, without taking any text apart. O(t) for t terms.
+    pub fn with_vectors(bags: impl IntoIterator<Item = Arc<Bag>>) -> (Self, Vec<Vector>) {
+        let bags: Vec<Arc<Bag>> = bags.into_iter().collect();
+        let mut corpus = Corpus {
             documents: u32::try_from(bags.len()).unwrap_or(u32::MAX),
-            frequencies: words.frequencies(&bags),
+            ..Corpus::default()
         };
-        let weights: Vec<f64> = words
-            .terms
-            .iter()
-            .map(|term| corpus.inverse_document_frequency(term))
-            .collect();
-        let ranks = words.ranks();
-        let vector = |mut bag: Bag| {
-            bag.retain(|it| it.said > 0);
-            bag.sort_unstable_by_key(|it| ranks[it.term]);
-            let weigh = |it: Count| (Arc::clone(&words.terms[it.term]), it.said, weights[it.term]);
-            Vector::of(bag.into_iter().map(weigh))
+        // Of all bags, one after the other.
+        let mut numbers = Vec::with_capacity(bags.iter().map(|it| it.len()).sum());
+        for (term, _) in bags.iter().flat_map(|it| it.iter()) {
+            let number = corpus.number(term);
+            corpus.frequencies[number] += 1;
+            numbers.push(number);
+        }
+        let rarities = corpus.frequencies.iter().map(|it| corpus.rarity(*it));
+        let rarities: Vec<f64> = rarities.collect();
+        let mut rest = &numbers[..];
+        let vector = |bag: Arc<Bag>| {
+            let (its, others) = rest.split_at(bag.len());
+            rest = others;
+            let rarities = its.iter().map(|&number| rarities[number]);
+            Vector::of(bag, rarities)
         };
         let vectors = bags.into_iter().map(vector).collect();
         (corpus, vectors)
     }
 
+    fn number(&mut self, term: &str) -> usize {
+        if let Some(&known) = self.numbers.get(term) {
+            return known;
+        }
+        let number = self.frequencies.len();
+        self.numbers.insert(term.into(), number);
+        self.frequencies.push(0);
+        number
+    }
+
     /// ln(1 + (N − n + ½) / (n + ½)), which is never below 0: rare terms tell more, and unknown ones most.
     pub fn inverse_document_frequency(&self, term: &str) -> f64 {
-        let n = f64::from(self.frequencies.get(term).copied().unwrap_or(0));
+        let number = self.numbers.get(term);
+        self.rarity(number.map_or(0, |&it| self.frequencies[it]))
+    }
+
+    /// The same of a term that is in so many texts.
+    fn rarity(&self, frequency: u32) -> f64 {
+        let n = f64::from(frequency);
         let rest = f64::from(self.documents) - n;
         ((rest + 0.5) / (n + 0.5)).ln_1p()
     }
@@ -64,15 +87,13 @@ impl Corpus {
     /// `text` as a vector. Stop words are left out. O(bytes); for many texts of the corpus itself see
     /// [`Corpus::with_vectors`].
     pub fn vector(&self, text: &str) -> Vector {
-        let mut words = Words::default();
-        let mut bag = words.bag(text);
-        bag.retain(|it| it.said > 0);
-        bag.sort_unstable_by(|a, b| words.terms[a.term].cmp(&words.terms[b.term]));
-        Vector::of(bag.into_iter().map(|it| {
-            let term = Arc::clone(&words.terms[it.term]);
-            let weight = self.inverse_document_frequency(&term);
-            (term, it.said, weight)
-        }))
+        let bag = Arc::new(Bag::of(text));
+        let terms = Arc::clone(&bag);
+        let rarities = terms.iter();
+        Vector::of(
+            bag,
+            rarities.map(|(term, _)| self.inverse_document_frequency(term)),
+        )
     }
 
     /// The cosine between `a` and `b`, as vectors of this corpus.
@@ -86,32 +107,30 @@ impl fmt::Debug for Corpus {
         f.debug_struct("Corpus")
             .field("documents", &self.documents)
             .field("terms", &self.frequencies.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
 impl Vector {
-    /// Of terms in their order, each with its frequency and its inverse document frequency. Sums are taken in
-    /// that order: another one has other last digits.
-    fn of(terms: impl Iterator<Item = (Arc<str>, u32, f64)>) -> Self {
-        let mut weights: Vec<(Arc<str>, f64)> = terms
-            .map(|(term, count, rarity)| (term, f64::from(count) * rarity))
+    /// Of the terms of `bag`, each with its inverse document frequency. Sums are taken in the order of terms: another
+    /// one has other last digits.
+    fn of(bag: Arc<Bag>, rarities: impl Iterator<Item = f64>) -> Self {
+        let mut weights: Box<[f64]> = (bag.iter().zip(rarities))
+            .map(|((_, said), rarity)| f64::from(said) * rarity)
             .collect();
-        let length = weights.iter().map(|(_, it)| it * it).sum::<f64>().sqrt();
+        let length = weights.iter().map(|it| it * it).sum::<f64>().sqrt();
         if length > 0.0 {
-            for (_, weight) in &mut weights {
+            for weight in &mut weights {
                 *weight /= length;
             }
-        } else {
-            weights.clear();
         }
-        Vector { weights }
+        Vector { bag, weights }
     }
 
     /// The cosine of the angle, 0..=1; 0 where either is empty. O(a log b) for a terms of this one and b of the
     /// other.
     pub fn cosine(&self, other: &Vector) -> f64 {
-        let both = self.weights.iter();
+        let both = self.weighted();
         let product: f64 = both
             .filter_map(|(term, weight)| Some(weight * other.weight(term)?))
             .sum();
@@ -125,101 +144,16 @@ impl Vector {
 
     /// Its terms, in their order.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
-        self.weights.iter().map(|(term, _)| &**term)
+        self.weighted().map(|(term, _)| term)
+    }
+
+    fn weighted(&self) -> impl Iterator<Item = (&str, f64)> {
+        let all = self.bag.iter().zip(&self.weights);
+        all.filter_map(|((term, said), &weight)| (said > 0).then_some((term, weight)))
     }
 
     fn weight(&self, term: &str) -> Option<f64> {
-        let found = self.weights.binary_search_by(|(it, _)| (**it).cmp(term));
-        found.ok().map(|at| self.weights[at].1)
-    }
-}
-
-/// A term of a text.
-#[derive(Clone, Copy)]
-struct Count {
-    /// Its number among all terms.
-    term: usize,
-    /// How often it occurs as other than a stop word.
-    said: u32,
-}
-
-/// The terms of a text, each once, in no order.
-type Bag = Vec<Count>;
-
-/// Takes texts apart, and remembers what each word came to.
-#[derive(Default)]
-struct Words {
-    analyzer: Analyzer,
-    /// Terms by their number.
-    terms: Vec<Arc<str>>,
-    numbers: RapidHashMap<Arc<str>, usize>,
-    /// The terms of each word that was met: the number, and whether it is other than a stop word.
-    met: RapidHashMap<Box<str>, Box<[(usize, bool)]>>,
-    /// Where each term is in the bag that is being filled; [`NOWHERE`] if it is not.
-    places: Vec<usize>,
-}
-
-const NOWHERE: usize = usize::MAX;
-
-impl Words {
-    fn bag(&mut self, text: &str) -> Bag {
-        let mut bag = Bag::new();
-        for (_, word) in runs(text) {
-            if !self.met.contains_key(word) {
-                self.meet(word);
-            }
-            for &(term, is_said) in &self.met[word] {
-                if self.places[term] == NOWHERE {
-                    self.places[term] = bag.len();
-                    bag.push(Count { term, said: 0 });
-                }
-                bag[self.places[term]].said += u32::from(is_said);
-            }
-        }
-        for it in &bag {
-            self.places[it.term] = NOWHERE;
-        }
-        bag
-    }
-
-    fn meet(&mut self, word: &str) {
-        let Words {
-            analyzer,
-            terms,
-            numbers,
-            ..
-        } = self;
-        let mut its = Vec::new();
-        analyzer.words(word, &mut |term, _, bytes| {
-            let number = numbers.get(term).copied().unwrap_or_else(|| {
-                let shared: Arc<str> = term.into();
-                terms.push(Arc::clone(&shared));
-                numbers.insert(shared, terms.len() - 1);
-                terms.len() - 1
-            });
-            its.push((number, !says_nothing(&word[bytes])));
-        });
-        self.places.resize(self.terms.len(), NOWHERE);
-        self.met.insert(word.into(), its.into());
-    }
-
-    /// In how many of `bags` each term is.
-    fn frequencies(&self, bags: &[Bag]) -> RapidHashMap<Arc<str>, u32> {
-        let mut counts = vec![0; self.terms.len()];
-        for it in bags.iter().flatten() {
-            counts[it.term] += 1;
-        }
-        self.terms.iter().cloned().zip(counts).collect()
-    }
-
-    /// The place of each term in the order of all.
-    fn ranks(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.terms.len()).collect();
-        order.sort_unstable_by(|&a, &b| self.terms[a].cmp(&self.terms[b]));
-        let mut ranks = vec![0; order.len()];
-        for (rank, number) in order.into_iter().enumerate() {
-            ranks[number] = rank;
-        }
-        ranks
+        let (at, said) = self.bag.find(term)?;
+        (said > 0).then(|| self.weights[at])
     }
 }

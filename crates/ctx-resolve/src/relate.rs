@@ -1,6 +1,6 @@
 //! What the files of the hits refer to, among each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_model::{Chunk, Relation};
@@ -11,10 +11,17 @@ const MOST: usize = 5;
 
 /// Gives each chunk without relations those of the symbol its first line is in, or of its file.
 pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outline>>) {
-    let graph = Graph::new(
+    let places: Vec<Option<(&str, Option<usize>)>> =
+        chunks.iter().map(|it| place(it, outlines)).collect();
+    let mut wanted: BTreeMap<&str, BTreeSet<Option<usize>>> = BTreeMap::new();
+    for (path, symbol) in places.iter().flatten() {
+        wanted.entry(path).or_default().insert(*symbol);
+    }
+    let graph = Graph::outgoing_from(
         outlines
             .iter()
             .map(|(path, outline)| (path.as_str(), &**outline)),
+        &wanted,
     );
     let files: BTreeMap<&str, usize> = graph
         .nodes()
@@ -23,16 +30,15 @@ pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outli
         .filter(|(_, node)| node.symbol.is_none())
         .map(|(id, node)| (node.path.as_str(), id))
         .collect();
-    for chunk in chunks.iter_mut().filter(|it| it.relations.is_empty()) {
-        let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {
-            continue;
-        };
-        let (Some(outline), Some(&file)) = (outlines.get(path), files.get(path)) else {
-            continue;
-        };
-        let first = (span.start()..=span.end()).find_map(|line| outline.enclosing(line));
+    let nodes = places.into_iter().map(|it| {
+        let (path, symbol) = it?;
+        let file = files.get(path)?;
         // A file's symbols come right after it.
-        let node = first.map_or(file, |symbol| file + 1 + symbol);
+        Some(symbol.map_or(*file, |symbol| file + 1 + symbol))
+    });
+    let nodes: Vec<Option<usize>> = nodes.collect();
+    for (chunk, node) in chunks.iter_mut().zip(nodes) {
+        let Some(node) = node else { continue };
         let told = graph.outgoing(node).iter();
         let told = told
             .filter(|edge| edge.kind != EdgeKind::Defines)
@@ -51,4 +57,15 @@ pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outli
             })
             .collect();
     }
+}
+
+/// The file of a chunk that has no relations yet, and the number of the symbol that its first line is in.
+fn place<'o>(
+    chunk: &Chunk,
+    outlines: &'o BTreeMap<String, Arc<Outline>>,
+) -> Option<(&'o str, Option<usize>)> {
+    let span = chunk.span.filter(|_| chunk.relations.is_empty())?;
+    let (path, outline) = outlines.get_key_value(chunk.path.as_deref()?)?;
+    let symbol = (span.start()..=span.end()).find_map(|line| outline.enclosing(line));
+    Some((path, symbol))
 }

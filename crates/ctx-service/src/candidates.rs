@@ -1,10 +1,11 @@
 //! What may be shown: where it is from, what it says, and what it is worth.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ctx_model::{Chunk, ChunkKind, LineSpan, Omitted, Origin, Relevance, Warning};
 use ctx_rank::{
-    Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
+    Bag, Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
     source_priority, usage_frequency,
 };
 use ctx_resolve::Resolver;
@@ -124,17 +125,23 @@ impl Candidates {
         }
     }
 
+    /// What each chunk says, in their order.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.chunks.iter().map(Chunk::full_text)
+    }
+
     /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
-    /// named is worth 1. O(bytes of all texts).
+    /// named is worth 1. `bags` are those of [`Candidates::texts`]. O(their terms).
     pub(crate) fn score(
         &mut self,
+        bags: Vec<Arc<Bag>>,
         asked: &str,
         query: &Query,
         gathered: &Gathered,
         profile: &Profile,
         now: i64,
     ) -> BTreeMap<String, [Contribution; 5]> {
-        let (corpus, texts) = Corpus::with_vectors(self.chunks.iter().map(Chunk::full_text));
+        let (corpus, texts) = Corpus::with_vectors(bags);
         let question = corpus.vector(asked);
         let ids = self.named_ids(gathered);
         let mut signals_of = BTreeMap::new();

@@ -335,7 +335,7 @@ impl Making {
             ..
         } = self;
         let begin = |stage| service.begin(stage, &control.cancel);
-        let counter = ctx_tokens::counter(&options.build.counter)?;
+        let counter = service.memory.counter(&options.build.counter)?;
         let labels = Labels {
             secret: &service.secret.unwrap_or_default(),
             owner: &service.owner,
@@ -350,7 +350,8 @@ impl Making {
         timings.resolve = lap(&mut clock);
         begin(PrimeStage::Score)?;
         let (profile, now) = (&options.profile, options.now);
-        let signals = candidates.score(&self.asked, &self.query, &gathered, profile, now);
+        let bags = service.memory.bags(candidates.texts());
+        let signals = candidates.score(bags, &self.asked, &self.query, &gathered, profile, now);
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
         let items = items(&candidates, &signals);

@@ -14,6 +14,7 @@ use tracing::debug;
 
 use crate::cache::Cache;
 use crate::context::PrimeContext;
+use crate::memory::Memory;
 use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
@@ -32,6 +33,7 @@ pub struct Service {
     pub(crate) secret: Option<Secret>,
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
     pub(crate) told: Told,
+    pub(crate) memory: Arc<Memory>,
 }
 
 /// What came of a question.
@@ -103,6 +105,7 @@ impl Service {
             secret: None,
             cache: None,
             told: Told::default(),
+            memory: Arc::default(),
         }
     }
 
@@ -148,7 +151,7 @@ impl Service {
         build: &BuildOptions,
         control: &Control,
     ) -> Result<Answer, ServiceError> {
-        let counter = ctx_tokens::counter(&build.counter)?;
+        let counter = self.memory.counter(&build.counter)?;
         let mut timings = Timings::default();
         let mut clock = Instant::now();
         let max_tokens = build.max_tokens.get();

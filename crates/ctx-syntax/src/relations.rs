@@ -90,13 +90,33 @@ impl Graph {
     /// The graph of `files`, each a path and its outline. The order of files does not matter.
     /// O(symbols + references) log of it.
     pub fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f Outline)>) -> Self {
-        let files: BTreeMap<&str, &Outline> = files.into_iter().collect();
+        Graph::of(&files.into_iter().collect(), None)
+    }
+
+    /// The same with those edges alone that go out from what is `wanted`: by the path of its file, the number of a
+    /// symbol in the file's outline, or `None` for the file itself. O(symbols + references of wanted files) log of
+    /// it.
+    pub fn outgoing_from<'f>(
+        files: impl IntoIterator<Item = (&'f str, &'f Outline)>,
+        wanted: &BTreeMap<&str, BTreeSet<Option<usize>>>,
+    ) -> Self {
+        Graph::of(&files.into_iter().collect(), Some(wanted))
+    }
+
+    fn of(
+        files: &BTreeMap<&str, &Outline>,
+        wanted: Option<&BTreeMap<&str, BTreeSet<Option<usize>>>>,
+    ) -> Self {
         let mut builder = Builder::default();
-        for (path, outline) in &files {
+        for (path, outline) in files {
             builder.add_file(path, outline);
         }
         for (file, (path, outline)) in files.iter().enumerate() {
-            builder.relate(file, path, outline);
+            match wanted.map(|it| it.get(path)) {
+                None => builder.relate(file, path, outline, &|_| true),
+                Some(Some(its)) => builder.relate(file, path, outline, &|it| its.contains(&it)),
+                Some(None) => {}
+            }
         }
         builder.finish()
     }
@@ -200,9 +220,7 @@ impl<'f> Builder<'f> {
                 symbol: Some((symbol.qualified_name.clone(), symbol.kind)),
                 span: Some(symbol.span),
             });
-            let holder = symbol.parent.map_or(node, |parent| node + 1 + parent);
             debug_assert_eq!(id, node + 1 + index);
-            self.add(holder, id, EdgeKind::Defines, 1.0);
             // The blocks of methods of a type are not the type.
             if symbol.kind != SymbolKind::Impl && symbol.kind != SymbolKind::Section {
                 self.names.entry(&symbol.name).or_default().push((file, id));
@@ -210,18 +228,34 @@ impl<'f> Builder<'f> {
         }
     }
 
-    fn relate(&mut self, file: usize, path: &str, outline: &Outline) {
+    /// The edges that go out from the file, and from those of its symbols that are wanted.
+    fn relate(
+        &mut self,
+        file: usize,
+        path: &str,
+        outline: &Outline,
+        is_wanted: &dyn Fn(Option<usize>) -> bool,
+    ) {
         let (node, first) = self.files[file];
+        for (index, symbol) in outline.symbols.iter().enumerate() {
+            if is_wanted(symbol.parent) {
+                let holder = symbol.parent.map_or(node, |parent| first + parent);
+                self.add(holder, first + index, EdgeKind::Defines, 1.0);
+            }
+        }
         let mut imported: BTreeSet<usize> = BTreeSet::new();
         for import in &outline.imports {
             imported.extend(self.imported(path, &import.module));
         }
         imported.remove(&file);
-        for &other in &imported {
-            let to = self.files[other].0;
-            self.add(node, to, EdgeKind::Imports, 1.0);
+        if is_wanted(None) {
+            for &other in &imported {
+                let to = self.files[other].0;
+                self.add(node, to, EdgeKind::Imports, 1.0);
+            }
         }
-        for reference in &outline.references {
+        let references = outline.references.iter();
+        for reference in references.filter(|it| is_wanted(it.within)) {
             let kind = match reference.kind {
                 ReferenceKind::Call => EdgeKind::Calls,
                 ReferenceKind::Type => EdgeKind::Uses,

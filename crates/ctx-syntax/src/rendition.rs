@@ -65,6 +65,13 @@ impl<'t> Source<'t> {
         LineSpan::new(1, self.line_count()).expect("there is a line")
     }
 
+    /// The lines of `span`, as far as there are any, each with its number.
+    pub fn lines(&self, span: LineSpan) -> impl Iterator<Item = (u32, &'t str)> {
+        let span = self.clip(span);
+        let numbers = span.into_iter().flat_map(|it| it.start()..=it.end());
+        numbers.map(|number| (number, self.line(number)))
+    }
+
     /// Line `number`, from 1; empty past the end.
     pub(crate) fn line(&self, number: u32) -> &'t str {
         let index = (number as usize).wrapping_sub(1);

@@ -1,9 +1,10 @@
 //! What holds of any text, list and signal.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex,
+    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex,
     is_stop_word, keyword_match, recency, reciprocal_rank, usage_frequency,
 };
 use proptest::collection::vec;
@@ -271,7 +272,11 @@ proptest! {
 
     #[test]
     fn vectors_of_all_texts_are_those_of_each(texts in vec(text(), 0..6), asked in text()) {
-        let (corpus, vectors) = Corpus::with_vectors(texts.iter().map(String::as_str));
+        let bags = Bag::of_each(texts.iter().map(String::as_str));
+        for (bag, text) in bags.iter().zip(&texts) {
+            prop_assert_eq!(bag, &Bag::of(text));
+        }
+        let (corpus, vectors) = Corpus::with_vectors(bags.into_iter().map(Arc::new));
         let terms: Vec<BTreeSet<String>> = texts.iter().map(|it| terms(it)).collect();
         let plainly = |text: &str| plainly(&terms, text);
         let question = corpus.vector(&asked);

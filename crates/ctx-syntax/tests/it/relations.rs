@@ -1,16 +1,20 @@
 //! What refers to what, and how sure that is.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ctx_syntax::{Direction, EdgeKind, Graph, Language, Limits, Outline};
 
 fn outline(path: &str, text: &str) -> Outline {
     Outline::of(text, Language::of(path, text), &Limits::default())
 }
 
+fn outlines<'f>(files: &[(&'f str, &str)]) -> Vec<(&'f str, Outline)> {
+    let outline = |&(path, text): &(&'f str, &str)| (path, outline(path, text));
+    files.iter().map(outline).collect()
+}
+
 fn graph(files: &[(&str, &str)]) -> Graph {
-    let outlines: Vec<(&str, Outline)> = files
-        .iter()
-        .map(|(path, text)| (*path, outline(path, text)))
-        .collect();
+    let outlines = outlines(files);
     Graph::new(outlines.iter().map(|(path, outline)| (*path, outline)))
 }
 
@@ -134,4 +138,35 @@ fn the_order_of_files_does_not_matter() {
     let before = format!("{:?}", graph(&files));
     files.reverse();
     assert_eq!(format!("{:?}", graph(&files)), before);
+}
+
+#[test]
+fn edges_that_go_out_from_some_are_those_among_all() {
+    let outlines = outlines(FILES);
+    let files = || outlines.iter().map(|(path, outline)| (*path, outline));
+    let all = Graph::new(files());
+    for every in 1..5 {
+        let mut wanted: BTreeMap<&str, BTreeSet<Option<usize>>> = BTreeMap::new();
+        let mut ids = BTreeSet::new();
+        for (path, outline) in files() {
+            let file = all.nodes().iter().position(|it| it.path == path).unwrap();
+            let symbols = (0..outline.symbols.len()).map(Some);
+            for (at, symbol) in [None].into_iter().chain(symbols).enumerate() {
+                if (file + at) % every == 0 {
+                    wanted.entry(path).or_default().insert(symbol);
+                    ids.insert(file + at);
+                }
+            }
+        }
+        let some = Graph::outgoing_from(files(), &wanted);
+        assert_eq!(some.nodes(), all.nodes());
+        for id in 0..all.nodes().len() {
+            let expected = if ids.contains(&id) {
+                all.outgoing(id)
+            } else {
+                &[]
+            };
+            assert_eq!(some.outgoing(id), expected, "{:?}", all.nodes()[id]);
+        }
+    }
 }
