@@ -169,6 +169,8 @@ pub struct Job {
     pub started: Instant,
     /// How long after that the best answer so far is wanted.
     pub deadline: Duration,
+    /// How long each source of a context is waited for; one that is later has no say in it.
+    pub patience: Duration,
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
 
@@ -188,8 +190,16 @@ impl Job {
             cancel,
             started: Instant::now(),
             deadline,
+            patience: deadline / 4,
             told: None,
         }
+    }
+
+    /// Waits for each source of a context as long as this, instead of a quarter of the time until the deadline.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Has `told` told of each stage as it begins.

@@ -11,21 +11,19 @@ use ctx_model::{BuiltContext, Warning};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::{
-    Cache, CacheMetrics, Cited, FeedbackError, Ports, PrimeContext, PrimeOptions, PrimeStage,
-    Resolved, Secret, Served, Service, resolve,
+    Cache, CacheMetrics, Cited, FeedbackError, Memory, Ports, PrimeContext, PrimeOptions,
+    PrimeStage, Resolved, Secret, Served, Service, resolve,
 };
 
 use crate::Owner;
 use crate::backend::{BackendError, Job, Prime, PrimeRequest, Receipt, Stage, Stats, Timing, Vote};
-
-/// No source of a context is waited for longer.
-const LONGEST: Duration = Duration::from_secs(2);
 
 /// What the services of all owners of a store share.
 #[derive(Debug)]
 pub struct Priming {
     secret: Secret,
     cache: Arc<Cache<PrimeContext>>,
+    memory: Arc<Memory>,
 }
 
 impl Priming {
@@ -36,6 +34,7 @@ impl Priming {
         Priming {
             secret,
             cache: Arc::default(),
+            memory: Arc::default(),
         }
     }
 
@@ -52,6 +51,7 @@ impl Priming {
             .for_owner(ctx_service::Owner::new(owner.as_str()), ports)
             .with_secret(self.secret)
             .with_cache(Arc::clone(&self.cache))
+            .with_memory(Arc::clone(&self.memory))
     }
 
     /// How the cache has done so far.
@@ -75,7 +75,7 @@ pub async fn build(
         .with_cancel(job.cancel.clone())
         .with_clock(Arc::new(move || started.elapsed()))
         .with_deadline(Some(job.deadline));
-    let patience = LONGEST.min(job.deadline / 4);
+    let patience = job.patience;
     let mut options = PrimeOptions::default()
         .with_build(request.options)
         .with_references(request.references)

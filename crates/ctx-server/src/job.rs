@@ -48,7 +48,8 @@ where
     let limit = app.limits.request_time;
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller would have nothing.
-    let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75));
+    let patience = app.limits.source_time.min(limit / 5);
+    let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75)).with_patience(patience);
     if let Some(told) = told {
         job = job.with_progress(told);
     }

@@ -55,6 +55,9 @@ pub struct Limits {
     pub body_time: Duration,
     /// How long a request may take once its body is there.
     pub request_time: Duration,
+    /// How long each source of a context is waited for, and a fifth of the time of a request at most: an answer without
+    /// one is better than none.
+    pub source_time: Duration,
     /// How long requests may go on once the server is to stop.
     pub drain_time: Duration,
 }
@@ -88,6 +91,7 @@ impl Default for Limits {
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
             request_time: Duration::from_secs(10),
+            source_time: Duration::from_secs(2),
             drain_time: Duration::from_secs(10),
         }
     }

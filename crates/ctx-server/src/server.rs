@@ -43,6 +43,8 @@ const HEAD_LINES: usize = 64;
 const UPKEEP: Duration = Duration::from_secs(5);
 /// How long to wait when the system has no more connections for us.
 const NO_MORE: Duration = Duration::from_millis(20);
+/// How long whoever was cancelled at the end may take to say so.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
@@ -201,9 +203,8 @@ impl Server {
         let drained = tokio::time::timeout(app.limits.drain_time, graceful.shutdown()).await;
         app.cancel.cancel();
         if drained.is_err() {
-            let soon = Duration::from_millis(100);
             let ended = async { while connections.join_next().await.is_some() {} };
-            let _ = tokio::time::timeout(soon, ended).await;
+            let _ = tokio::time::timeout(LAST_WORDS, ended).await;
         }
         connections.shutdown().await;
         app.backend.settle().await;

@@ -18,6 +18,8 @@ use crate::ports::{Place, Ports};
 const MOST_SYMBOLS: usize = 3;
 /// So many labels are recalled for one context, the first.
 const MOST_LABELS: usize = 16;
+/// So many names that are of nothing else are looked for among what was said, the first.
+const MOST_EXCHANGES: usize = 16;
 /// So many messages of an exchange that is named are read.
 const MOST_MESSAGES: usize = 16;
 /// A path that more files end in says nothing.
@@ -224,24 +226,16 @@ impl Ports {
         })
     }
 
-    /// Where what is named is: files, symbols, and exchanges of `thread`. Labels are left to whoever knows those,
-    /// and so are the `known` messages.
+    /// Where what is named is: files and symbols. Labels are left to whoever knows those, and so are messages.
     pub(crate) fn look_up(
         &self,
-        thread: &str,
         mentions: Vec<Mention>,
-        known: &[Message],
         deadline: Duration,
     ) -> impl Future<Output = Result<Named, Failure>> + Send + use<> {
         let search = self.search.clone();
-        let history = self.history.clone();
-        let thread = thread.to_owned();
-        let known: BTreeSet<String> = known.iter().map(|it| it.id.clone()).collect();
         ask(Source::References, deadline, async move {
             let mut named = Named::default();
             for mention in mentions {
-                let may_be_said = mention.what == What::Name && !known.contains(&mention.text);
-                let text = mention.text.clone();
                 match &search {
                     Some(search) => named.add(&**search, mention).await?,
                     None => named.unresolved.push(Unresolved::new(
@@ -249,16 +243,28 @@ impl Ports {
                         "there is no store to look it up in",
                     )),
                 }
-                let is_unknown = named
-                    .unresolved
-                    .last()
-                    .is_some_and(|it| it.reference == text);
-                if let Some(history) = history.as_ref().filter(|_| may_be_said && is_unknown) {
-                    let said = history.exchange(&thread, &text, MOST_MESSAGES).await?;
-                    named.said.extend(said);
-                }
             }
             Ok(named)
+        })
+    }
+
+    /// The exchanges of `thread` that `ids` are of.
+    pub(crate) fn exchanges(
+        &self,
+        thread: &str,
+        ids: Vec<String>,
+        deadline: Duration,
+    ) -> impl Future<Output = Result<Vec<Message>, Failure>> + Send + use<> {
+        let history = self.history.clone();
+        let thread = thread.to_owned();
+        ask(Source::History, deadline, async move {
+            let mut said = Vec::new();
+            if let Some(history) = history {
+                for id in ids.iter().take(MOST_EXCHANGES) {
+                    said.extend(history.exchange(&thread, id, MOST_MESSAGES).await?);
+                }
+            }
+            Ok(said)
         })
     }
 }
@@ -284,12 +290,22 @@ pub(crate) struct NamedPart {
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(crate) parts: Vec<NamedPart>,
-    /// Exchanges of the thread beyond its last messages.
-    pub(crate) said: Vec<Message>,
     pub(crate) unresolved: Vec<Unresolved>,
 }
 
 impl Named {
+    /// What of `mentions` is the name of no file and no symbol, nor the id of a `known` message.
+    pub(crate) fn unknown(&self, mentions: &[Mention], known: &[Message]) -> Vec<String> {
+        let unresolved: BTreeSet<&str> = (self.unresolved.iter())
+            .map(|it| it.reference.as_str())
+            .collect();
+        let names = mentions.iter().filter(|it| it.what == What::Name);
+        let names = names.map(|it| it.text.as_str()).filter(|name| {
+            unresolved.contains(name) && known.iter().all(|message| message.id != *name)
+        });
+        names.map(str::to_owned).collect()
+    }
+
     async fn add(&mut self, search: &dyn FileSearch, mention: Mention) -> Answer<()> {
         let Mention { text, what } = mention;
         let found = match what {

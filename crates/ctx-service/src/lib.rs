@@ -27,6 +27,7 @@ pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Source, Unresolved};
+pub use memory::Memory;
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};
 pub use owner::{Owner, Secret};
 pub use ports::{Place, Ports, Recall};

@@ -19,8 +19,10 @@ const BAGS: u64 = 16 << 20;
 /// About as many texts have them.
 const TEXTS: usize = 1 << 12;
 
-/// Remembers texts by their hashes, as many as have room. Nothing in it can be out of date.
-pub(crate) struct Memory {
+/// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, and 3 MiB of counts for each of
+/// four counters. Nothing in it can be out of date, and it tells nobody of a text that they do not have, so that any
+/// number of services may share it.
+pub struct Memory {
     counters: Mutex<BTreeMap<CounterName, Arc<Counted>>>,
     bags: Cache<[u8; 32], Arc<Bag>, Size>,
 }

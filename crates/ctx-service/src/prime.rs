@@ -227,8 +227,7 @@ impl Service {
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         // Each begins when it is made.
         let (thread, known) = (request.thread_name, &request.thread.history);
-        let all = mentioned.all.clone();
-        let named = self.ports.look_up(thread, all, known, options.deadline);
+        let named = self.ports.look_up(mentioned.all.clone(), options.deadline);
         let recalled = self
             .ports
             .recalled(thread, &mentioned.all, options.deadline);
@@ -249,7 +248,12 @@ impl Service {
             uses: BTreeMap::new(),
         };
         gathered.named.unresolved.extend(mentioned.passed_over);
-        let said = std::mem::take(&mut gathered.named.said);
+        let ids = gathered.named.unknown(&gathered.mentions, known);
+        let mut said = Vec::new();
+        if !ids.is_empty() && failures.iter().all(|it| it.source != Source::History) {
+            let exchanges = self.ports.exchanges(thread, ids, options.deadline).await;
+            said = or_note(exchanges, failures);
+        }
         gathered.history = in_order(said, &request.thread.history);
         let late = retrieved
             .reports

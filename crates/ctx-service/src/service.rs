@@ -132,6 +132,13 @@ impl Service {
         self
     }
 
+    /// Remembers texts in `memory`, which any number of services may share.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Arc<Memory>) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// Has `told` told of each stage of a prime context as it begins, on whatever thread that is. Of equal
     /// requests at the same time, only the one that is worked on is told of more than the first.
     #[must_use]

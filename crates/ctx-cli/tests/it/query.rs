@@ -222,8 +222,6 @@ fn what_is_looked_for_can_be_narrowed() {
     assert!(none.stderr.contains("not of the types macro"), "{none:?}");
 }
 
-/// Runs it in a terminal that `script` makes.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_file_is_found_by_a_name_that_is_nearly_its_own() {
     let asked = Asked::small();
@@ -240,6 +238,8 @@ fn a_file_is_found_by_a_name_that_is_nearly_its_own() {
     }
 }
 
+/// Runs it in a terminal that `script` makes.
+#[cfg(target_os = "linux")]
 #[test]
 fn colours_are_for_a_terminal_that_wants_them() {
     let asked = Asked::small();

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use crate::run::Folder;
 
@@ -169,7 +170,7 @@ fn what_was_acknowledged_is_there_after_each_kill() {
         );
         let (messages, files) = (Mutex::default(), Mutex::default());
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let saying = scope.spawn(|| {
                 serving.write(
                     &format!("POST /v1/threads/t{run}/messages"),
                     &messages,
@@ -178,14 +179,16 @@ fn what_was_acknowledged_is_there_after_each_kill() {
                     },
                 );
             });
-            scope.spawn(|| {
+            let sending = scope.spawn(|| {
                 serving.write("POST /v1/files", &files, |number| {
                     format!(r#"{{"files": [{{"path": "{run}/{number}.md", "content": "x"}}]}}"#)
                 });
             });
             let count = |noted: &Mutex<Vec<String>>| noted.lock().unwrap().len();
             while count(&messages) < 3 + run || count(&files) < 1 + run {
-                std::thread::yield_now();
+                let has_ended = saying.is_finished() || sending.is_finished();
+                assert!(!has_ended, "{messages:?} {files:?}");
+                std::thread::sleep(Duration::from_millis(1));
             }
             let id = serving.child.id().to_string();
             let killed = Command::new("kill").args(["-9", &id]).status();

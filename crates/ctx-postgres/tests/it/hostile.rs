@@ -137,8 +137,7 @@ async fn texts_of_any_shape_are_indexed() {
 
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
-    let limits = Limits::default().with_reading(std::time::Duration::from_millis(1));
-    let Some(fresh) = crate::server::Fresh::with(limits).await else {
+    let Some(fresh) = crate::server::Fresh::new().await else {
         return;
     };
     let store = fresh.owner("alice");
@@ -148,6 +147,9 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
         .await
         .unwrap();
     let keys = vec![("a.md", 1, 20_000)];
-    let error = store.snippets("parser", &keys).await.unwrap_err();
+    let hasty = Limits::default().with_reading(std::time::Duration::from_millis(1));
+    let hasty = ctx_postgres::Store::connect(&fresh.url, hasty).await.unwrap();
+    let hasty = hasty.owner("alice").unwrap();
+    let error = hasty.snippets("parser", &keys).await.unwrap_err();
     assert!(matches!(error, StoreError::Late { .. }), "{error}");
 }

@@ -32,7 +32,7 @@ pub(crate) struct Running {
 impl Running {
     /// With the embedded store, in a folder of its own.
     pub(crate) fn embedded() -> Self {
-        Running::with_limits(Limits::default())
+        Running::with_limits(patient())
     }
 
     pub(crate) fn with_limits(limits: Limits) -> Self {
@@ -56,10 +56,13 @@ impl Running {
     /// With the database at `url`.
     #[cfg(all(unix, feature = "postgres"))]
     pub(crate) fn over(url: &str) -> Self {
-        let limits = ctx_server::DatabaseLimits::default().with_connections(4);
+        // A machine that is busy is no failure of the store.
+        let limits = ctx_server::DatabaseLimits::default()
+            .with_connections(4)
+            .with_reading(Duration::from_mins(1));
         let backend = ctx_server::Postgres::connect(url, limits, Quota::default());
         let backend = crate::postgres::block_on(backend).unwrap();
-        Running::start(Arc::new(backend), Limits::default())
+        Running::start(Arc::new(backend), patient())
     }
 
     /// With this store.
@@ -177,6 +180,15 @@ impl Drop for Running {
             let _ = folder.close();
         }
     }
+}
+
+/// Limits that a busy machine does not come to.
+pub(crate) fn patient() -> Limits {
+    let mut limits = Limits::default();
+    limits.request_time = Duration::from_mins(5);
+    limits.source_time = Duration::from_mins(1);
+    limits.queue_time = Duration::from_mins(1);
+    limits
 }
 
 fn credentials() -> Credentials {

@@ -334,7 +334,8 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
     world.say(&[("user", "one")]).await;
     world.store.has_no_history.store(true, Ordering::Relaxed);
     world.store.is_stuck.store(true, Ordering::Relaxed);
-    let late = options().with_deadline(Duration::from_millis(50));
+    // One that is stuck is waited for so long; the others have as long to answer.
+    let late = options().with_deadline(Duration::from_secs(2));
     let context = world
         .prime_with("How is a header parsed?", &late)
         .await
@@ -352,6 +353,19 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
         ]
     );
     assert!(context.built.context.contains("split(text)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_named_is_shown_though_what_was_said_is_not_known() {
+    let world = world(FILES);
+    world.store.is_mute.store(true, Ordering::Relaxed);
+    let asked = "What of @nosuch and @src/parser.rs?";
+    let context = world.prime(asked).await.context;
+    let failures = context.failures.iter().map(|it| it.source);
+    assert_eq!(failures.collect::<Vec<_>>(), [Source::History]);
+    assert_eq!(sources(&context, Origin::Reference), ["src/parser.rs:1"]);
+    let unresolved = context.unresolved.iter().map(|it| it.reference.as_str());
+    assert_eq!(unresolved.collect::<Vec<_>>(), ["nosuch"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -49,6 +49,8 @@ pub(crate) struct Store {
     pub(crate) is_reversed: AtomicBool,
     /// Whether asking for history fails.
     pub(crate) has_no_history: AtomicBool,
+    /// Whether asking for one exchange fails.
+    pub(crate) is_mute: AtomicBool,
     /// Whether asking for recent files never ends.
     pub(crate) is_stuck: AtomicBool,
     /// Searches wait for a permit where there is one.
@@ -202,6 +204,16 @@ impl History for Store {
             .cloned()
             .unwrap_or_default();
         Ok(all[all.len().saturating_sub(limit)..].to_vec())
+    }
+
+    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
+        if self.is_mute.load(Ordering::Relaxed) {
+            return Err(PortError("the disk is on fire".to_owned()));
+        }
+        let last = self.messages(thread, 200).await?;
+        let mut exchanges = last.chunk_by(|_, next| next.role != "user");
+        let found = exchanges.find(|it| it.iter().any(|message| message.id == id));
+        Ok(found.map_or_else(Vec::new, |it| it.iter().take(limit).cloned().collect()))
     }
 }
 
