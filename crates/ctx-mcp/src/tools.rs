@@ -130,7 +130,7 @@ fn query() -> Tool {
         &json!({
             "query": text("What to find: a question, identifiers, an error. Not needed with cursor."),
             "strategies": list(&json!({"enum": names()}), "Ways to search; default all."),
-            "limit": {"type": "integer", "minimum": 1, "maximum": 500, "description": "At most so many parts; default 100."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 500, "description": "At most so many parts; default one for each 80 tokens, and 100 at least."},
             "include_types": list(&json!({"type": "string"}), "Only parts of these kinds: function, method, class, interface, section, lines, ..."),
             "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out parts below this share of the best score."},
             "max_tokens": max_tokens(),

@@ -148,7 +148,9 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
         .unwrap();
     let keys = vec![("a.md", 1, 20_000)];
     let hasty = Limits::default().with_reading(std::time::Duration::from_millis(1));
-    let hasty = ctx_postgres::Store::connect(&fresh.url, hasty).await.unwrap();
+    let hasty = ctx_postgres::Store::connect(&fresh.url, hasty)
+        .await
+        .unwrap();
     let hasty = hasty.owner("alice").unwrap();
     let error = hasty.snippets("parser", &keys).await.unwrap_err();
     assert!(matches!(error, StoreError::Late { .. }), "{error}");
