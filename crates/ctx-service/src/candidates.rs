@@ -44,6 +44,8 @@ pub(crate) struct Candidates {
     pub(crate) omitted: Vec<Omitted>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) unresolved: Vec<Unresolved>,
+    /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
+    recalled: BTreeMap<String, String>,
 }
 
 impl Candidates {
@@ -87,6 +89,7 @@ impl Candidates {
             omitted: read.omitted,
             warnings: read.warnings,
             unresolved,
+            recalled: BTreeMap::new(),
         };
         // What moved may have moved to where another one is.
         let mut seen = BTreeSet::new();
@@ -100,11 +103,22 @@ impl Candidates {
         let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
         candidates.label(labels);
         // What says something else by now is no longer what the label was given to.
-        let is_named = |id: &str| gathered.recalled.iter().any(|it| it.label == id);
+        for it in &gathered.recalled {
+            let is_it = |chunk: &&Chunk| {
+                let lines = (chunk.path.as_deref(), chunk.span);
+                lines == (Some(&it.place.path), Some(it.place.lines))
+                    && labels.gave(&it.label, chunk)
+            };
+            if let Some(chunk) = candidates.chunks.iter().find(is_it) {
+                let (label, id) = (it.label.clone(), chunk.id.clone());
+                candidates.recalled.insert(label, id);
+            }
+        }
         let mut is_recalled = is_recalled.into_iter();
+        let ids: BTreeSet<&String> = candidates.recalled.values().collect();
         candidates
             .chunks
-            .retain(|it| !is_recalled.next().unwrap_or(false) || is_named(&it.id));
+            .retain(|it| !is_recalled.next().unwrap_or(false) || ids.contains(&it.id));
         candidates.unresolved.sort_unstable();
         candidates.unresolved.dedup();
         candidates
@@ -181,7 +195,9 @@ impl Candidates {
             let first = beginning(&gathered.history, &mention.text);
             let is_it = |chunk: &&Chunk| {
                 let is_message = chunk.origin == Origin::Message && first.is_some();
-                chunk.id == mention.text || is_message && chunk.name.as_deref() == first
+                chunk.id == mention.text
+                    || self.recalled.get(&mention.text) == Some(&chunk.id)
+                    || is_message && chunk.name.as_deref() == first
             };
             if let Some(chunk) = self.chunks.iter().find(is_it) {
                 named.insert(chunk.id.clone());

@@ -64,6 +64,16 @@ impl Labels<'_> {
         ids.iter().map(label).collect()
     }
 
+    /// Whether `label` was given to `chunk`, as it is or had it another origin: with as many digits as told it apart
+    /// from others then.
+    pub(crate) fn gave(&self, label: &str, chunk: &Chunk) -> bool {
+        let mut chunk = chunk.clone();
+        chunk.origin = origin_of(label).unwrap_or(chunk.origin);
+        let (word, hex) = self.id(&chunk);
+        let mut parts = label.split('-');
+        parts.next() == Some(&word) && parts.next().is_some_and(|digits| hex.starts_with(digits))
+    }
+
     /// The word of the chunk's origin, and the digits.
     fn id(&self, chunk: &Chunk) -> (String, String) {
         let id = citation_id(chunk);

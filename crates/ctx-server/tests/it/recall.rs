@@ -47,6 +47,10 @@ fn labels_are_recalled(server: &Running) {
     let again = again.iter().find(|it| it["id"] == *label).unwrap();
     assert_eq!(again["relevance"], 1.0);
     assert!(found["context"].as_str().unwrap().contains("moon(3)"));
+    // The same lines may be named beside it.
+    let both = json!({"message": "gull", "threadId": "t", "references": ["tides.rs:1-3", label]});
+    let both = build(server, &both);
+    assert!(both["warnings"].is_null(), "{both}");
     // It is the thread's.
     assert_eq!(next("u")["warnings"][0]["code"], "unknown_reference");
     // When the lines say something else, they are not what it was given to.
