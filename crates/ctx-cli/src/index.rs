@@ -8,14 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
-use ctx::index::{Index, IndexError, Inspected, Kept, Options, Pending, Status, Updated};
+use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
 use serde::Serialize;
 
 use crate::args::IndexArgs;
 use crate::emit::{self, grouped};
 use crate::explain::aligned;
 use crate::failure::Failure;
-use crate::indexing;
+use crate::indexing::{self, kept, status};
 use crate::place;
 use crate::report::{self, Report, clean};
 use crate::settings::{self, Settings};
@@ -69,10 +69,6 @@ fn look(root: &Path, options: Options, settings: &mut Settings, json: bool) -> R
             tell_status(&index, settings, json)
         }
     }
-}
-
-fn kept(index: &Index) -> Result<Kept, Failure> {
-    index.kept().map_err(|it| indexing::failure(&it))
 }
 
 /// Goes on until cancelled, which is how it is meant to end.
@@ -132,10 +128,6 @@ fn tell_change(
         return Ok(());
     }
     tell_updated(updated, &status(index)?, Duration::ZERO, false)
-}
-
-fn status(index: &Index) -> Result<Status, Failure> {
-    index.status().map_err(|it| indexing::failure(&it))
 }
 
 /// What is indexed, as `--json` writes it.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
-use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Updated};
+use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Status, Updated};
 
 use crate::emit::grouped;
 use crate::failure::Failure;
@@ -171,13 +171,23 @@ fn process(holder: Option<u32>) -> String {
     holder.map_or("another process".to_owned(), |id| format!("process {id}"))
 }
 
+/// What is in the index, and when it was written.
+pub(crate) fn status(index: &Index) -> Result<Status, Failure> {
+    index.status().map_err(|it| failure(&it))
+}
+
+/// What the index keeps of how it was asked for.
+pub(crate) fn kept(index: &Index) -> Result<Kept, Failure> {
+    index.kept().map_err(|it| failure(&it))
+}
+
 /// Of when the index is that could not be brought up to date, and how much that leaves out; `None` if nothing.
 pub(crate) fn behind(index: &Index) -> Result<Option<String>, Failure> {
     let pending = index.pending().map_err(|it| failure(&it))?;
     if pending.is_nothing() {
         return Ok(None);
     }
-    let status = index.status().map_err(|it| failure(&it))?;
+    let status = status(index)?;
     let age = status.written_at.map_or("before".to_owned(), ago);
     Ok(Some(format!(
         "the index answers as it was written {age}: since then {}",

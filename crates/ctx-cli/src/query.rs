@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::index::{Index, IndexError, Kept, Status, Updated};
+use ctx::index::{Index, IndexError, Updated};
 use ctx::model::BuildOptions;
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
@@ -20,7 +20,7 @@ use crate::args::QueryArgs;
 use crate::emit;
 use crate::failure::Failure;
 use crate::findings::{self, Findings};
-use crate::indexing;
+use crate::indexing::{self, kept, status};
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::skipped;
@@ -113,14 +113,6 @@ fn check(question: &str) -> Result<(), Failure> {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
-}
-
-fn status(index: &Index) -> Result<Status, Failure> {
-    index.status().map_err(|it| indexing::failure(&it))
-}
-
-fn kept(index: &Index) -> Result<Kept, Failure> {
-    index.kept().map_err(|it| indexing::failure(&it))
 }
 
 fn refuse_empty(index: &Index) -> Result<(), Failure> {
