@@ -7,27 +7,14 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::rows;
+use super::salvage;
+use super::schema::{STATE, Schema};
 use crate::backend::{BackendError, Prime};
 
-/// The format of `state.db`.
-const VERSION: i64 = 4;
-
-/// From format 1, whose votes were of contexts: what they came to is kept.
-const FROM_1: &str = "
-    DROP TABLE votes;
-    ALTER TABLE usage RENAME COLUMN votes TO uses;
-    UPDATE usage SET uses = max(0, uses);";
-
-/// From format 2, whose files were never pending.
-const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
-
-const CONTEXTS: &str = "
-    CREATE TABLE IF NOT EXISTS contexts (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);";
+/// Its file.
+const STATE_FILE: &str = "state.db";
+/// The file of contexts.
+pub(super) const BUILT_FILE: &str = "contexts.db";
 
 /// Both databases of one owner.
 pub(super) struct Database {
@@ -46,26 +33,19 @@ pub(super) struct Database {
 pub(super) type Result<T> = std::result::Result<T, BackendError>;
 
 impl Database {
-    /// Opens both in `folder`, and makes them where there are none.
+    /// Opens both in `folder`, and makes them where there are none. Contexts that are damaged are let go, and that
+    /// is logged.
+    ///
+    /// # Errors
+    /// [`BackendError::Damaged`] where threads, votes or files are; what keeps the databases from being opened.
     pub(super) fn open(folder: &Path) -> Result<Self> {
-        let open = |name: &str, synchronous: &str| -> rusqlite::Result<Connection> {
-            let connection = Connection::open(folder.join(name))?;
-            connection.busy_timeout(Duration::from_secs(5))?;
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.pragma_update(None, "synchronous", synchronous)?;
-            connection.pragma_update(None, "foreign_keys", true)?;
-            Ok(connection)
-        };
-        let failed = |error| BackendError::failed("open a database", error);
-        let mut state = open("state.db", "FULL").map_err(failed)?;
-        prepare(&mut state)?;
-        let contexts = open("contexts.db", "NORMAL").map_err(failed)?;
-        contexts.execute_batch(CONTEXTS).map_err(failed)?;
+        let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
+        let contexts = salvage::open(folder)?;
         Ok(Database {
             state: Mutex::new(state),
-            reader: Mutex::new(open("state.db", "FULL").map_err(failed)?),
+            reader: Mutex::new(connect(&folder.join(STATE_FILE), "FULL")?),
             contexts: Mutex::new(contexts),
-            contexts_reader: Mutex::new(open("contexts.db", "NORMAL").map_err(failed)?),
+            contexts_reader: Mutex::new(connect(&folder.join(BUILT_FILE), "NORMAL")?),
             unwritten: Mutex::default(),
         })
     }
@@ -104,34 +84,23 @@ impl Database {
     }
 }
 
-/// Makes the tables of `state.db`, or brings those of an older format up to date, and looks whether they are as
-/// they were written.
-fn prepare(state: &mut Connection) -> Result<()> {
-    let version = state.pragma_query_value(None, "user_version", |row| row.get(0));
-    let before: Option<&[&str]> = match version.map_err(read_failed)? {
-        0 | VERSION => None,
-        1 => Some(&[FROM_1, FROM_2]),
-        2 => Some(&[FROM_2]),
-        3 => Some(&[]),
-        other => {
-            let what = format!("it is of format {other}, this program reads {VERSION}");
-            return Err(BackendError::failed("open a database", what));
-        }
+/// The database in `file`, with its tables as they are to be.
+pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Result<Connection> {
+    let mut connection = connect(file, synchronous)?;
+    schema.prepare(&mut connection)?;
+    Ok(connection)
+}
+
+fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
+    let open = || -> rusqlite::Result<Connection> {
+        let connection = Connection::open(file)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        Ok(connection)
     };
-    let transaction = state.transaction().map_err(write_failed)?;
-    match before {
-        None => rows::create(&transaction)?,
-        Some(steps) => {
-            for step in steps {
-                transaction.execute_batch(step).map_err(write_failed)?;
-            }
-            rows::replace(&transaction)?;
-        }
-    }
-    rows::check(&transaction)?;
-    let version = transaction.pragma_update(None, "user_version", VERSION);
-    version.map_err(write_failed)?;
-    transaction.commit().map_err(write_failed)
+    open().map_err(|error| classed("open a database", error))
 }
 
 /// What is kept of threads, messages, votes and files is not as it was written.
@@ -147,17 +116,18 @@ pub(super) fn at_most(limit: usize) -> i64 {
 }
 
 pub(super) fn read_failed(error: rusqlite::Error) -> BackendError {
-    if is_damage(&error) {
-        return damaged(error);
-    }
-    BackendError::failed("read a database", error)
+    classed("read a database", error)
 }
 
 pub(super) fn write_failed(error: rusqlite::Error) -> BackendError {
+    classed("write a database", error)
+}
+
+fn classed(what: &'static str, error: rusqlite::Error) -> BackendError {
     if is_damage(&error) {
         return damaged(error);
     }
-    BackendError::failed("write a database", error)
+    BackendError::failed(what, error)
 }
 
 /// Whether it is the bytes on the disk that are at fault.

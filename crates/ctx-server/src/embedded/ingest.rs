@@ -170,7 +170,7 @@ impl Kept {
             self.created_at.into(),
             i64::from(is_pending).into(),
         ];
-        FILES.put(transaction, row)
+        FILES.put(transaction, &row)
     }
 }
 

@@ -12,6 +12,8 @@ mod ports;
 mod recall;
 mod receipts;
 mod rows;
+mod salvage;
+mod schema;
 mod secret;
 mod store;
 mod threads;

@@ -9,12 +9,13 @@ use ctx_retrieve::{
     Answer, Feedback, Generation, History, MOST_USES, Message, PortError, References, Usage, Vote,
 };
 use ctx_service::Ports;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::recall::Receipts;
-use super::rows::{USAGE, VOTES};
+use super::receipts::of_contexts;
+use super::rows::{SHOWN, USAGE, VOTES};
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
@@ -134,13 +135,13 @@ impl Database {
     fn note_shown(&self, paths: &[String], now: i64) -> Result<()> {
         let mut contexts = self.contexts();
         let transaction = contexts.transaction().map_err(write_failed)?;
-        {
-            let put = "INSERT INTO shown (path, shown_at) VALUES (?1, ?2)
-                ON CONFLICT (path) DO UPDATE SET shown_at = max(shown_at, excluded.shown_at)";
-            let mut put = transaction.prepare_cached(put).map_err(write_failed)?;
-            for path in paths {
-                put.execute(params![path, now]).map_err(write_failed)?;
-            }
+        for path in paths {
+            let get = SHOWN.select("WHERE path = ?1");
+            let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
+            let last = get.query_row([path], |row| SHOWN.whole(row)?.get::<_, i64>(1));
+            let last = last.optional().map_err(of_contexts)?;
+            let last = last.map_or(now, |it| it.max(now));
+            SHOWN.put(&transaction, &[path.clone().into(), last.into()])?;
         }
         transaction.commit().map_err(write_failed)
     }
@@ -148,12 +149,14 @@ impl Database {
     /// The files that were shown last, the latest first, and when.
     fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         let contexts = self.contexts_reader();
-        let get = "SELECT path, shown_at FROM shown ORDER BY shown_at DESC, path LIMIT ?1";
-        let mut get = contexts.prepare_cached(get).map_err(read_failed)?;
-        let rows = get
-            .query_map([at_most(limit)], |row| Ok((row.get(0)?, row.get(1)?)))
-            .and_then(Iterator::collect);
-        rows.map_err(read_failed)
+        let get = SHOWN.select("ORDER BY shown_at DESC, path LIMIT ?1");
+        let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
+        let shown = |row: &Row<'_>| {
+            let row = SHOWN.whole(row)?;
+            Ok((row.get(0)?, row.get(1)?))
+        };
+        let rows = get.query_map([at_most(limit)], shown);
+        rows.and_then(Iterator::collect).map_err(of_contexts)
     }
 
     /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new.
@@ -173,11 +176,11 @@ impl Database {
                 i64::from(vote.is_useful).into(),
                 vote.at.into(),
             ];
-            VOTES.put(&transaction, row)?;
+            VOTES.put(&transaction, &row)?;
             let step = if vote.is_useful { 1 } else { -1 };
             let uses = uses_of(&transaction, &vote.path)?.unwrap_or(0) + step;
             let uses = uses.clamp(0, MOST_USES.cast_signed());
-            USAGE.put(&transaction, [vote.path.clone().into(), uses.into()])?;
+            USAGE.put(&transaction, &[vote.path.clone().into(), uses.into()])?;
         }
         transaction.commit().map_err(write_failed)?;
         Ok(counted)

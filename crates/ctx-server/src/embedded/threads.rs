@@ -105,7 +105,7 @@ impl Database {
             message.content.clone().into(),
             message.created_at.into(),
         ];
-        MESSAGES.put(&transaction, row)?;
+        MESSAGES.put(&transaction, &row)?;
         transaction.commit().map_err(write_failed)?;
         Ok(message)
     }
@@ -198,7 +198,7 @@ fn put(transaction: &Transaction<'_>, number: i64, thread: &Thread) -> Result<()
         pinned.into(),
         thread.created_at.into(),
     ];
-    THREADS.put(transaction, row)
+    THREADS.put(transaction, &row)
 }
 
 /// The thread of this id, and its number.

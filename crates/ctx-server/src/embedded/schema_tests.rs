@@ -1,7 +1,9 @@
 use std::path::Path;
 
+use rusqlite::types::Value;
+
 use super::*;
-use crate::backend::{BackendError, NewMessage, NewThread, Page};
+use crate::backend::{NewMessage, NewThread, Page};
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
 
@@ -34,15 +36,15 @@ fn fill(folder: &Path) {
             1.into(),
             number.into(),
         ];
-        VOTES.put(&transaction, vote).unwrap();
+        VOTES.put(&transaction, &vote).unwrap();
         for uses in 0..3 {
             USAGE
-                .put(&transaction, [path.clone().into(), uses.into()])
+                .put(&transaction, &[path.clone().into(), uses.into()])
                 .unwrap();
         }
         let hash = vec![7; 32];
         let file = [path.into(), 10.into(), hash.into(), 3.into(), 0.into()];
-        FILES.put(&transaction, file).unwrap();
+        FILES.put(&transaction, &file).unwrap();
     }
     transaction.commit().unwrap();
 }
@@ -52,7 +54,7 @@ fn everything(folder: &Path) -> Result<Vec<Value>> {
     let database = Database::open(folder)?;
     let state = database.reader();
     let mut said = Vec::new();
-    for table in ALL {
+    for table in STATE.tables {
         let all = table.select("ORDER BY 1");
         let mut all = state.prepare(&all).map_err(read_failed)?;
         let mut rows = all.query([]).map_err(read_failed)?;
