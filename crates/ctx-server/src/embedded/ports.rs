@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_index::Index;
 use ctx_retrieve::{
-    Answer, Feedback, Generation, History, MOST_USES, Message, PortError, References, Usage, Vote,
+    Answer, Feedback, Generation, History, MOST_USES, Message, PortError, REMEMBERED, References,
+    Usage, Vote,
 };
 use ctx_service::Ports;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -34,6 +35,9 @@ pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -
         .with_generation(Arc::new(generation))
         .with_recall(Arc::new(Receipts(Arc::clone(database))))
 }
+
+/// So many more votes are forgotten than are counted, where there are as many that may be.
+const FORGOTTEN: usize = 32;
 
 fn answer<T>(result: Result<T>) -> Answer<T> {
     result.map_err(|error| PortError(error.to_string()))
@@ -159,7 +163,8 @@ impl Database {
         rows.and_then(Iterator::collect).map_err(of_contexts)
     }
 
-    /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new.
+    /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new. Forgets
+    /// some that need not be remembered any more.
     fn count(&self, votes: &[Vote]) -> Result<usize> {
         let mut state = self.state();
         let transaction = state.transaction().map_err(write_failed)?;
@@ -181,6 +186,17 @@ impl Database {
             let uses = uses_of(&transaction, &vote.path)?.unwrap_or(0) + step;
             let uses = uses.clamp(0, MOST_USES.cast_signed());
             USAGE.put(&transaction, &[vote.path.clone().into(), uses.into()])?;
+        }
+        if counted > 0
+            && let Some(now) = votes.iter().map(|it| it.at).max()
+        {
+            let forget = "DELETE FROM votes WHERE seq IN (
+                SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
+            )";
+            let most = at_most(FORGOTTEN + counted);
+            let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
+            let forgotten = forget.execute([now.saturating_sub(REMEMBERED), most]);
+            forgotten.map_err(write_failed)?;
         }
         transaction.commit().map_err(write_failed)?;
         Ok(counted)
@@ -207,3 +223,7 @@ fn is_counted(state: &Connection, key: &str) -> Result<bool> {
     let row = get.query_row([key], |row| VOTES.whole(row).map(|_| ()));
     Ok(row.optional().map_err(read_failed)?.is_some())
 }
+
+#[cfg(test)]
+#[path = "ports_tests.rs"]
+mod tests;

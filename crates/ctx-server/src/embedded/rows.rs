@@ -5,6 +5,13 @@ use rusqlite::{Connection, Row, Transaction, params_from_iter};
 
 use super::database::{Result, read_failed, write_failed};
 
+/// Whether rows have seals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seals {
+    Has,
+    HasNot,
+}
+
 /// A table of sealed rows.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -131,7 +138,8 @@ impl Table {
         trigger("insert", "NEW", "+ 1") + &trigger("delete", "OLD", "- 1")
     }
 
-    /// Takes over the rows of a table of before, which is called `old_` and its name and has no seals.
+    /// Takes over the rows of a table of before, which is called `old_` and its name. Its seals, where it had any,
+    /// were looked at.
     pub(super) fn take_over(&self, transaction: &Transaction<'_>) -> Result<()> {
         let columns = self.columns.join(", ");
         let get = format!("SELECT {columns} FROM old_{}", self.name);

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Transaction};
 
 use super::database::{Result, damaged, read_failed, write_failed};
-use super::rows::{CONTEXTS, FILES, MESSAGES, SHOWN, THREADS, Table, USAGE, VOTES};
+use super::rows::{CONTEXTS, FILES, MESSAGES, SHOWN, Seals, THREADS, Table, USAGE, VOTES};
 use crate::backend::BackendError;
 
 /// What a database has in it.
@@ -24,6 +24,27 @@ struct Earlier {
     version: i64,
     /// What gives its tables the columns of today's.
     steps: &'static [&'static str],
+    seals: Seals,
+}
+
+impl Earlier {
+    const fn unsealed(version: i64, steps: &'static [&'static str]) -> Self {
+        let seals = Seals::HasNot;
+        Earlier {
+            version,
+            steps,
+            seals,
+        }
+    }
+
+    /// One whose rows have the columns of today's.
+    const fn sealed(version: i64) -> Self {
+        Earlier {
+            version,
+            steps: &[],
+            seals: Seals::Has,
+        }
+    }
 }
 
 /// From format 1, whose votes were of contexts: what they came to is kept.
@@ -44,7 +65,7 @@ const FROM_0: &str = "CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, s
 
 /// Threads, messages, votes, and files.
 pub(super) const STATE: Schema = Schema {
-    version: 4,
+    version: 5,
     tables: &[&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE],
     definitions: "
     CREATE TABLE IF NOT EXISTS files (
@@ -65,13 +86,16 @@ pub(super) const STATE: Schema = Schema {
         seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, useful INTEGER NOT NULL,
         created_at INTEGER NOT NULL, seal INTEGER NOT NULL
     );
+    CREATE INDEX IF NOT EXISTS votes_given ON votes (created_at);
     CREATE TABLE IF NOT EXISTS usage (
         path TEXT PRIMARY KEY, uses INTEGER NOT NULL, seal INTEGER NOT NULL
     ) WITHOUT ROWID;",
     earlier: &[
-        Earlier { version: 1, steps: &[FROM_1, FROM_2] },
-        Earlier { version: 2, steps: &[FROM_2] },
-        Earlier { version: 3, steps: &[] },
+        Earlier::unsealed(1, &[FROM_1, FROM_2]),
+        Earlier::unsealed(2, &[FROM_2]),
+        Earlier::unsealed(3, &[]),
+        // Its votes had no index of when they were given.
+        Earlier::sealed(4),
     ],
 };
 
@@ -87,7 +111,7 @@ pub(super) const BUILT: Schema = Schema {
         path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL, seal INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);",
-    earlier: &[Earlier { version: 0, steps: &[FROM_0] }],
+    earlier: &[Earlier::unsealed(0, &[FROM_0])],
 };
 
 /// Triggers keep the sum of the seals, by an exclusive or: nothing is written but by [`Table::put`].
@@ -138,6 +162,9 @@ impl Schema {
     fn replace(&self, transaction: &Transaction<'_>, earlier: &Earlier) -> Result<()> {
         let run = |sql: &str| transaction.execute_batch(sql).map_err(write_failed);
         check_pages(transaction)?;
+        if earlier.seals == Seals::Has {
+            self.check_rows(transaction)?;
+        }
         for index in names(
             transaction,
             "type IN ('index', 'trigger') AND sql IS NOT NULL",
