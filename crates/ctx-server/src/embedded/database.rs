@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Transaction};
 
+use super::mark::Mark;
+use super::rows::FILES;
 use super::salvage;
-use super::schema::{STATE, Schema};
+use super::schema::{STATE, Schema, changes};
 use crate::backend::{BackendError, Prime};
 
 /// Its file.
@@ -18,8 +20,8 @@ pub(super) const BUILT_FILE: &str = "contexts.db";
 
 /// Both databases of one owner.
 pub(super) struct Database {
-    /// On the disk before it is acknowledged.
-    state: Mutex<Connection>,
+    /// On the disk before it is acknowledged; and how far it is.
+    state: Mutex<(Connection, Mark)>,
     /// The same, for whoever reads: writing waits for the disk.
     reader: Mutex<Connection>,
     /// On the disk soon after: a context can be built again.
@@ -40,9 +42,10 @@ impl Database {
     /// [`BackendError::Damaged`] where threads, votes or files are; what keeps the databases from being opened.
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
+        let mark = marked(folder, &state)?;
         let contexts = salvage::open(folder)?;
         Ok(Database {
-            state: Mutex::new(state),
+            state: Mutex::new((state, mark)),
             reader: Mutex::new(connect(&folder.join(STATE_FILE), "FULL")?),
             contexts: Mutex::new(contexts),
             contexts_reader: Mutex::new(connect(&folder.join(BUILT_FILE), "NORMAL")?),
@@ -50,9 +53,22 @@ impl Database {
         })
     }
 
-    /// Messages, votes and files, to be written.
-    pub(super) fn state(&self) -> MutexGuard<'_, Connection> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes messages, votes and files, all or nothing. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// Those of `work`, after which nothing is changed, and those of the disk.
+    pub(super) fn change<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (connection, mark) = &mut *state;
+        let transaction = connection.transaction().map_err(write_failed)?;
+        let done = work(&transaction)?;
+        let changes = changes(&transaction)?;
+        transaction.commit().map_err(write_failed)?;
+        if let Err(error) = mark.reach(changes) {
+            // What was changed is on the disk. Only that it is missed, should it get lost, is not certain.
+            tracing::warn!(cause = %error, "the mark of what was written cannot be moved");
+        }
+        Ok(done)
     }
 
     /// The same, to be read.
@@ -71,17 +87,26 @@ impl Database {
         reader.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many files there are, and their bytes.
+    /// How many files there are, and their bytes. O(1).
     pub(super) fn totals(&self) -> Result<(u64, u64)> {
-        let state = self.reader();
-        let row = state.query_row(
-            "SELECT count(*), coalesce(sum(bytes), 0) FROM files",
-            [],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
-        );
-        let (files, bytes) = row.map_err(read_failed)?;
-        Ok((files.cast_unsigned(), bytes.cast_unsigned()))
+        let sum = FILES.sum(&self.reader())?;
+        Ok((sum.count.cast_unsigned(), sum.bytes.cast_unsigned()))
     }
+}
+
+/// The mark of `state`, which is in `folder`.
+///
+/// # Errors
+/// [`BackendError::Damaged`] where the state is not as far as that.
+fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
+    let failed = |error| BackendError::failed("open a database", error);
+    let (mut mark, reached) = Mark::open(folder).map_err(failed)?;
+    let changes = changes(state)?;
+    if reached.is_some_and(|it| it > changes) {
+        return Err(damaged("what was written last is missing"));
+    }
+    mark.reach(changes).map_err(failed)?;
+    Ok(mark)
 }
 
 /// The database in `file`, with its tables as they are to be.

@@ -10,7 +10,7 @@ use ctx_retrieve::{
     Usage, Vote,
 };
 use ctx_service::Ports;
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
@@ -166,46 +166,54 @@ impl Database {
     /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new. Forgets
     /// some that need not be remembered any more.
     fn count(&self, votes: &[Vote]) -> Result<usize> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        let mut counted = 0;
-        for vote in votes {
-            if is_counted(&transaction, &vote.key)? {
-                continue;
+        self.change(|transaction| {
+            let mut counted = 0;
+            for vote in votes {
+                counted += usize::from(count_one(transaction, vote)?);
             }
-            counted += 1;
-            let row = [
-                (VOTES.last(&transaction)? + 1).into(),
-                vote.key.clone().into(),
-                vote.path.clone().into(),
-                i64::from(vote.is_useful).into(),
-                vote.at.into(),
-            ];
-            VOTES.put(&transaction, &row)?;
-            let step = if vote.is_useful { 1 } else { -1 };
-            let uses = uses_of(&transaction, &vote.path)?.unwrap_or(0) + step;
-            let uses = uses.clamp(0, MOST_USES.cast_signed());
-            USAGE.put(&transaction, &[vote.path.clone().into(), uses.into()])?;
-        }
-        if counted > 0
-            && let Some(now) = votes.iter().map(|it| it.at).max()
-        {
-            let forget = "DELETE FROM votes WHERE seq IN (
-                SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
-            )";
-            let most = at_most(FORGOTTEN + counted);
-            let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
-            let forgotten = forget.execute([now.saturating_sub(REMEMBERED), most]);
-            forgotten.map_err(write_failed)?;
-        }
-        transaction.commit().map_err(write_failed)?;
-        Ok(counted)
+            if counted > 0
+                && let Some(now) = votes.iter().map(|it| it.at).max()
+            {
+                forget(transaction, now, FORGOTTEN + counted)?;
+            }
+            Ok(counted)
+        })
     }
 
     /// The number of the last vote that was counted.
     fn last_vote(&self) -> Result<i64> {
         VOTES.last(&self.reader())
     }
+}
+
+/// Counts a vote, unless its key is remembered.
+fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
+    if is_counted(transaction, &vote.key)? {
+        return Ok(false);
+    }
+    let row = [
+        (VOTES.last(transaction)? + 1).into(),
+        vote.key.clone().into(),
+        vote.path.clone().into(),
+        i64::from(vote.is_useful).into(),
+        vote.at.into(),
+    ];
+    VOTES.put(transaction, &row)?;
+    let step = if vote.is_useful { 1 } else { -1 };
+    let uses = uses_of(transaction, &vote.path)?.unwrap_or(0) + step;
+    let uses = uses.clamp(0, MOST_USES.cast_signed());
+    USAGE.put(transaction, &[vote.path.clone().into(), uses.into()])?;
+    Ok(true)
+}
+
+/// Forgets votes that need not be remembered any more `now`, in seconds since 1970: the oldest, `most` of them.
+fn forget(transaction: &Transaction<'_>, now: i64, most: usize) -> Result<()> {
+    let forget = "DELETE FROM votes WHERE seq IN (
+        SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
+    )";
+    let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
+    let forgotten = forget.execute([now.saturating_sub(REMEMBERED), at_most(most)]);
+    forgotten.map(drop).map_err(write_failed)
 }
 
 /// How often a file was of use, where it was voted on.

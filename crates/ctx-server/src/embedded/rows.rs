@@ -12,6 +12,19 @@ pub(super) enum Seals {
     HasNot,
 }
 
+/// The column of which a sum is kept.
+const BYTES: &str = "bytes";
+
+/// What all rows of a table come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) count: i64,
+    /// Of the column of this name.
+    pub(super) bytes: i64,
+    /// By an exclusive or.
+    pub(super) seals: i64,
+}
+
 /// A table of sealed rows.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -127,15 +140,53 @@ impl Table {
 
     /// What keeps the sum while rows come and go.
     pub(super) fn triggers(&self) -> String {
-        let trigger = |event: &str, row: &str, step: &str| {
-            let name = self.name;
+        let name = self.name;
+        let trigger = |event: &str, row: &str, sign: char| {
+            let has_bytes = self.columns.contains(&BYTES);
+            let bytes = if has_bytes {
+                format!("{row}.{BYTES}")
+            } else {
+                "0".to_owned()
+            };
             format!(
                 "CREATE TRIGGER IF NOT EXISTS {name}_{event} AFTER {event} ON {name} BEGIN
-                    UPDATE sums SET count = count {step}, seals = (seals | {row}.seal) - (seals & {row}.seal);
+                    UPDATE sums SET count = count {sign} 1, bytes = bytes {sign} {bytes},
+                        seals = (seals | {row}.seal) - (seals & {row}.seal), changes = changes + 1 WHERE name = '{name}';
                 END;"
             )
         };
-        trigger("insert", "NEW", "+ 1") + &trigger("delete", "OLD", "- 1")
+        let none = format!("INSERT OR IGNORE INTO sums VALUES ('{name}', 0, 0, 0, 0);");
+        none + &trigger("insert", "NEW", '+') + &trigger("delete", "OLD", '-')
+    }
+
+    /// What is kept of all rows. O(1).
+    pub(super) fn sum(&self, connection: &Connection) -> Result<Sum> {
+        let get = "SELECT count, bytes, seals FROM sums WHERE name = ?1";
+        let mut get = connection.prepare_cached(get).map_err(read_failed)?;
+        let sum = get.query_row([self.name], |row| {
+            Ok(Sum {
+                count: row.get(0)?,
+                bytes: row.get(1)?,
+                seals: row.get(2)?,
+            })
+        });
+        sum.map_err(read_failed)
+    }
+
+    /// What all rows come to, each looked at. O(bytes).
+    pub(super) fn summed(&self, connection: &Connection) -> Result<Sum> {
+        let bytes = self.columns.iter().position(|it| *it == BYTES);
+        let mut all = connection.prepare(&self.select("")).map_err(read_failed)?;
+        let mut rows = all.query([]).map_err(read_failed)?;
+        let mut sum = Sum::default();
+        while let Some(row) = rows.next().map_err(read_failed)? {
+            sum.count += 1;
+            sum.seals ^= self.sealed(row).map_err(read_failed)?;
+            if let Some(at) = bytes {
+                sum.bytes += row.get::<_, i64>(at).map_err(read_failed)?;
+            }
+        }
+        Ok(sum)
     }
 
     /// Takes over the rows of a table of before, which is called `old_` and its name. Its seals, where it had any,

@@ -65,7 +65,7 @@ const FROM_0: &str = "CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, s
 
 /// Threads, messages, votes, and files.
 pub(super) const STATE: Schema = Schema {
-    version: 5,
+    version: 6,
     tables: &[&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE],
     definitions: "
     CREATE TABLE IF NOT EXISTS files (
@@ -96,12 +96,14 @@ pub(super) const STATE: Schema = Schema {
         Earlier::unsealed(3, &[]),
         // Its votes had no index of when they were given.
         Earlier::sealed(4),
+        // One sum was kept of all tables.
+        Earlier::sealed(5),
     ],
 };
 
 /// Contexts that were built, and when files were shown.
 pub(super) const BUILT: Schema = Schema {
-    version: 1,
+    version: 2,
     tables: &[&CONTEXTS, &SHOWN],
     definitions: "
     CREATE TABLE IF NOT EXISTS contexts (
@@ -111,13 +113,15 @@ pub(super) const BUILT: Schema = Schema {
         path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL, seal INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);",
-    earlier: &[Earlier::unsealed(0, &[FROM_0])],
+    earlier: &[Earlier::unsealed(0, &[FROM_0]), Earlier::sealed(1)],
 };
 
-/// Triggers keep the sum of the seals, by an exclusive or: nothing is written but by [`Table::put`].
+/// Triggers keep the sums of each table, and how often it was changed: nothing is written but by [`Table::put`].
 const SUMS: &str = "
-    CREATE TABLE IF NOT EXISTS sums (number INTEGER PRIMARY KEY, count INTEGER NOT NULL, seals INTEGER NOT NULL);
-    INSERT OR IGNORE INTO sums VALUES (1, 0, 0);";
+    CREATE TABLE IF NOT EXISTS sums (
+        name TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL, seals INTEGER NOT NULL,
+        changes INTEGER NOT NULL
+    ) WITHOUT ROWID;";
 
 impl Schema {
     /// Makes the tables where there are none, or takes over those of an earlier format, and looks whether they are
@@ -163,7 +167,7 @@ impl Schema {
         let run = |sql: &str| transaction.execute_batch(sql).map_err(write_failed);
         check_pages(transaction)?;
         if earlier.seals == Seals::Has {
-            self.check_rows(transaction)?;
+            self.check_rows_together(transaction)?;
         }
         for index in names(
             transaction,
@@ -197,24 +201,36 @@ impl Schema {
     }
 
     fn check_rows(&self, connection: &Connection) -> Result<()> {
+        for table in self.tables {
+            if table.summed(connection)? != table.sum(connection)? {
+                return Err(damaged("some of its rows are missing"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where one sum is kept of all tables, as it was in formats of before.
+    fn check_rows_together(&self, connection: &Connection) -> Result<()> {
         let written = connection.query_row("SELECT count, seals FROM sums", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         });
         let mut found = (0_i64, 0_i64);
         for table in self.tables {
-            let all = table.select("");
-            let mut all = connection.prepare(&all).map_err(read_failed)?;
-            let mut rows = all.query([]).map_err(read_failed)?;
-            while let Some(row) = rows.next().map_err(read_failed)? {
-                found.0 += 1;
-                found.1 ^= table.sealed(row).map_err(read_failed)?;
-            }
+            let sum = table.summed(connection)?;
+            found = (found.0 + sum.count, found.1 ^ sum.seals);
         }
         if written.map_err(read_failed)? != found {
             return Err(damaged("some of its rows are missing"));
         }
         Ok(())
     }
+}
+
+/// How often rows of any table were written or removed: it never falls.
+pub(super) fn changes(connection: &Connection) -> Result<i64> {
+    let get = "SELECT coalesce(sum(changes), 0) FROM sums";
+    let mut get = connection.prepare_cached(get).map_err(read_failed)?;
+    get.query_row([], |row| row.get(0)).map_err(read_failed)
 }
 
 fn check_pages(connection: &Connection) -> Result<()> {

@@ -8,7 +8,10 @@ use crate::embedded::Quota;
 use crate::embedded::database::Database;
 
 fn fill(folder: &Path) {
-    let database = Database::open(folder).unwrap();
+    fill_open(&Database::open(folder).unwrap());
+}
+
+fn fill_open(database: &Database) {
     let quota = Quota::default();
     for thread in ["a", "b", "c"] {
         let new = NewThread {
@@ -25,28 +28,27 @@ fn fill(folder: &Path) {
             database.append(thread, id, message, &quota).unwrap();
         }
     }
-    let mut state = database.state();
-    let transaction = state.transaction().unwrap();
-    for number in 0..8_i64 {
-        let path = format!("src/file-{number}.rs");
-        let vote = [
-            (number + 1).into(),
-            format!("key-{number}").into(),
-            path.clone().into(),
-            1.into(),
-            number.into(),
-        ];
-        VOTES.put(&transaction, &vote).unwrap();
-        for uses in 0..3 {
-            USAGE
-                .put(&transaction, &[path.clone().into(), uses.into()])
-                .unwrap();
+    let filled = database.change(|transaction| {
+        for number in 0..8_i64 {
+            let path = format!("src/file-{number}.rs");
+            let vote = [
+                (number + 1).into(),
+                format!("key-{number}").into(),
+                path.clone().into(),
+                1.into(),
+                number.into(),
+            ];
+            VOTES.put(transaction, &vote)?;
+            for uses in 0..3 {
+                USAGE.put(transaction, &[path.clone().into(), uses.into()])?;
+            }
+            let hash = vec![7; 32];
+            let file = [path.into(), 10.into(), hash.into(), 3.into(), 0.into()];
+            FILES.put(transaction, &file)?;
         }
-        let hash = vec![7; 32];
-        let file = [path.into(), 10.into(), hash.into(), 3.into(), 0.into()];
-        FILES.put(&transaction, &file).unwrap();
-    }
-    transaction.commit().unwrap();
+        Ok(())
+    });
+    filled.unwrap();
 }
 
 /// All that is kept, if it is as it was written.
@@ -96,13 +98,14 @@ fn a_row_that_changes_while_it_is_open_is_told_when_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     let database = Database::open(folder.path()).unwrap();
+    let other = Connection::open(folder.path().join("state.db")).unwrap();
     let put = "UPDATE messages SET content = 'another' WHERE id = 'msg-b-3'";
-    database.state().execute(put, []).unwrap();
+    other.execute(put, []).unwrap();
     let read = |thread| database.messages(thread, &Page::default());
     assert!(matches!(read("b"), Err(BackendError::Damaged { .. })));
     assert!(read("a").is_ok());
     let put = "UPDATE threads SET pinned = '[]' WHERE id = 'a'";
-    database.state().execute(put, []).unwrap();
+    other.execute(put, []).unwrap();
     assert!(matches!(
         database.pinned_to("a"),
         Err(BackendError::Damaged { .. })
@@ -308,4 +311,179 @@ fn a_later_format_is_left_alone() {
     drop(state);
     let error = everything(folder.path()).unwrap_err();
     assert!(matches!(error, BackendError::Failed { .. }), "{error:?}");
+}
+
+/// A file of format 4 or 5, as it was made then: with one sum of all rows.
+fn sealed(version: i64, folder: &Path) {
+    fill(folder);
+    std::fs::remove_file(folder.join("state.mark")).unwrap();
+    let state = Connection::open(folder.join("state.db")).unwrap();
+    let total = "SELECT count, seals FROM sums";
+    let mut total = state.prepare(total).unwrap();
+    let rows = total.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+    let add = |sum: (i64, i64), row: (i64, i64)| (sum.0 + row.0, sum.1 ^ row.1);
+    let (count, seals) = rows
+        .unwrap()
+        .map(std::result::Result::unwrap)
+        .fold((0, 0), add);
+    drop(total);
+    for Table { name, .. } in STATE.tables {
+        let drop = format!("DROP TRIGGER {name}_insert; DROP TRIGGER {name}_delete;");
+        state.execute_batch(&drop).unwrap();
+        for (event, row, step) in [("insert", "NEW", "+ 1"), ("delete", "OLD", "- 1")] {
+            let trigger = format!(
+                "CREATE TRIGGER {name}_{event} AFTER {event} ON {name} BEGIN
+                    UPDATE sums SET count = count {step}, seals = (seals | {row}.seal) - (seals & {row}.seal);
+                END;"
+            );
+            state.execute_batch(&trigger).unwrap();
+        }
+    }
+    let sums = format!(
+        "DROP TABLE sums;
+        CREATE TABLE sums (number INTEGER PRIMARY KEY, count INTEGER NOT NULL, seals INTEGER NOT NULL);
+        INSERT INTO sums VALUES (1, {count}, {seals});
+        PRAGMA user_version = {version};"
+    );
+    state.execute_batch(&sums).unwrap();
+    if version == 4 {
+        state.execute_batch("DROP INDEX votes_given").unwrap();
+    }
+}
+
+#[test]
+fn sealed_formats_are_taken_over_if_they_are_as_they_were_written() {
+    let today = tempfile::tempdir().unwrap();
+    fill(today.path());
+    // Times of messages and threads are when they were written.
+    let timeless = |folder: &Path| {
+        let said = everything(folder).unwrap();
+        let is_time = |it: &Value| matches!(it, Value::Integer(it) if *it > 1_000_000_000_000);
+        said.into_iter()
+            .filter(|it| !is_time(it))
+            .collect::<Vec<_>>()
+    };
+    let written = timeless(today.path());
+    for version in [4, 5] {
+        let folder = tempfile::tempdir().unwrap();
+        sealed(version, folder.path());
+        assert_eq!(timeless(folder.path()), written);
+        assert_eq!(timeless(folder.path()), written, "again");
+        for change in [
+            "UPDATE messages SET content = 'another' WHERE id = 'msg-b-3'",
+            "DROP TRIGGER votes_delete; DELETE FROM votes WHERE seq = 3",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            sealed(version, folder.path());
+            let state = Connection::open(folder.path().join("state.db")).unwrap();
+            state.execute_batch(change).unwrap();
+            drop(state);
+            let error = everything(folder.path());
+            assert!(
+                matches!(error, Err(BackendError::Damaged { .. })),
+                "{change}"
+            );
+        }
+    }
+}
+
+/// The files of a process that was killed just now.
+fn crashed(from: &Path) -> tempfile::TempDir {
+    let to = tempfile::tempdir().unwrap();
+    for name in ["state.db", "state.db-wal", "state.mark"] {
+        std::fs::copy(from.join(name), to.path().join(name)).unwrap();
+    }
+    to
+}
+
+#[test]
+fn a_log_that_is_damaged_between_a_crash_and_the_next_opening_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path()).unwrap();
+    fill_open(&database);
+    let written = everything(crashed(folder.path()).path()).unwrap();
+    assert!(written.len() > 200, "{}", written.len());
+    let log = std::fs::read(folder.path().join("state.db-wal")).unwrap();
+    let is_thorough = std::env::var_os("CTX_THOROUGH").is_some();
+    let step = if is_thorough { 61 } else { log.len() / 40 };
+    let mut told = 0;
+    for at in (0..log.len()).step_by(step) {
+        let crashed = crashed(folder.path());
+        let mut flipped = log.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(crashed.path().join("state.db-wal"), flipped).unwrap();
+        match everything(crashed.path()) {
+            Ok(found) => assert_eq!(found, written, "byte {at}"),
+            Err(BackendError::Damaged { .. }) => told += 1,
+            Err(error) => panic!("byte {at}: {error}"),
+        }
+    }
+    assert!(told > 20, "{told}");
+    for missing in [log.len() / 2, 0] {
+        let crashed = crashed(folder.path());
+        std::fs::write(crashed.path().join("state.db-wal"), &log[..missing]).unwrap();
+        let found = everything(crashed.path());
+        assert!(
+            matches!(found, Err(BackendError::Damaged { .. })),
+            "{missing}"
+        );
+    }
+}
+
+#[test]
+fn a_mark_that_is_missing_damaged_or_behind_is_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let file = folder.path().join("state.mark");
+    let written = everything(folder.path()).unwrap();
+    let reached = std::fs::read(&file).unwrap();
+    let early = tempfile::tempdir().unwrap();
+    drop(Database::open(early.path()).unwrap());
+    let behind = std::fs::read(early.path().join("state.mark")).unwrap();
+    for mark in [&behind[..], b"", b"short", &[0xff; 16]] {
+        std::fs::write(&file, mark).unwrap();
+        assert_eq!(everything(folder.path()).unwrap(), written);
+        assert_eq!(std::fs::read(&file).unwrap(), reached);
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(everything(folder.path()).unwrap(), written);
+    assert_eq!(std::fs::read(&file).unwrap(), reached);
+}
+
+#[test]
+fn there_are_as_many_threads_and_messages_as_may_be_and_files_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let quota = Quota {
+        threads: 2,
+        messages: 3,
+        ..Quota::default()
+    };
+    for _ in 0..2 {
+        let database = Database::open(folder.path()).unwrap();
+        for number in 0..4 {
+            let begun = database.create_thread(format!("t{number}"), NewThread::default(), &quota);
+            drop(begun);
+            let message = NewMessage {
+                role: "user".to_owned(),
+                content: "x".to_owned(),
+            };
+            drop(database.append("t0", format!("m{number}"), message, &quota));
+        }
+        let state = database.reader();
+        assert_eq!(THREADS.sum(&state).unwrap().count, 2);
+        assert_eq!(MESSAGES.sum(&state).unwrap().count, 3);
+    }
+    let database = Database::open(folder.path()).unwrap();
+    for (path, bytes) in [("a", 7), ("b", 5), ("a", 4)] {
+        let hash = vec![7; 32];
+        let file = [
+            path.to_owned().into(),
+            bytes.into(),
+            hash.into(),
+            3.into(),
+            0.into(),
+        ];
+        database.change(|it| FILES.put(it, &file)).unwrap();
+    }
+    assert_eq!(database.totals().unwrap(), (2, 9));
 }
