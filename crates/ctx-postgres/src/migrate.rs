@@ -11,13 +11,14 @@ use crate::error::said;
 use crate::plan::{GROUPS, TERMS};
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
     include_str!("../migrations/0004_together.sql"),
     include_str!("../migrations/0005_service.sql"),
     include_str!("../migrations/0006_places.sql"),
+    include_str!("../migrations/0007_votes.sql"),
 ];
 
 /// The version that this program needs.

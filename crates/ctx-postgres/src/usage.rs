@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, Usage, Vote};
+use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, REMEMBERED, Usage, Vote};
 
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
@@ -36,8 +36,15 @@ const KEYS: &str = "
         RETURNING 1
     )
     SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM used)";
+const FORGET: &str = "
+    DELETE FROM ctx.feedback WHERE owner = $1 AND context IN (
+        SELECT context FROM ctx.feedback WHERE owner = $1 AND given_at < $2 ORDER BY given_at LIMIT $3
+    )";
+/// So many more votes are forgotten than are counted, where there are as many that may be.
+const FORGOTTEN: i64 = 32;
 
 impl OwnedStore {
+    /// Counts votes, and forgets some that need not be remembered any more.
     async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
         let failed = |error| StoreError::of("store feedback", self.limits().writing, error);
         let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
@@ -67,6 +74,13 @@ impl OwnedStore {
         let add = transaction.prepare_cached(sql).await.map_err(failed)?;
         transaction
             .execute(&add, &[&owner, &counted])
+            .await
+            .map_err(failed)?;
+        let now = at.iter().copied().max().unwrap_or(0);
+        let forget = transaction.prepare_cached(FORGET).await.map_err(failed)?;
+        let (until, most) = (now.saturating_sub(REMEMBERED), FORGOTTEN + counted);
+        transaction
+            .execute(&forget, &[&owner, &until, &most])
             .await
             .map_err(failed)?;
         transaction.commit().await.map_err(failed)?;

@@ -9,6 +9,6 @@ mod strategies;
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{
     Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,
-    Part, PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
+    Part, PartQuery, PortError, REMEMBERED, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};

@@ -314,11 +314,14 @@ pub trait Threads: Send + Sync {
 /// No file counts as of use more often than this.
 pub const MOST_USES: u64 = 10;
 
+/// The key of a vote is remembered for so many seconds after the vote, at least: 33 days.
+pub const REMEMBERED: i64 = 33 * 86_400;
+
 /// What a user said of a file that was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Vote {
-    /// What tells this vote from any other: it counts once.
+    /// What tells this vote from any other: it counts once, as long as it is remembered.
     pub key: String,
     /// The file.
     pub path: String,
@@ -344,8 +347,9 @@ impl Vote {
 #[async_trait]
 pub trait Feedback: Send + Sync {
     /// Moves the count of [`Usage::counts`] up or down by one, within 0..=[`MOST_USES`], and tells whether it
-    /// did: a vote whose key was seen before changes nothing. The vote and its key are kept together or not
-    /// at all.
+    /// did: a vote whose key is remembered changes nothing. The vote and its key are kept together or not
+    /// at all. A store may forget a key once a vote comes more than [`REMEMBERED`] seconds after the one that had it,
+    /// by what the votes themselves say of when they are.
     async fn vote(&self, vote: &Vote) -> Answer<bool>;
 
     /// Counts each of `votes` as [`Feedback::vote`] does, and tells how many counted. One by one, unless a store

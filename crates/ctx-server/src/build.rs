@@ -111,7 +111,7 @@ pub async fn build(
 /// Counts a vote by its handle. Whether it counted: of each context, the first vote on a file does.
 ///
 /// # Errors
-/// [`BackendError::Invalid`] for a handle that was not given to this owner, and that of the store.
+/// [`BackendError::Invalid`] for a handle that was not given to this owner or has expired, and that of the store.
 pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError> {
     let counted = service.feedback(&vote.handle, vote.useful, now() / 1_000);
     match counted.await {
@@ -120,6 +120,11 @@ pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError>
         Err(FeedbackError::Malformed | FeedbackError::Forged) => Err(BackendError::Invalid {
             field: "handle".to_owned(),
             detail: "the handle is not one of a context of yours".to_owned(),
+        }),
+        Err(FeedbackError::Expired) => Err(BackendError::Invalid {
+            field: "handle".to_owned(),
+            detail: "the handle has expired: it is good for 30 days after it is given out"
+                .to_owned(),
         }),
         Err(error) => Err(BackendError::failed("count a vote", error)),
     }

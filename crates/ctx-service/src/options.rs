@@ -29,7 +29,7 @@ pub struct PrimeOptions {
     pub recent: usize,
     /// How long each source may take.
     pub deadline: Duration,
-    /// Now, in seconds since 1970.
+    /// Now, in seconds since 1970. Handles for feedback expire by it.
     pub now: i64,
 }
 

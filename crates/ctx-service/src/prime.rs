@@ -370,8 +370,8 @@ impl Making {
         let citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);
         Ok(PrimeContext {
             id: service.context_id(&self.thread, &mut built),
-            feedback: service.context_handle(&built),
-            citations: service.with_handles(citations, &built.digest),
+            feedback: service.context_handle(&built, now),
+            citations: service.with_handles(citations, &built.digest, now),
             files,
             unresolved: std::mem::take(&mut candidates.unresolved),
             built,

@@ -29,6 +29,14 @@ async fn the_shared_store_keeps_the_laws_of_stores() {
 }
 
 #[tokio::test]
+async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
+    let fresh = fresh!();
+    laws::votes(&fresh.owner("alice")).await;
+    // The same keys of another owner are others.
+    laws::votes(&fresh.owner("bob")).await;
+}
+
+#[tokio::test]
 async fn it_keeps_them_among_the_files_of_another_owner() {
     let fresh = fresh!();
     let other = fresh.owner("bob");
@@ -59,4 +67,5 @@ async fn the_embedded_store_keeps_the_laws_of_stores() {
         Threads::pin(&index, laws::THREAD, what).await.unwrap();
     }
     laws::store(&index).await;
+    laws::votes(&index).await;
 }

@@ -64,6 +64,32 @@ async fn votes_that_come_at_once_count_once() {
 }
 
 #[tokio::test]
+async fn as_many_votes_are_kept_as_are_to_be_remembered() {
+    let fresh = fresh!();
+    let (store, other) = (fresh.owner("alice"), fresh.owner("bob"));
+    let day = 86_400;
+    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", true, at);
+    let burst: Vec<Vote> = (0..200).map(|it| vote(it, 0)).collect();
+    for store in [&store, &other] {
+        assert_eq!(store.votes(&burst).await.unwrap(), 200);
+    }
+    let mut states = BTreeSet::new();
+    for number in 1..=120 {
+        // Each third comes by a clock that is a day late.
+        let at = number * day - i64::from(number % 3 == 0) * day;
+        assert!(store.vote(&vote(1_000 + number, at)).await.unwrap());
+        states.insert(store.generation().await.unwrap());
+    }
+    assert_eq!(states.len(), 120, "a state for each vote");
+    let client = raw(&fresh.url).await;
+    let count = "SELECT owner, count(*) FROM ctx.feedback GROUP BY owner ORDER BY owner";
+    let rows = client.query(count, &[]).await.unwrap();
+    let kept: Vec<(String, i64)> = rows.iter().map(|it| (it.get(0), it.get(1))).collect();
+    assert!(kept[0].1 <= 35, "{kept:?}");
+    assert_eq!(kept[1], ("bob".to_owned(), 200), "each forgets its own");
+}
+
+#[tokio::test]
 async fn the_same_message_again_changes_nothing() {
     let fresh = fresh!();
     let store = fresh.owner("alice");

@@ -5,34 +5,23 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Transaction};
 
-use super::rows;
+use super::mark::Mark;
+use super::rows::FILES;
+use super::salvage;
+use super::schema::{STATE, Schema, changes};
 use crate::backend::{BackendError, Prime};
 
-/// The format of `state.db`.
-const VERSION: i64 = 4;
-
-/// From format 1, whose votes were of contexts: what they came to is kept.
-const FROM_1: &str = "
-    DROP TABLE votes;
-    ALTER TABLE usage RENAME COLUMN votes TO uses;
-    UPDATE usage SET uses = max(0, uses);";
-
-/// From format 2, whose files were never pending.
-const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
-
-const CONTEXTS: &str = "
-    CREATE TABLE IF NOT EXISTS contexts (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);";
+/// Its file.
+const STATE_FILE: &str = "state.db";
+/// The file of contexts.
+pub(super) const BUILT_FILE: &str = "contexts.db";
 
 /// Both databases of one owner.
 pub(super) struct Database {
-    /// On the disk before it is acknowledged.
-    state: Mutex<Connection>,
+    /// On the disk before it is acknowledged; and how far it is.
+    state: Mutex<(Connection, Mark)>,
     /// The same, for whoever reads: writing waits for the disk.
     reader: Mutex<Connection>,
     /// On the disk soon after: a context can be built again.
@@ -46,33 +35,40 @@ pub(super) struct Database {
 pub(super) type Result<T> = std::result::Result<T, BackendError>;
 
 impl Database {
-    /// Opens both in `folder`, and makes them where there are none.
+    /// Opens both in `folder`, and makes them where there are none. Contexts that are damaged are let go, and that
+    /// is logged.
+    ///
+    /// # Errors
+    /// [`BackendError::Damaged`] where threads, votes or files are; what keeps the databases from being opened.
     pub(super) fn open(folder: &Path) -> Result<Self> {
-        let open = |name: &str, synchronous: &str| -> rusqlite::Result<Connection> {
-            let connection = Connection::open(folder.join(name))?;
-            connection.busy_timeout(Duration::from_secs(5))?;
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.pragma_update(None, "synchronous", synchronous)?;
-            connection.pragma_update(None, "foreign_keys", true)?;
-            Ok(connection)
-        };
-        let failed = |error| BackendError::failed("open a database", error);
-        let mut state = open("state.db", "FULL").map_err(failed)?;
-        prepare(&mut state)?;
-        let contexts = open("contexts.db", "NORMAL").map_err(failed)?;
-        contexts.execute_batch(CONTEXTS).map_err(failed)?;
+        let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
+        let mark = marked(folder, &state)?;
+        let contexts = salvage::open(folder)?;
         Ok(Database {
-            state: Mutex::new(state),
-            reader: Mutex::new(open("state.db", "FULL").map_err(failed)?),
+            state: Mutex::new((state, mark)),
+            reader: Mutex::new(connect(&folder.join(STATE_FILE), "FULL")?),
             contexts: Mutex::new(contexts),
-            contexts_reader: Mutex::new(open("contexts.db", "NORMAL").map_err(failed)?),
+            contexts_reader: Mutex::new(connect(&folder.join(BUILT_FILE), "NORMAL")?),
             unwritten: Mutex::default(),
         })
     }
 
-    /// Messages, votes and files, to be written.
-    pub(super) fn state(&self) -> MutexGuard<'_, Connection> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes messages, votes and files, all or nothing. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// Those of `work`, after which nothing is changed, and those of the disk.
+    pub(super) fn change<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (connection, mark) = &mut *state;
+        let transaction = connection.transaction().map_err(write_failed)?;
+        let done = work(&transaction)?;
+        let changes = changes(&transaction)?;
+        transaction.commit().map_err(write_failed)?;
+        if let Err(error) = mark.reach(changes) {
+            // What was changed is on the disk. Only that it is missed, should it get lost, is not certain.
+            tracing::warn!(cause = %error, "the mark of what was written cannot be moved");
+        }
+        Ok(done)
     }
 
     /// The same, to be read.
@@ -91,47 +87,45 @@ impl Database {
         reader.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many files there are, and their bytes.
+    /// How many files there are, and their bytes. O(1).
     pub(super) fn totals(&self) -> Result<(u64, u64)> {
-        let state = self.reader();
-        let row = state.query_row(
-            "SELECT count(*), coalesce(sum(bytes), 0) FROM files",
-            [],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
-        );
-        let (files, bytes) = row.map_err(read_failed)?;
-        Ok((files.cast_unsigned(), bytes.cast_unsigned()))
+        let sum = FILES.sum(&self.reader())?;
+        Ok((sum.count.cast_unsigned(), sum.bytes.cast_unsigned()))
     }
 }
 
-/// Makes the tables of `state.db`, or brings those of an older format up to date, and looks whether they are as
-/// they were written.
-fn prepare(state: &mut Connection) -> Result<()> {
-    let version = state.pragma_query_value(None, "user_version", |row| row.get(0));
-    let before: Option<&[&str]> = match version.map_err(read_failed)? {
-        0 | VERSION => None,
-        1 => Some(&[FROM_1, FROM_2]),
-        2 => Some(&[FROM_2]),
-        3 => Some(&[]),
-        other => {
-            let what = format!("it is of format {other}, this program reads {VERSION}");
-            return Err(BackendError::failed("open a database", what));
-        }
-    };
-    let transaction = state.transaction().map_err(write_failed)?;
-    match before {
-        None => rows::create(&transaction)?,
-        Some(steps) => {
-            for step in steps {
-                transaction.execute_batch(step).map_err(write_failed)?;
-            }
-            rows::replace(&transaction)?;
-        }
+/// The mark of `state`, which is in `folder`.
+///
+/// # Errors
+/// [`BackendError::Damaged`] where the state is not as far as that.
+fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
+    let failed = |error| BackendError::failed("open a database", error);
+    let (mut mark, reached) = Mark::open(folder).map_err(failed)?;
+    let changes = changes(state)?;
+    if reached.is_some_and(|it| it > changes) {
+        return Err(damaged("what was written last is missing"));
     }
-    rows::check(&transaction)?;
-    let version = transaction.pragma_update(None, "user_version", VERSION);
-    version.map_err(write_failed)?;
-    transaction.commit().map_err(write_failed)
+    mark.reach(changes).map_err(failed)?;
+    Ok(mark)
+}
+
+/// The database in `file`, with its tables as they are to be.
+pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Result<Connection> {
+    let mut connection = connect(file, synchronous)?;
+    schema.prepare(&mut connection)?;
+    Ok(connection)
+}
+
+fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
+    let open = || -> rusqlite::Result<Connection> {
+        let connection = Connection::open(file)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        Ok(connection)
+    };
+    open().map_err(|error| classed("open a database", error))
 }
 
 /// What is kept of threads, messages, votes and files is not as it was written.
@@ -147,17 +141,18 @@ pub(super) fn at_most(limit: usize) -> i64 {
 }
 
 pub(super) fn read_failed(error: rusqlite::Error) -> BackendError {
-    if is_damage(&error) {
-        return damaged(error);
-    }
-    BackendError::failed("read a database", error)
+    classed("read a database", error)
 }
 
 pub(super) fn write_failed(error: rusqlite::Error) -> BackendError {
+    classed("write a database", error)
+}
+
+fn classed(what: &'static str, error: rusqlite::Error) -> BackendError {
     if is_damage(&error) {
         return damaged(error);
     }
-    BackendError::failed("write a database", error)
+    BackendError::failed(what, error)
 }
 
 /// Whether it is the bytes on the disk that are at fault.

@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
-use super::database::{Database, Result, read_failed, write_failed};
+use super::database::{Database, Result, read_failed};
 use super::files;
 use super::rows::FILES;
 use super::store::Store;
@@ -170,7 +170,7 @@ impl Kept {
             self.created_at.into(),
             i64::from(is_pending).into(),
         ];
-        FILES.put(transaction, row)
+        FILES.put(transaction, &row)
     }
 }
 
@@ -201,19 +201,19 @@ impl Database {
 
     /// Notes files that are staged: from now on they are kept.
     pub(super) fn note_pending(&self, changed: &[Changed<'_>]) -> Result<()> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        for Changed { file, hash, .. } in changed {
-            let before = Kept::find(&transaction, &file.path)?;
-            let kept = Kept {
-                path: file.path.clone(),
-                bytes: i64::try_from(file.content.len()).unwrap_or(i64::MAX),
-                hash: *hash,
-                created_at: before.map_or_else(now, |it| it.created_at),
-            };
-            kept.put(&transaction, true)?;
-        }
-        transaction.commit().map_err(write_failed)
+        self.change(|transaction| {
+            for Changed { file, hash, .. } in changed {
+                let before = Kept::find(transaction, &file.path)?;
+                let kept = Kept {
+                    path: file.path.clone(),
+                    bytes: i64::try_from(file.content.len()).unwrap_or(i64::MAX),
+                    hash: *hash,
+                    created_at: before.map_or_else(now, |it| it.created_at),
+                };
+                kept.put(transaction, true)?;
+            }
+            Ok(())
+        })
     }
 
     /// Files that are not in their places or not to be found yet, and their hashes.
@@ -224,12 +224,10 @@ impl Database {
 
     /// Notes that all files are in their places and found.
     fn note_done(&self) -> Result<()> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        for kept in Kept::pending(&transaction)? {
-            kept.put(&transaction, false)?;
-        }
-        transaction.commit().map_err(write_failed)
+        self.change(|transaction| {
+            let mut pending = Kept::pending(transaction)?.into_iter();
+            pending.try_for_each(|it| it.put(transaction, false))
+        })
     }
 }
 

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_index::Index;
 use ctx_retrieve::{
-    Answer, Feedback, Generation, History, MOST_USES, Message, PortError, References, Usage, Vote,
+    Answer, Feedback, Generation, History, MOST_USES, Message, PortError, REMEMBERED, References,
+    Usage, Vote,
 };
 use ctx_service::Ports;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::recall::Receipts;
-use super::rows::{USAGE, VOTES};
+use super::receipts::of_contexts;
+use super::rows::{SHOWN, USAGE, VOTES};
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
@@ -33,6 +35,9 @@ pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -
         .with_generation(Arc::new(generation))
         .with_recall(Arc::new(Receipts(Arc::clone(database))))
 }
+
+/// So many more votes are forgotten than are counted, where there are as many that may be.
+const FORGOTTEN: usize = 32;
 
 fn answer<T>(result: Result<T>) -> Answer<T> {
     result.map_err(|error| PortError(error.to_string()))
@@ -134,13 +139,13 @@ impl Database {
     fn note_shown(&self, paths: &[String], now: i64) -> Result<()> {
         let mut contexts = self.contexts();
         let transaction = contexts.transaction().map_err(write_failed)?;
-        {
-            let put = "INSERT INTO shown (path, shown_at) VALUES (?1, ?2)
-                ON CONFLICT (path) DO UPDATE SET shown_at = max(shown_at, excluded.shown_at)";
-            let mut put = transaction.prepare_cached(put).map_err(write_failed)?;
-            for path in paths {
-                put.execute(params![path, now]).map_err(write_failed)?;
-            }
+        for path in paths {
+            let get = SHOWN.select("WHERE path = ?1");
+            let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
+            let last = get.query_row([path], |row| SHOWN.whole(row)?.get::<_, i64>(1));
+            let last = last.optional().map_err(of_contexts)?;
+            let last = last.map_or(now, |it| it.max(now));
+            SHOWN.put(&transaction, &[path.clone().into(), last.into()])?;
         }
         transaction.commit().map_err(write_failed)
     }
@@ -148,45 +153,67 @@ impl Database {
     /// The files that were shown last, the latest first, and when.
     fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         let contexts = self.contexts_reader();
-        let get = "SELECT path, shown_at FROM shown ORDER BY shown_at DESC, path LIMIT ?1";
-        let mut get = contexts.prepare_cached(get).map_err(read_failed)?;
-        let rows = get
-            .query_map([at_most(limit)], |row| Ok((row.get(0)?, row.get(1)?)))
-            .and_then(Iterator::collect);
-        rows.map_err(read_failed)
+        let get = SHOWN.select("ORDER BY shown_at DESC, path LIMIT ?1");
+        let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
+        let shown = |row: &Row<'_>| {
+            let row = SHOWN.whole(row)?;
+            Ok((row.get(0)?, row.get(1)?))
+        };
+        let rows = get.query_map([at_most(limit)], shown);
+        rows.and_then(Iterator::collect).map_err(of_contexts)
     }
 
-    /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new.
+    /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new. Forgets
+    /// some that need not be remembered any more.
     fn count(&self, votes: &[Vote]) -> Result<usize> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        let mut counted = 0;
-        for vote in votes {
-            if is_counted(&transaction, &vote.key)? {
-                continue;
+        self.change(|transaction| {
+            let mut counted = 0;
+            for vote in votes {
+                counted += usize::from(count_one(transaction, vote)?);
             }
-            counted += 1;
-            let row = [
-                (VOTES.last(&transaction)? + 1).into(),
-                vote.key.clone().into(),
-                vote.path.clone().into(),
-                i64::from(vote.is_useful).into(),
-                vote.at.into(),
-            ];
-            VOTES.put(&transaction, row)?;
-            let step = if vote.is_useful { 1 } else { -1 };
-            let uses = uses_of(&transaction, &vote.path)?.unwrap_or(0) + step;
-            let uses = uses.clamp(0, MOST_USES.cast_signed());
-            USAGE.put(&transaction, [vote.path.clone().into(), uses.into()])?;
-        }
-        transaction.commit().map_err(write_failed)?;
-        Ok(counted)
+            if counted > 0
+                && let Some(now) = votes.iter().map(|it| it.at).max()
+            {
+                forget(transaction, now, FORGOTTEN + counted)?;
+            }
+            Ok(counted)
+        })
     }
 
     /// The number of the last vote that was counted.
     fn last_vote(&self) -> Result<i64> {
         VOTES.last(&self.reader())
     }
+}
+
+/// Counts a vote, unless its key is remembered.
+fn count_one(transaction: &Transaction<'_>, vote: &Vote) -> Result<bool> {
+    if is_counted(transaction, &vote.key)? {
+        return Ok(false);
+    }
+    let row = [
+        (VOTES.last(transaction)? + 1).into(),
+        vote.key.clone().into(),
+        vote.path.clone().into(),
+        i64::from(vote.is_useful).into(),
+        vote.at.into(),
+    ];
+    VOTES.put(transaction, &row)?;
+    let step = if vote.is_useful { 1 } else { -1 };
+    let uses = uses_of(transaction, &vote.path)?.unwrap_or(0) + step;
+    let uses = uses.clamp(0, MOST_USES.cast_signed());
+    USAGE.put(transaction, &[vote.path.clone().into(), uses.into()])?;
+    Ok(true)
+}
+
+/// Forgets votes that need not be remembered any more `now`, in seconds since 1970: the oldest, `most` of them.
+fn forget(transaction: &Transaction<'_>, now: i64, most: usize) -> Result<()> {
+    let forget = "DELETE FROM votes WHERE seq IN (
+        SELECT seq FROM votes WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
+    )";
+    let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
+    let forgotten = forget.execute([now.saturating_sub(REMEMBERED), at_most(most)]);
+    forgotten.map(drop).map_err(write_failed)
 }
 
 /// How often a file was of use, where it was voted on.
@@ -204,3 +231,7 @@ fn is_counted(state: &Connection, key: &str) -> Result<bool> {
     let row = get.query_row([key], |row| VOTES.whole(row).map(|_| ()));
     Ok(row.optional().map_err(read_failed)?.is_some())
 }
+
+#[cfg(test)]
+#[path = "ports_tests.rs"]
+mod tests;

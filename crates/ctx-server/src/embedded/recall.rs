@@ -7,7 +7,9 @@ use ctx_retrieve::{Answer, PortError};
 use ctx_service::{Place, Recall};
 
 use super::blocking;
-use super::database::{Database, Result, read_failed};
+use super::database::{Database, Result};
+use super::receipts::of_contexts;
+use super::rows::CONTEXTS;
 use crate::recall::Recalling;
 
 /// The receipts of one owner.
@@ -32,14 +34,14 @@ impl Database {
             recalling.look_at(of, &prime.context.built.citations);
         }
         let contexts = self.contexts_reader();
-        let mut get = contexts
-            .prepare_cached("SELECT receipt FROM contexts ORDER BY seq DESC")
-            .map_err(read_failed)?;
-        let mut rows = get.query([]).map_err(read_failed)?;
+        let get = CONTEXTS.select("ORDER BY seq DESC");
+        let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
+        let mut rows = get.query([]).map_err(of_contexts)?;
         while !recalling.is_done()
-            && let Some(row) = rows.next().map_err(read_failed)?
+            && let Some(row) = rows.next().map_err(of_contexts)?
         {
-            let receipt = row.get_ref(0).map_err(read_failed)?;
+            let receipt = CONTEXTS.whole(row).and_then(|row| row.get_ref(2));
+            let receipt = receipt.map_err(of_contexts)?;
             recalling.look_into(receipt.as_str().unwrap_or_default());
         }
         Ok(recalling.places())

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use rusqlite::{OptionalExtension as _, params};
-
+use rusqlite::{Connection, OptionalExtension as _};
 use tokio_util::task::TaskTracker;
 
 use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
+use super::rows::CONTEXTS;
 use crate::backend::{BackendError, Prime, Receipt};
 
 /// More contexts than these do not wait to be written: who builds one more waits for its turn.
@@ -63,30 +63,23 @@ impl Database {
     /// latest.
     fn keep(&self, prime: &Prime, quota: &Quota) -> Result<()> {
         let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
-        let mut get = "SELECT seq, (SELECT max(seq) FROM contexts) FROM contexts WHERE id = ?1";
-        let contexts = self.contexts();
-        let mut known = contexts.prepare_cached(get).map_err(read_failed)?;
-        let row = known.query_row([prime.id()], |row| Ok((row.get(0)?, row.get(1)?)));
-        let row: Option<(i64, i64)> = row.optional().map_err(read_failed)?;
-        if let Some((seq, last)) = row {
-            if seq <= last - most / 2 {
-                let put = "UPDATE contexts SET seq = ?2 WHERE id = ?1";
-                let row = params![prime.id(), last + 1];
-                contexts.execute(put, row).map_err(write_failed)?;
-            }
-            return Ok(());
-        }
-        let text = serde_json::to_string(&prime.receipt())
-            .map_err(|error| BackendError::failed("write a context", error))?;
-        get = "INSERT INTO contexts (id, receipt) VALUES (?1, ?2)";
-        let mut put = contexts.prepare_cached(get).map_err(write_failed)?;
-        put.execute(params![prime.id(), text])
-            .map_err(write_failed)?;
-        let last = contexts.last_insert_rowid();
-        contexts
-            .execute("DELETE FROM contexts WHERE seq <= ?1", [last - most])
-            .map_err(write_failed)?;
-        Ok(())
+        let mut contexts = self.contexts();
+        let transaction = contexts.transaction().map_err(write_failed)?;
+        let last = CONTEXTS.last(&transaction)?;
+        let text = match kept(&transaction, prime.id()) {
+            Ok(Some((seq, _))) if seq > last - most / 2 => return Ok(()),
+            Ok(Some((_, text))) => text,
+            // One that is damaged is written anew.
+            Ok(None) | Err(BackendError::Damaged { .. }) => serde_json::to_string(&prime.receipt())
+                .map_err(|error| BackendError::failed("write a context", error))?,
+            Err(error) => return Err(error),
+        };
+        let row = [prime.id().to_owned().into(), (last + 1).into(), text.into()];
+        CONTEXTS.put(&transaction, &row)?;
+        let gone = "DELETE FROM contexts WHERE seq <= ?1";
+        let gone = transaction.execute(gone, [last + 1 - most]);
+        gone.map_err(write_failed)?;
+        transaction.commit().map_err(write_failed)
     }
 
     /// The context of this id, where it is kept.
@@ -95,14 +88,41 @@ impl Database {
             return Ok(Some(prime.receipt()));
         }
         let contexts = self.contexts_reader();
-        let text: Option<String> = contexts
-            .query_row("SELECT receipt FROM contexts WHERE id = ?1", [id], |row| {
-                row.get(0)
-            })
-            .optional()
-            .map_err(read_failed)?;
+        let text = kept(&contexts, id)?.map(|it| it.1);
         text.map(|it| serde_json::from_str(&it))
             .transpose()
             .map_err(|error| BackendError::failed("read a context", error))
+    }
+}
+
+/// The number and the text of the context of this id, where it is kept.
+fn kept(contexts: &Connection, id: &str) -> Result<Option<(i64, String)>> {
+    let get = CONTEXTS.select("WHERE id = ?1");
+    let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
+    let row = get.query_row([id], |row| {
+        let row = CONTEXTS.whole(row)?;
+        let (its, seq, text): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok((its == id && !text.is_empty(), (seq, text)))
+    });
+    match row.optional().map_err(of_contexts)? {
+        Some((true, kept)) => Ok(Some(kept)),
+        Some((false, _)) => Err(damaged_context("it was found to be another or none")),
+        None => Ok(None),
+    }
+}
+
+/// Contexts cannot be read.
+pub(super) fn of_contexts(error: rusqlite::Error) -> BackendError {
+    match read_failed(error) {
+        BackendError::Damaged { source, .. } => damaged_context(source),
+        other => other,
+    }
+}
+
+/// A context is not as it was written. What else is kept has nothing to do with it.
+fn damaged_context(how: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> BackendError {
+    BackendError::Damaged {
+        what: "what is kept of contexts",
+        source: how.into(),
     }
 }

@@ -1,43 +1,36 @@
-//! The tables of `state.db`. Each row carries a seal, and what all of them come to is kept with them: a row that was
-//! changed on the disk, or is gone, is told from what was written.
+//! Rows that carry a seal: one that was changed on the disk is told from what was written.
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, params_from_iter};
 
-use super::database::{Result, damaged, read_failed, write_failed};
+use super::database::{Result, read_failed, write_failed};
 
-/// The tables. Triggers keep the sum of the seals, by an exclusive or: nothing is written but by [`Table::put`].
-const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS files (
-        path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL,
-        pending INTEGER NOT NULL, seal INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS files_pending ON files (path) WHERE pending;
-    CREATE TABLE IF NOT EXISTS threads (
-        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
-        created_at INTEGER NOT NULL, seal INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS messages (
-        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, thread INTEGER NOT NULL, role TEXT NOT NULL,
-        content TEXT NOT NULL, created_at INTEGER NOT NULL, seal INTEGER NOT NULL
-    );
-    CREATE INDEX IF NOT EXISTS messages_of_threads ON messages (thread, seq);
-    CREATE TABLE IF NOT EXISTS votes (
-        seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, useful INTEGER NOT NULL,
-        created_at INTEGER NOT NULL, seal INTEGER NOT NULL
-    );
-    CREATE TABLE IF NOT EXISTS usage (
-        path TEXT PRIMARY KEY, uses INTEGER NOT NULL, seal INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS sums (number INTEGER PRIMARY KEY, count INTEGER NOT NULL, seals INTEGER NOT NULL);
-    INSERT OR IGNORE INTO sums VALUES (1, 0, 0);";
+/// Whether rows have seals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seals {
+    Has,
+    HasNot,
+}
+
+/// The column of which a sum is kept.
+const BYTES: &str = "bytes";
+
+/// What all rows of a table come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) count: i64,
+    /// Of the column of this name.
+    pub(super) bytes: i64,
+    /// By an exclusive or.
+    pub(super) seals: i64,
+}
 
 /// A table of sealed rows.
 #[derive(Debug)]
 pub(super) struct Table {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// The first one is its key. The seal comes after all of them.
-    columns: &'static [&'static str],
+    pub(super) columns: &'static [&'static str],
 }
 
 pub(super) const FILES: Table = Table {
@@ -60,7 +53,14 @@ pub(super) const USAGE: Table = Table {
     name: "usage",
     columns: &["path", "uses"],
 };
-const ALL: [&Table; 5] = [&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE];
+pub(super) const CONTEXTS: Table = Table {
+    name: "contexts",
+    columns: &["id", "seq", "receipt"],
+};
+pub(super) const SHOWN: Table = Table {
+    name: "shown",
+    columns: &["path", "shown_at"],
+};
 
 impl Table {
     /// A query of whole rows: what follows the name of the table is `rest`.
@@ -74,7 +74,8 @@ impl Table {
         self.sealed(row).map(|_| row)
     }
 
-    fn sealed(&self, row: &Row<'_>) -> rusqlite::Result<i64> {
+    /// The seal of a row of such a query, if it is as it was written.
+    pub(super) fn sealed(&self, row: &Row<'_>) -> rusqlite::Result<i64> {
         let values = (0..self.columns.len()).map(|at| row.get_ref(at));
         let values = values.collect::<rusqlite::Result<Vec<_>>>()?;
         let seal = self.seal(values.into_iter());
@@ -114,11 +115,7 @@ impl Table {
     }
 
     /// Writes a row, in the place of the one that has its key.
-    pub(super) fn put<const N: usize>(
-        &self,
-        transaction: &Transaction<'_>,
-        row: [Value; N],
-    ) -> Result<()> {
+    pub(super) fn put(&self, transaction: &Transaction<'_>, row: &[Value]) -> Result<()> {
         let (name, columns) = (self.name, self.columns.join(", "));
         let remove = format!("DELETE FROM {name} WHERE {} = ?1", self.columns[0]);
         let places = "?, ".repeat(self.columns.len());
@@ -127,7 +124,8 @@ impl Table {
         let mut remove = transaction.prepare_cached(&remove).map_err(write_failed)?;
         remove.execute([&row[0]]).map_err(write_failed)?;
         let mut add = transaction.prepare_cached(&add).map_err(write_failed)?;
-        let values = row.into_iter().chain([Value::Integer(seal)]);
+        let seal = Value::Integer(seal);
+        let values = row.iter().chain([&seal]);
         add.execute(params_from_iter(values))
             .map_err(write_failed)?;
         Ok(())
@@ -141,112 +139,71 @@ impl Table {
     }
 
     /// What keeps the sum while rows come and go.
-    fn triggers(&self) -> String {
-        let trigger = |event: &str, row: &str, step: &str| {
-            let name = self.name;
+    pub(super) fn triggers(&self) -> String {
+        let name = self.name;
+        let trigger = |event: &str, row: &str, sign: char| {
+            let has_bytes = self.columns.contains(&BYTES);
+            let bytes = if has_bytes {
+                format!("{row}.{BYTES}")
+            } else {
+                "0".to_owned()
+            };
             format!(
                 "CREATE TRIGGER IF NOT EXISTS {name}_{event} AFTER {event} ON {name} BEGIN
-                    UPDATE sums SET count = count {step}, seals = (seals | {row}.seal) - (seals & {row}.seal);
+                    UPDATE sums SET count = count {sign} 1, bytes = bytes {sign} {bytes},
+                        seals = (seals | {row}.seal) - (seals & {row}.seal), changes = changes + 1 WHERE name = '{name}';
                 END;"
             )
         };
-        trigger("insert", "NEW", "+ 1") + &trigger("delete", "OLD", "- 1")
+        let none = format!("INSERT OR IGNORE INTO sums VALUES ('{name}', 0, 0, 0, 0);");
+        none + &trigger("insert", "NEW", '+') + &trigger("delete", "OLD", '-')
     }
 
-    /// Takes over the rows of a table of before, which has no seals.
-    fn take_over(&self, transaction: &Transaction<'_>) -> Result<()> {
+    /// What is kept of all rows. O(1).
+    pub(super) fn sum(&self, connection: &Connection) -> Result<Sum> {
+        let get = "SELECT count, bytes, seals FROM sums WHERE name = ?1";
+        let mut get = connection.prepare_cached(get).map_err(read_failed)?;
+        let sum = get.query_row([self.name], |row| {
+            Ok(Sum {
+                count: row.get(0)?,
+                bytes: row.get(1)?,
+                seals: row.get(2)?,
+            })
+        });
+        sum.map_err(read_failed)
+    }
+
+    /// What all rows come to, each looked at. O(bytes).
+    pub(super) fn summed(&self, connection: &Connection) -> Result<Sum> {
+        let bytes = self.columns.iter().position(|it| *it == BYTES);
+        let mut all = connection.prepare(&self.select("")).map_err(read_failed)?;
+        let mut rows = all.query([]).map_err(read_failed)?;
+        let mut sum = Sum::default();
+        while let Some(row) = rows.next().map_err(read_failed)? {
+            sum.count += 1;
+            sum.seals ^= self.sealed(row).map_err(read_failed)?;
+            if let Some(at) = bytes {
+                sum.bytes += row.get::<_, i64>(at).map_err(read_failed)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Takes over the rows of a table of before, which is called `old_` and its name. Its seals, where it had any,
+    /// were looked at.
+    pub(super) fn take_over(&self, transaction: &Transaction<'_>) -> Result<()> {
         let columns = self.columns.join(", ");
         let get = format!("SELECT {columns} FROM old_{}", self.name);
-        let add = format!(
-            "INSERT INTO {} ({columns}, seal) VALUES ({}?)",
-            self.name,
-            "?, ".repeat(self.columns.len())
-        );
         let mut get = transaction.prepare(&get).map_err(read_failed)?;
-        let mut add = transaction.prepare(&add).map_err(write_failed)?;
         let mut rows = get.query([]).map_err(read_failed)?;
         while let Some(row) = rows.next().map_err(read_failed)? {
-            let values = (0..self.columns.len()).map(|at| row.get(at));
-            let mut values = values
-                .collect::<rusqlite::Result<Vec<Value>>>()
-                .map_err(read_failed)?;
-            values.push(Value::Integer(self.seal(values.iter().map(ValueRef::from))));
-            add.execute(params_from_iter(values))
-                .map_err(write_failed)?;
+            self.put(transaction, &self.values(row).map_err(read_failed)?)?;
         }
         Ok(())
     }
-}
 
-fn definitions() -> String {
-    let triggers = ALL.iter().map(|it| it.triggers());
-    TABLES.to_owned() + &triggers.collect::<String>()
+    /// What a row says.
+    pub(super) fn values(&self, row: &Row<'_>) -> rusqlite::Result<Vec<Value>> {
+        (0..self.columns.len()).map(|at| row.get(at)).collect()
+    }
 }
-
-/// Makes the tables where there are none.
-pub(super) fn create(transaction: &Transaction<'_>) -> Result<()> {
-    let created = transaction.execute_batch(&definitions());
-    created.map_err(write_failed)
-}
-
-/// Makes the tables, with what those of an earlier format hold.
-pub(super) fn replace(transaction: &Transaction<'_>) -> Result<()> {
-    let run = |sql: &str| transaction.execute_batch(sql).map_err(write_failed);
-    run("DROP INDEX IF EXISTS files_pending; DROP INDEX IF EXISTS messages_of_threads;")?;
-    for table in ALL {
-        let name = table.name;
-        run(&format!("ALTER TABLE {name} RENAME TO old_{name}"))?;
-    }
-    create(transaction)?;
-    for table in ALL {
-        table.take_over(transaction)?;
-    }
-    // Messages refer to threads, and go first.
-    for name in ["messages", "threads", "files", "votes", "usage"] {
-        run(&format!("DROP TABLE old_{name}"))?;
-    }
-    Ok(())
-}
-
-/// Sees to it that every page, table, index and row is as it was written, and that none is missing. O(bytes).
-pub(super) fn check(connection: &Connection) -> Result<()> {
-    let said: String = connection
-        .pragma_query_value(None, "integrity_check", |row| row.get(0))
-        .map_err(read_failed)?;
-    if said != "ok" {
-        return Err(damaged("its pages are not as they were written"));
-    }
-    let made = Connection::open_in_memory().map_err(read_failed)?;
-    made.execute_batch(&definitions()).map_err(read_failed)?;
-    if schema(connection).map_err(read_failed)? != schema(&made).map_err(read_failed)? {
-        return Err(damaged("its tables are not as they were made"));
-    }
-    let written = connection.query_row("SELECT count, seals FROM sums", [], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    });
-    let mut found = (0_i64, 0_i64);
-    for table in ALL {
-        let all = table.select("");
-        let mut all = connection.prepare(&all).map_err(read_failed)?;
-        let mut rows = all.query([]).map_err(read_failed)?;
-        while let Some(row) = rows.next().map_err(read_failed)? {
-            found.0 += 1;
-            found.1 ^= table.sealed(row).map_err(read_failed)?;
-        }
-    }
-    if written.map_err(read_failed)? != found {
-        return Err(damaged("some of its rows are missing"));
-    }
-    Ok(())
-}
-
-fn schema(connection: &Connection) -> rusqlite::Result<String> {
-    // An earlier format counted with it, and it cannot be removed.
-    let get = "SELECT group_concat(type || name || tbl_name || coalesce(sql, ''), ';')
-        FROM (SELECT * FROM sqlite_master WHERE name <> 'sqlite_sequence' ORDER BY name)";
-    connection.query_row(get, [], |row| row.get(0))
-}
-
-#[cfg(test)]
-#[path = "rows_tests.rs"]
-mod tests;

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
 use super::Quota;
-use super::database::{Database, Result, at_most, read_failed, write_failed};
-use super::rows::{MESSAGES, THREADS};
+use super::database::{Database, Result, at_most, read_failed};
+use super::rows::{MESSAGES, THREADS, Table};
 use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
 use crate::build::now;
 
@@ -16,32 +16,23 @@ impl Database {
         new: NewThread,
         quota: &Quota,
     ) -> Result<Thread> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        if find(&transaction, &id)?.is_some() {
-            return Err(BackendError::Exists {
-                what: "thread",
-                field: "id",
-                id,
-            });
-        }
-        // None is ever removed.
-        let count = THREADS.last(&transaction)?;
-        if count.cast_unsigned() >= quota.threads {
-            let detail = format!("there are {count} threads, and there may be no more");
-            return Err(BackendError::Quota {
-                field: "id",
-                detail,
-            });
-        }
         let thread = Thread {
             id,
             title: new.title,
             pinned: new.pinned,
             created_at: now(),
         };
-        put(&transaction, count + 1, &thread)?;
-        transaction.commit().map_err(write_failed)?;
+        self.change(|transaction| {
+            if find(transaction, &thread.id)?.is_some() {
+                return Err(BackendError::Exists {
+                    what: "thread",
+                    field: "id",
+                    id: thread.id.clone(),
+                });
+            }
+            check(&THREADS, transaction, quota.threads, "id")?;
+            put(transaction, THREADS.last(transaction)? + 1, &thread)
+        })?;
         Ok(thread)
     }
 
@@ -80,33 +71,25 @@ impl Database {
         new: NewMessage,
         quota: &Quota,
     ) -> Result<Message> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        let (seq, _) = Database::thread(&transaction, thread, "threadId")?;
-        let count = MESSAGES.last(&transaction)?;
-        if count.cast_unsigned() >= quota.messages {
-            let detail = format!("there are {count} messages, and there may be no more");
-            return Err(BackendError::Quota {
-                field: "content",
-                detail,
-            });
-        }
         let message = Message {
             id,
             role: new.role,
             content: new.content,
             created_at: now(),
         };
-        let row = [
-            (count + 1).into(),
-            message.id.clone().into(),
-            seq.into(),
-            message.role.clone().into(),
-            message.content.clone().into(),
-            message.created_at.into(),
-        ];
-        MESSAGES.put(&transaction, row)?;
-        transaction.commit().map_err(write_failed)?;
+        self.change(|transaction| {
+            let (seq, _) = Database::thread(transaction, thread, "threadId")?;
+            check(&MESSAGES, transaction, quota.messages, "content")?;
+            let row = [
+                (MESSAGES.last(transaction)? + 1).into(),
+                message.id.clone().into(),
+                seq.into(),
+                message.role.clone().into(),
+                message.content.clone().into(),
+                message.created_at.into(),
+            ];
+            MESSAGES.put(transaction, &row)
+        })?;
         Ok(message)
     }
 
@@ -165,19 +148,18 @@ impl Database {
 
     /// Pins `pinned` to a thread, in the place of what was pinned to it.
     pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
-        let mut state = self.state();
-        let transaction = state.transaction().map_err(write_failed)?;
-        let Some((number, mut thread)) = find(&transaction, &id)? else {
-            return Err(BackendError::NotFound {
-                what: "thread",
-                field: "threadId",
-                id,
-            });
-        };
-        thread.pinned = pinned;
-        put(&transaction, number, &thread)?;
-        transaction.commit().map_err(write_failed)?;
-        Ok(thread)
+        self.change(|transaction| {
+            let Some((number, mut thread)) = find(transaction, &id)? else {
+                return Err(BackendError::NotFound {
+                    what: "thread",
+                    field: "threadId",
+                    id,
+                });
+            };
+            thread.pinned = pinned;
+            put(transaction, number, &thread)?;
+            Ok(thread)
+        })
     }
 
     /// What is pinned to a thread; nothing, where it is not.
@@ -185,6 +167,16 @@ impl Database {
         let found = find(&self.reader(), thread)?;
         Ok(found.map(|it| it.1.pinned).unwrap_or_default())
     }
+}
+
+/// Whether there may be one more row of `table`, of which there may be `most`. O(1).
+fn check(table: &Table, state: &Connection, most: u64, field: &'static str) -> Result<()> {
+    let count = table.sum(state)?.count;
+    if count.cast_unsigned() < most {
+        return Ok(());
+    }
+    let detail = format!("there are {count} {}, and there may be no more", table.name);
+    Err(BackendError::Quota { field, detail })
 }
 
 /// Writes the thread of this number.
@@ -198,7 +190,7 @@ fn put(transaction: &Transaction<'_>, number: i64, thread: &Thread) -> Result<()
         pinned.into(),
         thread.created_at.into(),
     ];
-    THREADS.put(transaction, row)
+    THREADS.put(transaction, &row)
 }
 
 /// The thread of this id, and its number.

@@ -28,11 +28,26 @@ fn a_data_folder_is_one_server_s_alone() {
     drop(start(folder.path()));
 }
 
-/// The databases of all owners.
-fn databases(folder: &Path) -> Vec<PathBuf> {
+/// The databases of this name of all owners.
+fn databases(folder: &Path, name: &str) -> Vec<PathBuf> {
     let owners = std::fs::read_dir(folder.join("owners")).unwrap();
-    let found = owners.map(|it| it.unwrap().path().join("state.db"));
+    let found = owners.map(|it| it.unwrap().path().join(name));
     found.collect()
+}
+
+/// Flips a bit of `word` in the databases of this name, in each that has it. Returns how many these are.
+fn flip(folder: &Path, name: &str, word: &[u8]) -> usize {
+    let mut changed = 0;
+    for path in databases(folder, name) {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(word.len()).position(|it| it == word);
+        if let Some(at) = at {
+            bytes[at] ^= 1;
+            std::fs::write(path, bytes).unwrap();
+            changed += 1;
+        }
+    }
+    changed
 }
 
 #[test]
@@ -50,18 +65,7 @@ fn a_message_that_was_changed_on_the_disk_is_not_served() {
             .data(201);
     }
     server.join();
-    let word = b"crossing of ada";
-    let mut changed = 0;
-    for path in databases(folder.path()) {
-        let mut bytes = std::fs::read(&path).unwrap();
-        let at = bytes.windows(word.len()).position(|it| it == word);
-        if let Some(at) = at {
-            bytes[at] ^= 1;
-            std::fs::write(path, bytes).unwrap();
-            changed += 1;
-        }
-    }
-    assert_eq!(changed, 1);
+    assert_eq!(flip(folder.path(), "state.db", b"crossing of ada"), 1);
     let server = start(folder.path());
     let answer = server.get(ADA, "/v1/threads/t/messages");
     answer.refused(500, "");
@@ -69,4 +73,36 @@ fn a_message_that_was_changed_on_the_disk_is_not_served() {
     // What is another's is as it was.
     let data = server.get(BOB, "/v1/threads/t/messages").data(200);
     assert_eq!(data[0]["content"], "the zebra crossing of bob");
+}
+
+#[test]
+fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(folder.path());
+    let build = |server: &Running, token: &str, word: &str| {
+        let content = format!("fn {word}() {{ the_zebra_of_{}(); }}\n", &token[..3]);
+        let files = json!({"files": [{"path": format!("{word}.rs"), "content": content}]});
+        server.post(token, "/v1/files", &files).data(200);
+        let wanted = json!({"message": format!("what is {word}?")});
+        let built = server.post(token, "/v1/context/build", &wanted).data(200);
+        format!("/v1/context/{}", built["id"].as_str().unwrap())
+    };
+    let of_ada = build(&server, ADA, "stripes");
+    let of_bob = build(&server, BOB, "stripes");
+    server.join();
+    let flipped = flip(folder.path(), "contexts.db", b"the_zebra_of_ada");
+    assert_eq!(flipped, 1);
+    // It stays damaged however often the folder is opened.
+    for _ in 0..2 {
+        let mut server = start(folder.path());
+        let answer = server.get(ADA, &of_ada);
+        answer.refused(500, "");
+        assert!(answer.body.contains("contexts is damaged"), "{answer:?}");
+        let never = format!("/v1/context/ctx-{}", "0".repeat(32));
+        server.get(ADA, &never).refused(404, "id");
+        server.get(BOB, &of_bob).data(200);
+        let again = build(&server, ADA, "hooves");
+        server.get(ADA, &again).data(200);
+        server.join();
+    }
 }

@@ -1,8 +1,12 @@
 //! A vote counts once, for what its user was shown.
 
-use ctx_service::{FeedbackError, PrimeContext, Secret};
+use std::collections::BTreeSet;
 
-use crate::support::{FILES, NOW, World, service_over, world};
+use ctx_service::{FeedbackError, PrimeContext, Secret};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError};
+
+use crate::support::{FILES, NOW, World, options, service_over, world};
 
 fn handle(context: &PrimeContext, path: &str) -> String {
     let is_it = |it: &&ctx_service::Cited| it.citation.file_path.as_deref() == Some(path);
@@ -96,9 +100,10 @@ async fn nothing_about_a_handle_can_be_changed() {
     for text in [
         "",
         ".",
-        "f1....",
-        "f1.a.b.c",
-        "f1.a.b.zz.d",
+        "f2....",
+        "f2.a.b.1.c",
+        "f2.a.b.1.zz.d",
+        "f1.a.b.c.d",
         "../../etc/passwd",
     ] {
         let answer = world.service.feedback(text, true, NOW).await;
@@ -137,4 +142,108 @@ async fn feedback_that_something_is_of_no_use_counts_down_to_nothing() {
         let _ = world.service.feedback(&handle, false, NOW).await;
         assert_eq!(uses(&world, "src/parser.rs"), left);
     }
+}
+
+const DAY: i64 = 86_400;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handle_is_good_for_thirty_days_and_says_when_it_is_not() {
+    let world = world(FILES);
+    let context = world.prime("How is a header parsed?").await.context;
+    let last = (NOW.div_euclid(DAY) + 31) * DAY - 1;
+    let of_all = context.feedback.clone().unwrap();
+    for handle in [handle(&context, "src/parser.rs"), of_all] {
+        for late in [last + 1, last + 400 * DAY] {
+            let answer = world.service.feedback(&handle, true, late).await;
+            assert_eq!(answer, Err(FeedbackError::Expired));
+        }
+    }
+    assert_eq!(uses(&world, "src/parser.rs"), 0);
+    let handle = handle(&context, "src/parser.rs");
+    let day = NOW.div_euclid(DAY) + 30;
+    for other in [format!("{}", day + 1), format!("+{day}"), format!("0{day}")] {
+        let longer = handle.replace(&format!(".{day}."), &format!(".{other}."));
+        assert_ne!(longer, handle);
+        assert!(world.service.feedback(&longer, true, NOW).await.is_err());
+    }
+    world.service.feedback(&handle, true, last).await.unwrap();
+    assert_eq!(uses(&world, "src/parser.rs"), 1);
+}
+
+/// A handle of a file in a context, and when it was given out.
+struct Given {
+    handle: String,
+    at: i64,
+}
+
+/// The same context, given out every third day for 120 days: its handle of one file, and that of all its files.
+async fn given(world: &World) -> Vec<Given> {
+    let mut all = Vec::new();
+    for day in (0..120).step_by(3) {
+        let at = NOW + day * DAY;
+        let options = options().with_now(at);
+        let primed = world.prime_with("How is a header parsed?", &options).await;
+        primed.recording.done().await.unwrap();
+        // What was shown lately would be shown again.
+        world.store.shown.lock().unwrap().clear();
+        let context = primed.context;
+        let of_all = context.feedback.clone().unwrap();
+        let handles = [handle(&context, "src/parser.rs"), of_all];
+        all.extend(handles.map(|handle| Given { handle, at }));
+    }
+    let digests: BTreeSet<&str> = all
+        .iter()
+        .filter_map(|it| it.handle.split('.').nth(2))
+        .collect();
+    assert_eq!(digests.len(), 1, "it is one context: {digests:?}");
+    all
+}
+
+/// Votes with handles, each some hours after the one before, by clocks that are late by up to a day; and that no
+/// handle counts which was out when another of its file did.
+async fn vote(
+    world: &World,
+    all: &[Given],
+    steps: &[(prop::sample::Index, i64, i64)],
+) -> Result<(), TestCaseError> {
+    world.store.votes.lock().unwrap().clear();
+    world.store.uses.lock().unwrap().clear();
+    let (mut time, mut counted_at) = (NOW, None);
+    for (index, hours, late) in steps {
+        time += hours * 3_600;
+        let Given { handle, at } = index.get(all);
+        if *at > time {
+            continue;
+        }
+        let now = time - late * 3_600;
+        let answer = world.service.feedback(handle, true, now).await;
+        let last_day = at.div_euclid(DAY) + 30;
+        let is_expired = now.div_euclid(DAY) > last_day;
+        prop_assert_eq!(is_expired, answer == Err(FeedbackError::Expired));
+        if uses(world, "src/parser.rs") > 0 {
+            world.store.uses.lock().unwrap().clear();
+            prop_assert!(answer.is_ok());
+            prop_assert!(
+                counted_at.is_none_or(|it| it < *at),
+                "{} counts again",
+                handle
+            );
+            counted_at = Some(time);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_handle_counts_that_was_out_when_its_file_of_its_context_did() {
+    let world = world(FILES);
+    let all = given(&world).await;
+    let step = (any::<prop::sample::Index>(), 0_i64..100, 0_i64..=24);
+    let steps = prop::collection::vec(step, 1..120);
+    let mut runner = proptest::test_runner::TestRunner::new(Config::with_cases(128));
+    let runtime = tokio::runtime::Handle::current();
+    tokio::task::block_in_place(|| {
+        let voted = runner.run(&steps, |steps| runtime.block_on(vote(&world, &all, &steps)));
+        voted.unwrap();
+    });
 }

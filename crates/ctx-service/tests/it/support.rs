@@ -14,7 +14,7 @@ use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
     Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery,
-    PortError, References, Retriever, TextQuery, Threads, Usage, Vote,
+    PortError, REMEMBERED, References, Retriever, TextQuery, Threads, Usage, Vote,
 };
 use ctx_service::{
     Cache, Owner, Place, Ports, Prime, PrimeContext, PrimeOptions, Recall, Secret, Service,
@@ -39,7 +39,8 @@ pub(crate) struct Store {
     pub(crate) pinned: Mutex<BTreeMap<String, Vec<String>>>,
     pub(crate) shown: Mutex<BTreeMap<String, i64>>,
     pub(crate) uses: Mutex<BTreeMap<String, u64>>,
-    votes: Mutex<BTreeSet<String>>,
+    /// When there was a vote of a key; forgotten as soon as it may be.
+    pub(crate) votes: Mutex<BTreeMap<String, i64>>,
     /// What contexts of each thread showed, by label.
     pub(crate) places: Mutex<BTreeMap<(String, String), Place>>,
     pub(crate) generation: AtomicU64,
@@ -284,9 +285,12 @@ impl Usage for Store {
 #[async_trait]
 impl Feedback for Store {
     async fn vote(&self, vote: &Vote) -> Answer<bool> {
-        if !self.votes.lock().unwrap().insert(vote.key.clone()) {
+        let mut votes = self.votes.lock().unwrap();
+        votes.retain(|_, at| vote.at - *at <= REMEMBERED);
+        if votes.contains_key(&vote.key) {
             return Ok(false);
         }
+        votes.insert(vote.key.clone(), vote.at);
         let mut uses = self.uses.lock().unwrap();
         let count = uses.entry(vote.path.clone()).or_default();
         *count = if vote.is_useful {

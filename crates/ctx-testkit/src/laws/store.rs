@@ -6,8 +6,11 @@
 
 mod counting;
 mod together;
+mod votes;
 
 use std::collections::BTreeSet;
+
+pub use self::votes::votes;
 
 use ctx_rank::Analyzer;
 use ctx_retrieve::{

@@ -1,0 +1,48 @@
+use super::*;
+
+fn open() -> (tempfile::TempDir, State) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path()).unwrap();
+    (folder, State(Arc::new(database)))
+}
+
+/// How many votes are remembered.
+fn remembered(state: &State) -> i64 {
+    let reader = state.0.reader();
+    let count = reader.query_row("SELECT count(*) FROM votes", [], |row| row.get(0));
+    count.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
+    let (_folder, state) = open();
+    ctx_testkit::laws::store::votes(&state).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_votes_are_kept_as_are_to_be_remembered_and_the_state_never_comes_back() {
+    let (folder, state) = open();
+    let day = 86_400;
+    let vote = |number: i64, at| Vote::new(format!("key {number}"), "a.rs", true, at);
+    let burst: Vec<Vote> = (0..200).map(|it| vote(it, 0)).collect();
+    assert_eq!(state.votes(&burst).await.unwrap(), 200);
+    let mut last = state.0.last_vote().unwrap();
+    for number in 1..=80 {
+        // Each third comes by a clock that is a day late.
+        let at = number * day - i64::from(number % 3 == 0) * day;
+        let again = vote(1_000 + number, at);
+        assert!(state.vote(&again).await.unwrap());
+        let now = state.0.last_vote().unwrap();
+        assert!(now > last, "a state for each vote");
+        last = now;
+    }
+    assert!(remembered(&state) <= 35, "{}", remembered(&state));
+    assert_eq!(
+        state.counts(&["a.rs".to_owned()]).await.unwrap()["a.rs"],
+        MOST_USES
+    );
+    drop(state);
+    // It is whole: what was forgotten is not missed.
+    let database = Database::open(folder.path()).unwrap();
+    assert_eq!(database.last_vote().unwrap(), last);
+}

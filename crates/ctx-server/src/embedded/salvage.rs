@@ -1,0 +1,101 @@
+//! Contexts that are damaged. They can be built again, so they do not close the folder: what is whole of them goes
+//! to a new file, and what is not is known to have been there.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, Transaction};
+
+use super::database::{BUILT_FILE, Result, prepared, write_failed};
+use super::rows::{CONTEXTS, SHOWN, Table};
+use super::schema::BUILT;
+use crate::backend::BackendError;
+
+/// How many rows are left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    whole: usize,
+    damaged: usize,
+}
+
+/// Opens the contexts in `folder`, or what is left of them.
+pub(super) fn open(folder: &Path) -> Result<Connection> {
+    let file = folder.join(BUILT_FILE);
+    match prepared(&file, &BUILT, "NORMAL") {
+        Err(BackendError::Damaged { source, .. }) => {
+            let Left { whole, damaged } = salvage(&file)?;
+            let cause = source.to_string();
+            tracing::error!(cause, whole, damaged, "contexts that were kept are damaged");
+            prepared(&file, &BUILT, "NORMAL")
+        }
+        opened => opened,
+    }
+}
+
+/// Puts a file with what is whole in the place of `file`.
+fn salvage(file: &Path) -> Result<Left> {
+    let failed = |error: io::Error| BackendError::failed("write a database", error);
+    let new = file.with_extension("new");
+    remove(&new).map_err(failed)?;
+    let mut to = Connection::open(&new).map_err(write_failed)?;
+    BUILT.prepare(&mut to)?;
+    let transaction = to.transaction().map_err(write_failed)?;
+    let mut left = Left::default();
+    if let Ok(from) = Connection::open(file) {
+        for table in [&CONTEXTS, &SHOWN] {
+            left.take(table, &from, &transaction);
+        }
+    }
+    transaction.commit().map_err(write_failed)?;
+    to.close().map_err(|(_, error)| write_failed(error))?;
+    // What waits to get into the old file must not get into the new one.
+    for end in ["-wal", "-shm"] {
+        let mut beside = file.as_os_str().to_owned();
+        beside.push(end);
+        remove(Path::new(&beside)).map_err(failed)?;
+    }
+    fs::rename(&new, file).map_err(failed)?;
+    Ok(left)
+}
+
+impl Left {
+    /// Takes over what can be read of a table. Behind a page that cannot be, there is nothing.
+    fn take(&mut self, table: &Table, from: &Connection, to: &Transaction<'_>) {
+        let Ok(mut all) = from.prepare(&table.select("")) else {
+            return;
+        };
+        let Ok(mut rows) = all.query([]) else { return };
+        while let Ok(Some(row)) = rows.next() {
+            let whole = table.whole(row).and_then(|row| table.values(row));
+            match whole {
+                Ok(values) if table.put(to, &values).is_ok() => self.whole += 1,
+                _ => {
+                    self.damaged += 1;
+                    // A row that cannot be kept at all is as one that cannot be read.
+                    let _ = gravestone(table, row).map(|it| table.put(to, &it));
+                }
+            }
+        }
+    }
+}
+
+/// What is kept of a context that is not whole: that there was one of this id.
+fn gravestone(table: &Table, row: &Row<'_>) -> Option<[Value; 3]> {
+    let is_context = table.name == CONTEXTS.name;
+    let id: String = row.get(0).ok().filter(|_| is_context)?;
+    let seq: i64 = row.get(1).ok()?;
+    Some([id.into(), seq.into(), String::new().into()])
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "salvage_tests.rs"]
+mod tests;

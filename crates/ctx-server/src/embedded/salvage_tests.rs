@@ -1,0 +1,129 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::embedded::database::Database;
+
+fn fill(folder: &Path) {
+    let mut contexts = open(folder).unwrap();
+    let transaction = contexts.transaction().unwrap();
+    for number in 1..=20_i64 {
+        let id = format!("ctx-{number}");
+        let text = format!("{number} {}", "of what was shown ".repeat(30));
+        let row = [id.into(), number.into(), text.into()];
+        CONTEXTS.put(&transaction, &row).unwrap();
+        let row = [format!("src/{number}.rs").into(), number.into()];
+        SHOWN.put(&transaction, &row).unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+/// All contexts by their ids, with their texts if they are whole, and when files were shown.
+fn everything(folder: &Path) -> BTreeMap<String, Option<String>> {
+    let contexts = open(folder).unwrap();
+    let mut found = BTreeMap::new();
+    for table in [&CONTEXTS, &SHOWN] {
+        let mut all = contexts.prepare(&table.select("")).unwrap();
+        let mut rows = all.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let values = table.whole(row).and_then(|row| table.values(row)).unwrap();
+            let [Value::Text(key), .., last] = &values[..] else {
+                panic!("{values:?}");
+            };
+            let is_gone = *last == Value::Text(String::new());
+            found.insert(key.clone(), (!is_gone).then(|| format!("{last:?}")));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_flipped_bit_shows_no_context_otherwise_and_closes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let written = everything(folder.path());
+    let bytes = fs::read(folder.path().join(BUILT_FILE)).unwrap();
+    let is_thorough = std::env::var_os("CTX_THOROUGH").is_some();
+    let step = if is_thorough { 1 } else { bytes.len() / 60 };
+    let mut lost = 0;
+    for at in (0..bytes.len()).step_by(step) {
+        let damaged = tempfile::tempdir().unwrap();
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(damaged.path().join(BUILT_FILE), flipped).unwrap();
+        let found = everything(damaged.path());
+        for (key, value) in &found {
+            if value.is_some() {
+                assert_eq!(value, &written[key], "byte {at}");
+            }
+        }
+        lost += usize::from(found != written);
+        assert_eq!(everything(damaged.path()), found, "byte {at}, opened again");
+        fill(damaged.path());
+        assert_eq!(
+            everything(damaged.path()),
+            written,
+            "byte {at}, written again"
+        );
+    }
+    assert!(lost > 8, "{lost}");
+}
+
+#[test]
+fn a_context_that_is_damaged_is_told_from_one_that_never_was() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let change = |database: &Database| {
+        let put = "UPDATE contexts SET receipt = '{}' WHERE id = 'ctx-7'";
+        database.contexts().execute(put, []).unwrap();
+    };
+    let is_damaged = |database: &Database| {
+        let said = database.receipt("ctx-7");
+        let what = "read what is kept of contexts: it is damaged";
+        said.is_err_and(|it| it.to_string() == what)
+    };
+    let database = Database::open(folder.path()).unwrap();
+    change(&database);
+    assert!(is_damaged(&database), "while it is open");
+    drop(database);
+    for _ in 0..2 {
+        let database = Database::open(folder.path()).unwrap();
+        assert!(is_damaged(&database), "when it is opened");
+        assert!(matches!(database.receipt("ctx-70"), Ok(None)));
+    }
+    let found = everything(folder.path());
+    assert_eq!(found.values().filter(|it| it.is_none()).count(), 1);
+    assert_eq!(found.len(), 40);
+}
+
+#[test]
+fn contexts_without_seals_are_taken_over() {
+    let with_shown =
+        "CREATE TABLE shown (path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX shown_last ON shown (shown_at);
+        INSERT INTO shown VALUES ('a.rs', 5);";
+    for more in ["", with_shown] {
+        let folder = tempfile::tempdir().unwrap();
+        let before = Connection::open(folder.path().join(BUILT_FILE)).unwrap();
+        let tables = "CREATE TABLE contexts (
+                seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL
+            );
+            INSERT INTO contexts VALUES (4, 'ctx-4', 'four'), (9, 'ctx-9', 'nine');";
+        before.execute_batch(&(tables.to_owned() + more)).unwrap();
+        drop(before);
+        let found = everything(folder.path());
+        assert_eq!(found.len(), if more.is_empty() { 2 } else { 3 });
+        assert_eq!(found["ctx-9"].as_deref(), Some("Text(\"nine\")"));
+        let contexts = open(folder.path()).unwrap();
+        assert_eq!(CONTEXTS.last(&contexts).unwrap(), 9);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_makes_room_for_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(BUILT_FILE);
+    fs::write(file, "no database at all ".repeat(500)).unwrap();
+    assert!(everything(folder.path()).is_empty());
+    fill(folder.path());
+    assert_eq!(everything(folder.path()).len(), 40);
+}

@@ -1,0 +1,271 @@
+//! Databases of sealed rows: what tables they have, how earlier formats are taken over, and whether all is as it was
+//! written. What all seals come to is kept with the rows, so that one that is gone is missed.
+
+use rusqlite::{Connection, Transaction};
+
+use super::database::{Result, damaged, read_failed, write_failed};
+use super::rows::{CONTEXTS, FILES, MESSAGES, SHOWN, Seals, THREADS, Table, USAGE, VOTES};
+use crate::backend::BackendError;
+
+/// What a database has in it.
+#[derive(Debug)]
+pub(super) struct Schema {
+    /// The format that is written.
+    version: i64,
+    tables: &'static [&'static Table],
+    /// The tables and their indexes.
+    definitions: &'static str,
+    earlier: &'static [Earlier],
+}
+
+/// A format of before.
+#[derive(Debug)]
+struct Earlier {
+    version: i64,
+    /// What gives its tables the columns of today's.
+    steps: &'static [&'static str],
+    seals: Seals,
+}
+
+impl Earlier {
+    const fn unsealed(version: i64, steps: &'static [&'static str]) -> Self {
+        let seals = Seals::HasNot;
+        Earlier {
+            version,
+            steps,
+            seals,
+        }
+    }
+
+    /// One whose rows have the columns of today's.
+    const fn sealed(version: i64) -> Self {
+        Earlier {
+            version,
+            steps: &[],
+            seals: Seals::Has,
+        }
+    }
+}
+
+/// From format 1, whose votes were of contexts: what they came to is kept.
+const FROM_1: &str = "
+    DROP TABLE votes;
+    CREATE TABLE votes (
+        seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, useful INTEGER NOT NULL,
+        created_at INTEGER NOT NULL
+    );
+    ALTER TABLE usage RENAME COLUMN votes TO uses;
+    UPDATE usage SET uses = max(0, uses);";
+
+/// From format 2, whose files were never pending.
+const FROM_2: &str = "ALTER TABLE files ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;";
+
+/// From the first format of contexts, which may not know when files were shown.
+const FROM_0: &str = "CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// Threads, messages, votes, and files.
+pub(super) const STATE: Schema = Schema {
+    version: 6,
+    tables: &[&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE],
+    definitions: "
+    CREATE TABLE IF NOT EXISTS files (
+        path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL,
+        pending INTEGER NOT NULL, seal INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS files_pending ON files (path) WHERE pending;
+    CREATE TABLE IF NOT EXISTS threads (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
+        created_at INTEGER NOT NULL, seal INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS messages (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, thread INTEGER NOT NULL, role TEXT NOT NULL,
+        content TEXT NOT NULL, created_at INTEGER NOT NULL, seal INTEGER NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS messages_of_threads ON messages (thread, seq);
+    CREATE TABLE IF NOT EXISTS votes (
+        seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL, useful INTEGER NOT NULL,
+        created_at INTEGER NOT NULL, seal INTEGER NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS votes_given ON votes (created_at);
+    CREATE TABLE IF NOT EXISTS usage (
+        path TEXT PRIMARY KEY, uses INTEGER NOT NULL, seal INTEGER NOT NULL
+    ) WITHOUT ROWID;",
+    earlier: &[
+        Earlier::unsealed(1, &[FROM_1, FROM_2]),
+        Earlier::unsealed(2, &[FROM_2]),
+        Earlier::unsealed(3, &[]),
+        // Its votes had no index of when they were given.
+        Earlier::sealed(4),
+        // One sum was kept of all tables.
+        Earlier::sealed(5),
+    ],
+};
+
+/// Contexts that were built, and when files were shown.
+pub(super) const BUILT: Schema = Schema {
+    version: 2,
+    tables: &[&CONTEXTS, &SHOWN],
+    definitions: "
+    CREATE TABLE IF NOT EXISTS contexts (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, receipt TEXT NOT NULL, seal INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS shown (
+        path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL, seal INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);",
+    earlier: &[Earlier::unsealed(0, &[FROM_0]), Earlier::sealed(1)],
+};
+
+/// Triggers keep the sums of each table, and how often it was changed: nothing is written but by [`Table::put`].
+const SUMS: &str = "
+    CREATE TABLE IF NOT EXISTS sums (
+        name TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL, seals INTEGER NOT NULL,
+        changes INTEGER NOT NULL
+    ) WITHOUT ROWID;";
+
+impl Schema {
+    /// Makes the tables where there are none, or takes over those of an earlier format, and looks whether they are
+    /// as they were written: O(bytes).
+    ///
+    /// # Errors
+    /// [`BackendError::Damaged`], and then nothing is changed; what keeps them from being read or written.
+    pub(super) fn prepare(&self, connection: &mut Connection) -> Result<()> {
+        let transaction = connection.transaction().map_err(write_failed)?;
+        let found = transaction.pragma_query_value(None, "user_version", |row| row.get(0));
+        let found: i64 = found.map_err(read_failed)?;
+        if found == self.version || found == 0 && is_empty(&transaction)? {
+            self.create(&transaction)?;
+        } else {
+            let is_it = |it: &&Earlier| it.version == found;
+            let earlier = self.earlier.iter().find(is_it).ok_or_else(|| {
+                let known = self.version;
+                let what = format!("it is of format {found}, this program reads {known}");
+                BackendError::failed("open a database", what)
+            })?;
+            self.replace(&transaction, earlier)?;
+        }
+        self.check(&transaction)?;
+        let version = transaction.pragma_update(None, "user_version", self.version);
+        version.map_err(write_failed)?;
+        transaction.commit().map_err(write_failed)
+    }
+
+    /// All tables, indexes and triggers.
+    fn all(&self) -> String {
+        let triggers = self.tables.iter().map(|it| it.triggers());
+        self.definitions.to_owned() + SUMS + &triggers.collect::<String>()
+    }
+
+    /// Makes the tables where there are none.
+    pub(super) fn create(&self, transaction: &Transaction<'_>) -> Result<()> {
+        let created = transaction.execute_batch(&self.all());
+        created.map_err(write_failed)
+    }
+
+    /// Makes the tables, with what those of an earlier format hold.
+    fn replace(&self, transaction: &Transaction<'_>, earlier: &Earlier) -> Result<()> {
+        let run = |sql: &str| transaction.execute_batch(sql).map_err(write_failed);
+        check_pages(transaction)?;
+        if earlier.seals == Seals::Has {
+            self.check_rows_together(transaction)?;
+        }
+        for index in names(
+            transaction,
+            "type IN ('index', 'trigger') AND sql IS NOT NULL",
+        )? {
+            run(&index)?;
+        }
+        run("DROP TABLE IF EXISTS sums")?;
+        earlier.steps.iter().try_for_each(|it| run(it))?;
+        for Table { name, .. } in self.tables {
+            run(&format!("ALTER TABLE {name} RENAME TO old_{name}"))?;
+        }
+        self.create(transaction)?;
+        for table in self.tables {
+            table.take_over(transaction)?;
+        }
+        // Messages refer to threads, and go first.
+        let mut tables = self.tables.iter().rev();
+        tables.try_for_each(|it| run(&format!("DROP TABLE old_{}", it.name)))
+    }
+
+    /// Sees to it that every page, table, index and row is as it was written, and that none is missing. O(bytes).
+    fn check(&self, connection: &Connection) -> Result<()> {
+        check_pages(connection)?;
+        let made = Connection::open_in_memory().map_err(read_failed)?;
+        made.execute_batch(&self.all()).map_err(read_failed)?;
+        if schema(connection).map_err(read_failed)? != schema(&made).map_err(read_failed)? {
+            return Err(damaged("its tables are not as they were made"));
+        }
+        self.check_rows(connection)
+    }
+
+    fn check_rows(&self, connection: &Connection) -> Result<()> {
+        for table in self.tables {
+            if table.summed(connection)? != table.sum(connection)? {
+                return Err(damaged("some of its rows are missing"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where one sum is kept of all tables, as it was in formats of before.
+    fn check_rows_together(&self, connection: &Connection) -> Result<()> {
+        let written = connection.query_row("SELECT count, seals FROM sums", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        let mut found = (0_i64, 0_i64);
+        for table in self.tables {
+            let sum = table.summed(connection)?;
+            found = (found.0 + sum.count, found.1 ^ sum.seals);
+        }
+        if written.map_err(read_failed)? != found {
+            return Err(damaged("some of its rows are missing"));
+        }
+        Ok(())
+    }
+}
+
+/// How often rows of any table were written or removed: it never falls.
+pub(super) fn changes(connection: &Connection) -> Result<i64> {
+    let get = "SELECT coalesce(sum(changes), 0) FROM sums";
+    let mut get = connection.prepare_cached(get).map_err(read_failed)?;
+    get.query_row([], |row| row.get(0)).map_err(read_failed)
+}
+
+fn check_pages(connection: &Connection) -> Result<()> {
+    let said: String = connection
+        .pragma_query_value(None, "integrity_check", |row| row.get(0))
+        .map_err(read_failed)?;
+    if said != "ok" {
+        return Err(damaged("its pages are not as they were written"));
+    }
+    Ok(())
+}
+
+fn is_empty(connection: &Connection) -> Result<bool> {
+    let get = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)";
+    let empty = connection.query_row(get, [], |row| row.get(0));
+    empty.map_err(read_failed)
+}
+
+/// What removes all that `filter` says.
+fn names(connection: &Connection, filter: &str) -> Result<Vec<String>> {
+    let get = format!("SELECT 'DROP ' || type || ' ' || name FROM sqlite_master WHERE {filter}");
+    let mut get = connection.prepare(&get).map_err(read_failed)?;
+    let names = get
+        .query_map([], |row| row.get(0))
+        .and_then(Iterator::collect);
+    names.map_err(read_failed)
+}
+
+fn schema(connection: &Connection) -> rusqlite::Result<String> {
+    // An earlier format counted with it, and it cannot be removed.
+    let get = "SELECT group_concat(type || name || tbl_name || coalesce(sql, ''), ';')
+        FROM (SELECT * FROM sqlite_master WHERE name <> 'sqlite_sequence' ORDER BY name)";
+    connection.query_row(get, [], |row| row.get(0))
+}
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+mod tests;

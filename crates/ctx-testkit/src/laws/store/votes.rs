@@ -1,0 +1,94 @@
+//! Votes count once, for as long as their keys are to be remembered.
+
+use std::collections::BTreeMap;
+
+use ctx_retrieve::{Feedback, MOST_USES, REMEMBERED, Usage, Vote};
+
+/// So many files are voted on,
+const FILES: u64 = 3;
+/// with so many keys each,
+const KEYS: u64 = 5;
+/// so often.
+const STEPS: usize = 200;
+const DAY: u64 = 86_400;
+
+/// What may be known of the votes of a store.
+#[derive(Default)]
+struct Model {
+    /// When the vote of each key was.
+    given: BTreeMap<String, i64>,
+    uses: BTreeMap<String, u64>,
+    /// The time of the latest vote.
+    latest: i64,
+}
+
+impl Model {
+    /// Whether `vote` must count, or must not; `None` where the store may have forgotten its key.
+    fn counts(&self, vote: &Vote) -> Option<bool> {
+        let latest = self.latest.max(vote.at);
+        match self.given.get(&vote.key) {
+            None => Some(true),
+            Some(at) if latest - at <= REMEMBERED => Some(false),
+            Some(_) => None,
+        }
+    }
+
+    fn count(&mut self, vote: &Vote) {
+        self.given.insert(vote.key.clone(), vote.at);
+        let uses = self.uses.entry(vote.path.clone()).or_default();
+        *uses = if vote.is_useful {
+            (*uses + 1).min(MOST_USES)
+        } else {
+            uses.saturating_sub(1)
+        };
+    }
+}
+
+/// Checks that a key counts once as long as it is to be remembered, whatever comes in between, by clocks that differ
+/// by a day; and that uses are what the votes that counted come to. Needs a `store` that has no votes.
+///
+/// # Panics
+/// When the law does not hold.
+pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut below = |most: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % most
+    };
+    let mut model = Model::default();
+    let mut time = 1_700_000_000_u64;
+    for step in 0..STEPS {
+        time += [0, 60, 3_600, DAY, 9 * DAY][usize::try_from(below(5)).unwrap_or(0)];
+        let at = (time - below(DAY)).cast_signed();
+        let mut votes = Vec::new();
+        for _ in 0..=below(3) {
+            let (file, key) = (below(FILES), below(KEYS));
+            let key = format!("key {key} of {file}");
+            votes.push(Vote::new(key, format!("{file}.rs"), below(3) > 0, at));
+        }
+        // What is open is asked for alone: else the answer does not tell which of them counted.
+        if votes.iter().any(|it| model.counts(it).is_none()) {
+            votes.truncate(1);
+        }
+        let counted = store.votes(&votes).await.expect("votes");
+        let mut wanted = 0;
+        for vote in &votes {
+            let counts = model.counts(vote).unwrap_or(counted == 1);
+            if counts {
+                model.count(vote);
+                wanted += 1;
+            }
+            model.latest = model.latest.max(vote.at);
+        }
+        assert_eq!(counted, wanted, "step {step}: {votes:?}");
+        let paths: Vec<String> = model.uses.keys().cloned().collect();
+        let mut uses = store.counts(&paths).await.expect("uses");
+        let missing = paths.into_iter().map(|path| (path, 0));
+        for (path, none) in missing {
+            uses.entry(path).or_insert(none);
+        }
+        assert_eq!(uses, model.uses, "step {step}: {votes:?}");
+    }
+}
