@@ -108,7 +108,8 @@ impl Database {
 /// they were written.
 fn prepare(state: &mut Connection) -> Result<()> {
     let version = state.pragma_query_value(None, "user_version", |row| row.get(0));
-    let before: Option<&[&str]> = match version.map_err(read_failed)? {
+    let version: i64 = version.map_err(read_failed)?;
+    let before: Option<&[&str]> = match version {
         0 | VERSION => None,
         1 => Some(&[FROM_1, FROM_2]),
         2 => Some(&[FROM_2]),
@@ -129,8 +130,11 @@ fn prepare(state: &mut Connection) -> Result<()> {
         }
     }
     rows::check(&transaction)?;
-    let version = transaction.pragma_update(None, "user_version", VERSION);
-    version.map_err(write_failed)?;
+    // Writing takes room, which a full disk has not.
+    if version != VERSION {
+        let version = transaction.pragma_update(None, "user_version", VERSION);
+        version.map_err(write_failed)?;
+    }
     transaction.commit().map_err(write_failed)
 }
 
