@@ -250,7 +250,7 @@ impl From<BackendError> for Problem {
 
 /// What went wrong in the store, and what was below that. Stores name what is theirs, and nothing of what
 /// they keep.
-fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut below = error.source();
     while let Some(error) = below {

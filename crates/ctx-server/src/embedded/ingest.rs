@@ -222,6 +222,13 @@ impl Database {
         Ok(pending.into_iter().map(|it| (it.path, it.hash)).collect())
     }
 
+    /// How many files are in their places and found.
+    pub(super) fn done(&self) -> Result<u64> {
+        let get = "SELECT count(*) FROM files WHERE NOT pending";
+        let done = self.reader().query_row(get, [], |row| row.get::<_, i64>(0));
+        Ok(done.map_err(read_failed)?.cast_unsigned())
+    }
+
     /// Notes that all files are in their places and found.
     fn note_done(&self) -> Result<()> {
         self.change(|transaction| {

@@ -145,8 +145,11 @@ impl Schema {
             self.replace(&transaction, earlier)?;
         }
         self.check(&transaction)?;
-        let version = transaction.pragma_update(None, "user_version", self.version);
-        version.map_err(write_failed)?;
+        // Writing takes room, which a full disk has not.
+        if found != self.version {
+            let version = transaction.pragma_update(None, "user_version", self.version);
+            version.map_err(write_failed)?;
+        }
         transaction.commit().map_err(write_failed)
     }
 

@@ -127,6 +127,18 @@ fn a_row_that_is_gone_is_missed() {
 }
 
 #[test]
+fn an_opening_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let database = Database::open(folder.path()).unwrap();
+    for name in ["state.db-wal", "contexts.db-wal"] {
+        let log = std::fs::metadata(folder.path().join(name)).unwrap();
+        assert_eq!(log.len(), 0, "{name}");
+    }
+    drop(database);
+}
+
+#[test]
 fn what_an_earlier_format_holds_is_taken_over() {
     let folder = tempfile::tempdir().unwrap();
     let state = Connection::open(folder.path().join("state.db")).unwrap();

@@ -23,6 +23,7 @@ use crate::backend::{
 };
 use crate::build::{Priming, build, count};
 use crate::chance::random_number;
+use crate::problem::cause;
 
 /// Bytes of texts of files that are kept in memory for one owner.
 const CACHE: u64 = 16 << 20;
@@ -88,19 +89,23 @@ impl Store {
             ingesting: Mutex::default(),
         };
         // A crash may have come between a file and its index.
-        store.finish()?;
-        files::clear(&store.staged).map_err(failed)?;
+        match store.finish() {
+            Ok(()) => files::clear(&store.staged).map_err(failed)?,
+            // What is kept can be read all the same, and the next batch begins with what is left to do: for that,
+            // what is staged stays.
+            Err(error) => tracing::error!(cause = cause(&error), "a batch cannot be finished"),
+        }
         if damage.is_some() || store.is_behind()? {
             store.update()?;
         }
         Ok(store)
     }
 
-    /// Whether files were noted that the index does not have.
+    /// Whether files were noted as done that the index does not have.
     fn is_behind(&self) -> Result<bool> {
         let status = self.index.status();
         let status = status.map_err(|error| BackendError::failed("read an index", error))?;
-        Ok(status.files < self.database.totals()?.0)
+        Ok(status.files < self.database.done()?)
     }
 
     /// Makes what lies in the folder findable, as it is.

@@ -106,3 +106,40 @@ fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
         server.join();
     }
 }
+
+#[test]
+fn a_batch_that_cannot_be_finished_does_not_close_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(folder.path());
+    let file = |path: &str, content: &str| json!({"files": [{"path": path, "content": content}]});
+    let old = file("a.rs", "fn aardvark() {}\n");
+    let new = file("b/new.rs", "fn armadillo() {}\n");
+    server.post(ADA, "/v1/files", &old).data(200);
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let asked = json!({"message": "aardvark"});
+    let built = server.post(ADA, "/v1/context/build", &asked).data(200);
+    let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());
+    let index = databases(folder.path(), "state.db")[0].with_file_name("index");
+    // Somebody else writes the index, so that nothing can be added to it.
+    let lock = index.join("writer.lock");
+    let writer = std::fs::File::options().write(true).open(lock).unwrap();
+    writer.lock().unwrap();
+    server.post(ADA, "/v1/files", &new).refused(500, "");
+    server.join();
+    let server = start(folder.path());
+    let listed = server.get(ADA, "/v1/threads").data(200);
+    assert_eq!(listed[0]["id"], "t");
+    server.get(ADA, &receipt).data(200);
+    let data = server.post(ADA, "/v1/context/build", &asked).data(200);
+    assert_eq!(data["context"], built["context"]);
+    // Nothing is told to be kept before it is found.
+    server.post(ADA, "/v1/files", &old).refused(500, "");
+    drop(writer);
+    let data = server.post(ADA, "/v1/files", &new).data(200);
+    assert_eq!(data["files"][0]["status"], "unchanged");
+    let asked = json!({"message": "armadillo"});
+    let data = server.post(ADA, "/v1/context/build", &asked).data(200);
+    assert!(data["context"].as_str().unwrap().contains("fn armadillo"));
+}
