@@ -22,7 +22,7 @@ pub use address::host;
 pub use conversations::{Added, StoredMessage, StoredThread};
 pub use error::StoreError;
 pub use files::{StoredFile, StoredText, Totals};
-pub use ingest::{FileText, Ingested};
+pub use ingest::{Bounds, FileText, Ingested};
 pub use limits::Limits;
 pub use snippets::Snippet;
 pub use store::{OwnedStore, Store};

@@ -9,6 +9,7 @@
 
 mod candidates;
 mod conformance;
+mod counts;
 mod crash;
 mod encryption;
 mod files;
@@ -18,6 +19,7 @@ mod migrations;
 mod owners;
 mod ranking;
 mod server;
+mod together;
 mod usage;
 
 use ctx_postgres::FileText;
