@@ -13,6 +13,7 @@ mod counts;
 mod crash;
 mod encryption;
 mod files;
+mod fuzz;
 mod hostile;
 mod measure;
 mod migrations;
