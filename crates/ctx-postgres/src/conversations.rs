@@ -71,19 +71,21 @@ pub enum Added {
     Full,
 }
 
+/// Threads of an owner are counted by turns.
 const BEGIN: &str = "
-    WITH it AS (
+    WITH room AS (
+        INSERT INTO ctx.said AS s (owner) VALUES ($1)
+        ON CONFLICT (owner) DO UPDATE SET owner = s.owner RETURNING threads < $6::bigint AS has
+    ), it AS (
         INSERT INTO ctx.threads (owner, thread, title, pins, begun_at, changed_at)
-        SELECT $1, $2, $3, cardinality($4::text[]), $5::bigint, $5::bigint / 1000
-        WHERE (SELECT count(*) FROM ctx.threads WHERE owner = $1) < $6::bigint
+        SELECT $1, $2, $3, cardinality($4::text[]), $5::bigint, $5::bigint / 1000 FROM room WHERE room.has
         ON CONFLICT (owner, thread) DO NOTHING RETURNING thread
     ), pins AS (
         INSERT INTO ctx.pinned (owner, thread, number, what)
         SELECT $1, it.thread, p.number, p.what FROM it, unnest($4::text[]) WITH ORDINALITY AS p (what, number)
         ON CONFLICT (owner, thread, what) DO NOTHING RETURNING 1
     )
-    SELECT (SELECT count(*) FROM it) > 0, (SELECT count(*) FROM ctx.threads WHERE owner = $1) >= $6::bigint,
-        (SELECT count(*) FROM pins)";
+    SELECT (SELECT count(*) FROM it) > 0, (SELECT NOT has FROM room), (SELECT count(*) FROM pins)";
 
 const PIN: &str = "
     WITH it AS (
@@ -98,18 +100,22 @@ const PIN: &str = "
     )
     SELECT it.number, it.title, it.begun_at FROM (SELECT) AS one LEFT JOIN it ON true";
 
+/// Messages of an owner are counted by turns: whoever has found room keeps it until the message is there. Who finds
+/// none at first does not write, and does not wait.
 const ADD: &str = "
     WITH it AS (
         UPDATE ctx.threads SET last = last + 1, changed_at = greatest(changed_at, $6::bigint)
         WHERE owner = $1 AND thread = $2
-          AND (SELECT coalesce(sum(last), 0) FROM ctx.threads WHERE owner = $1) < $8::bigint
+          AND EXISTS (SELECT FROM ctx.said WHERE owner = $1 AND messages < $8::bigint)
         RETURNING last
+    ), room AS (
+        SELECT messages < $8::bigint AS has FROM ctx.said WHERE owner = $1 AND EXISTS (SELECT FROM it) FOR UPDATE
     ), new AS (
         INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at, milliseconds)
-        SELECT $1, $2, it.last, $3, $4, $5, $6::bigint, $7::smallint FROM it
+        SELECT $1, $2, it.last, $3, $4, $5, $6::bigint, $7::smallint FROM it, room WHERE room.has
         ON CONFLICT (owner, thread, id) DO NOTHING RETURNING 1
     )
-    SELECT (SELECT count(*) FROM new) > 0, EXISTS (SELECT FROM it),
+    SELECT (SELECT count(*) FROM new) > 0, coalesce((SELECT has FROM room), false),
         EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2)";
 
 impl OwnedStore {

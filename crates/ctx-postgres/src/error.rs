@@ -58,6 +58,22 @@ pub enum StoreError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A file would be in a folder that is a file, or the other way round. Nothing was stored.
+    #[error("store {path:?}: {}", if *.is_folder { "there are files below it" } else { "a folder of it is a file" })]
+    Place {
+        /// The new file.
+        path: String,
+        /// Whether it is the new file that would be a folder.
+        is_folder: bool,
+    },
+    /// The owner would have more than may be. Nothing was stored.
+    #[error("store files: there would be more than {most} {what}")]
+    Full {
+        /// Of what.
+        what: &'static str,
+        /// How many there may be.
+        most: u64,
+    },
     /// The server ended a statement that took too long.
     #[error("{doing}: it took longer than {limit:?}")]
     Late {

@@ -1,6 +1,6 @@
 //! The files of an owner, as they were stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -43,6 +43,8 @@ pub struct StoredText {
 pub struct Totals {
     /// Files.
     pub files: u64,
+    /// Bytes of all files together.
+    pub bytes: u64,
     /// Parts of files.
     pub parts: u64,
     /// How often files were stored or removed: what was found at another generation may be stale.
@@ -52,13 +54,14 @@ pub struct Totals {
 impl OwnedStore {
     /// How much there is.
     pub async fn totals(&self) -> Result<Totals, StoreError> {
-        let sql = "SELECT files, parts, generation FROM ctx.owners WHERE owner = $1";
+        let sql = "SELECT files, bytes, parts, generation FROM ctx.owners WHERE owner = $1";
         let rows = self.read("count files", sql, &[&self.owner()]).await?;
         let count = |row: &Row, at: usize| row.get::<_, i64>(at).cast_unsigned();
         Ok(rows.first().map_or_else(Totals::default, |row| Totals {
             files: count(row, 0),
-            parts: count(row, 1),
-            generation: count(row, 2),
+            bytes: count(row, 1),
+            parts: count(row, 2),
+            generation: count(row, 3),
         }))
     }
 
@@ -132,37 +135,6 @@ impl OwnedStore {
             (row.get(0), (hash, row.get::<_, i64>(2).cast_unsigned()))
         };
         Ok(rows.iter().map(size).collect())
-    }
-
-    /// Which of `paths` are folders of files that are stored: `a` where `a/b` is. One round trip.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn folders(&self, paths: &[&str]) -> Result<BTreeSet<String>, StoreError> {
-        let paths: Vec<&str> = paths
-            .iter()
-            .copied()
-            .filter(|it| !it.contains('\0'))
-            .collect();
-        // What comes after a slash comes before a zero.
-        let sql = "SELECT wanted FROM unnest($2::text[]) AS wanted WHERE EXISTS (
-                       SELECT 1 FROM ctx.files WHERE owner = $1 AND path > wanted || '/' AND path < wanted || '0')";
-        let rows = self
-            .read("look at files", sql, &[&self.owner(), &paths])
-            .await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
-    }
-
-    /// How many bytes all texts of files have together. Looks at each file, and not into it.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn bytes(&self) -> Result<u64, StoreError> {
-        let sql = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM ctx.files WHERE owner = $1";
-        let rows = self.read("measure files", sql, &[&self.owner()]).await?;
-        Ok(rows
-            .first()
-            .map_or(0, |row| row.get::<_, i64>(0).cast_unsigned()))
     }
 
     /// The text of the file at `path`, where there is one.

@@ -20,8 +20,6 @@ pub struct Limits {
     pub candidates: usize,
     /// No answer has more rows, whatever was asked for.
     pub rows: usize,
-    /// So many characters of a question are read for snippets.
-    pub question: usize,
     /// Larger files are passed over, in bytes.
     pub file_bytes: usize,
     /// Longer messages are refused, in bytes.
@@ -42,7 +40,6 @@ impl Default for Limits {
             terms: 32,
             candidates: 1_000,
             rows: 1_000,
-            question: 1_000,
             file_bytes: 1 << 20,
             message_bytes: 1 << 20,
             retries: 6,

@@ -11,7 +11,7 @@ use crate::error::said;
 use crate::plan::{GROUPS, TERMS};
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 9] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -19,6 +19,8 @@ const STEPS: [&str; 7] = [
     include_str!("../migrations/0005_service.sql"),
     include_str!("../migrations/0006_places.sql"),
     include_str!("../migrations/0007_votes.sql"),
+    include_str!("../migrations/0008_bytes.sql"),
+    include_str!("../migrations/0009_said.sql"),
 ];
 
 /// The version that this program needs.

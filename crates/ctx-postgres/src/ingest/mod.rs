@@ -51,6 +51,23 @@ impl FileText {
     }
 }
 
+/// How much an owner may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// Files.
+    pub files: u64,
+    /// Bytes of all files together.
+    pub bytes: u64,
+}
+
+impl Bounds {
+    /// So many files, of so many bytes together.
+    pub fn new(files: u64, bytes: u64) -> Self {
+        Bounds { files, bytes }
+    }
+}
+
 /// What came of files that were to be stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,8 +87,22 @@ impl OwnedStore {
     /// of files with the same path the last counts. Files that cannot be stored are passed over and named.
     ///
     /// # Errors
-    /// Those of the database. Batches before the one that failed stay.
+    /// [`StoreError::Place`], also where another process stores what is in the way at the same time; those of the
+    /// database. Batches before the one that failed stay.
     pub async fn ingest(&self, files: Vec<FileText>) -> Result<Ingested, StoreError> {
+        self.ingest_within(Bounds::new(u64::MAX, u64::MAX), files)
+            .await
+    }
+
+    /// The same, unless the owner would have more than `bounds` then.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`], and those of [`OwnedStore::ingest`].
+    pub async fn ingest_within(
+        &self,
+        bounds: Bounds,
+        files: Vec<FileText>,
+    ) -> Result<Ingested, StoreError> {
         let mut ingested = Ingested::default();
         let mut last: BTreeMap<String, FileText> = BTreeMap::new();
         for file in files {
@@ -86,12 +117,12 @@ impl OwnedStore {
             bytes += file.text.len();
             batch.push(file);
             if bytes >= BATCH_BYTES || batch.len() >= BATCH_FILES {
-                self.ingest_batch(std::mem::take(&mut batch), &mut ingested)
-                    .await?;
+                let full = std::mem::take(&mut batch);
+                self.ingest_batch(full, bounds, &mut ingested).await?;
                 bytes = 0;
             }
         }
-        self.ingest_batch(batch, &mut ingested).await?;
+        self.ingest_batch(batch, bounds, &mut ingested).await?;
         Ok(ingested)
     }
 
@@ -103,12 +134,13 @@ impl OwnedStore {
             paths,
             ..Batch::default()
         };
-        self.retried(|| self.write(&batch)).await
+        self.retried(|| self.write(&batch, None)).await
     }
 
     async fn ingest_batch(
         &self,
         files: Vec<FileText>,
+        bounds: Bounds,
         ingested: &mut Ingested,
     ) -> Result<(), StoreError> {
         if files.is_empty() {
@@ -117,7 +149,7 @@ impl OwnedStore {
         let known = self.hashes(&files).await?;
         let batch = tokio::task::spawn_blocking(move || Batch::of(files, &known)).await?;
         if !batch.is_empty() {
-            self.retried(|| self.write(&batch)).await?;
+            self.retried(|| self.write(&batch, Some(bounds))).await?;
         }
         ingested.stored += batch.files.len();
         ingested.unchanged += batch.unchanged;
@@ -137,7 +169,7 @@ impl OwnedStore {
     }
 
     /// Stores a batch in place of what is at its paths. Returns how many files went.
-    async fn write(&self, batch: &Batch) -> Result<usize, StoreError> {
+    async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<usize, StoreError> {
         let failed = |error| StoreError::of("store files", self.limits().writing, error);
         let mut client = self.client().await?;
         let transaction = self.begin(&mut client, Mode::Writes).await?;
@@ -145,10 +177,27 @@ impl OwnedStore {
             owner: self.owner(),
             transaction: &transaction,
         };
+        writing.take_turn().await.map_err(failed)?;
+        if let Some((path, is_folder)) = writing.misplaced(batch).await.map_err(failed)? {
+            return Err(StoreError::Place { path, is_folder });
+        }
         let gone = writing.all(batch).await.map_err(failed)?;
+        if let Some(bounds) = bounds {
+            within(bounds, writing.totals().await.map_err(failed)?)?;
+        }
         transaction.commit().await.map_err(failed)?;
         Ok(gone)
     }
+}
+
+/// Whether an owner may have so many files, of so many bytes together.
+fn within(bounds: Bounds, (files, bytes): (u64, u64)) -> Result<(), StoreError> {
+    let (what, most) = match bounds {
+        it if files > it.files => ("files", it.files),
+        it if bytes > it.bytes => ("bytes of files", it.bytes),
+        _ => return Ok(()),
+    };
+    Err(StoreError::Full { what, most })
 }
 
 /// Why a file cannot be stored.

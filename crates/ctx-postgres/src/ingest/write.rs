@@ -3,7 +3,7 @@
 //! COPY does not go into tables with row-level security. So it goes into temporary ones, which are empty again at the
 //! end of the transaction, and from there into those that stay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use ctx_rank::Role;
@@ -22,14 +22,47 @@ pub(super) struct Writing<'t> {
 }
 
 impl Writing<'_> {
+    /// Waits for its turn: those who write for one owner do so one after the other. So counts of terms are no reason
+    /// to give way, and what is looked at here stays as it is until the end.
+    pub(super) async fn take_turn(&self) -> Done<()> {
+        let sql = "SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:' || $1, 0))";
+        self.run(sql, &[]).await.map(drop)
+    }
+
+    /// A new file of `batch` that would be in a folder that is a file, or be a folder itself; and whether it is that.
+    /// A file of the batch counts as one that is there.
+    pub(super) async fn misplaced(&self, batch: &Batch) -> Done<Option<(String, bool)>> {
+        let paths: Vec<&str> = batch.files.iter().map(|it| it.file.path.as_str()).collect();
+        if let Some(found) = within_batch(&paths) {
+            return Ok(Some(found));
+        }
+        let above = paths
+            .iter()
+            .flat_map(|path| above(path).map(|it| (it, *path)));
+        let (folders, of): (Vec<&str>, Vec<&str>) = above.unzip();
+        let statement = self.transaction.prepare_cached(MISPLACED).await?;
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner, &paths, &folders, &of];
+        let row = self.transaction.query_opt(&statement, &values).await?;
+        Ok(row.map(|row| (row.get(0), row.get(1))))
+    }
+
+    /// How many files the owner has, and their bytes.
+    pub(super) async fn totals(&self) -> Done<(u64, u64)> {
+        let sql = "SELECT files, bytes FROM ctx.owners WHERE owner = $1";
+        let statement = self.transaction.prepare_cached(sql).await?;
+        let row = self
+            .transaction
+            .query_opt(&statement, &[&self.owner])
+            .await?;
+        let count = |at: usize| {
+            row.as_ref()
+                .map_or(0, |it| it.get::<_, i64>(at).cast_unsigned())
+        };
+        Ok((count(0), count(1)))
+    }
+
     /// Stores `batch` in place of what is at its paths. Returns how many files went.
     pub(super) async fn all(&self, batch: &Batch) -> Done<usize> {
-        // Those who write for one owner take turns, so that counts of terms are no reason to give way.
-        self.run(
-            "SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:' || $1, 0))",
-            &[],
-        )
-        .await?;
         self.transaction.batch_execute(STAGING).await?;
         let gone = self.forget(&batch.paths).await?;
         self.copy_files(&batch.files).await?;
@@ -164,6 +197,32 @@ impl Writing<'_> {
     }
 }
 
+/// The folders that `path` leads through: `a` and `a/b` of `a/b/c`.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+/// The first of `paths` that leads through another.
+fn within_batch(paths: &[&str]) -> Option<(String, bool)> {
+    let all: BTreeSet<&str> = paths.iter().copied().collect();
+    let leads = |path: &&&str| above(path).any(|it| all.contains(it));
+    paths.iter().find(leads).map(|it| ((*it).to_owned(), false))
+}
+
+/// Of the files that are new: what comes after a slash comes before a zero.
+const MISPLACED: &str = "
+    WITH new AS (
+        SELECT it.path FROM unnest($2::text[]) AS it (path)
+        WHERE NOT EXISTS (SELECT FROM ctx.files f WHERE f.owner = $1 AND f.path = it.path)
+    )
+    SELECT new.path, true FROM new WHERE EXISTS (
+        SELECT FROM ctx.files f WHERE f.owner = $1 AND f.path > new.path || '/' AND f.path < new.path || '0'
+    )
+    UNION ALL
+    SELECT new.path, false FROM new JOIN unnest($3::text[], $4::text[]) AS above (folder, path) USING (path)
+    WHERE EXISTS (SELECT FROM ctx.files f WHERE f.owner = $1 AND f.path = above.folder)
+    LIMIT 1";
+
 /// Where COPY goes: empty at the beginning of each transaction. The tables stay with the connection, so that the
 /// catalogue does not grow with each batch.
 const STAGING: &str = "
@@ -196,9 +255,11 @@ const FORGET: [&str; 4] = [
      ) gone
      WHERE t.owner = $1 AND t.term = gone.lexeme",
     "UPDATE ctx.owners o SET files = o.files - gone.files, parts = o.parts - gone.parts,
-         part_terms = o.part_terms - gone.part_terms, file_terms = o.file_terms - gone.file_terms
+         part_terms = o.part_terms - gone.part_terms, file_terms = o.file_terms - gone.file_terms,
+         bytes = o.bytes - gone.bytes
      FROM (
          SELECT count(*) AS files, coalesce(sum(f.parts), 0)::bigint AS parts,
+             coalesce(sum(octet_length(f.content)), 0)::bigint AS bytes,
              coalesce(sum(f.length), 0)::bigint AS file_terms,
              (SELECT coalesce(sum(p.length), 0)::bigint FROM ctx.parts p
               WHERE p.owner = $1 AND p.path = ANY ($2)) AS part_terms
@@ -224,10 +285,10 @@ const FROM_STAGING: [&str; 3] = [
 
 /// Each batch is a generation.
 const COUNT: &str = "
-    INSERT INTO ctx.owners AS o (owner, generation, files, parts, part_terms, file_terms)
-    SELECT $1, 1, count(*), coalesce(sum(f.parts), 0)::bigint,
+    INSERT INTO ctx.owners AS o (owner, generation, bytes, files, parts, part_terms, file_terms)
+    SELECT $1, 1, coalesce(sum(octet_length(f.content)), 0)::bigint, count(*), coalesce(sum(f.parts), 0)::bigint,
         (SELECT coalesce(sum(length), 0)::bigint FROM pg_temp.ctx_parts), coalesce(sum(f.length), 0)::bigint
     FROM pg_temp.ctx_files f
-    ON CONFLICT (owner) DO UPDATE SET generation = o.generation + 1,
+    ON CONFLICT (owner) DO UPDATE SET generation = o.generation + 1, bytes = o.bytes + excluded.bytes,
         files = o.files + excluded.files, parts = o.parts + excluded.parts,
         part_terms = o.part_terms + excluded.part_terms, file_terms = o.file_terms + excluded.file_terms";

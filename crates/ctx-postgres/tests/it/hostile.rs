@@ -1,9 +1,10 @@
 //! What is asked is never SQL and never a query language.
 
-use ctx_postgres::{FileText, Limits, Snippet, StoreError};
+use ctx_postgres::{FileText, Limits, StoreError};
 use ctx_retrieve::{Field, FileSearch as _, Message, TextQuery};
 use ctx_testkit::laws::store as laws;
 
+use crate::server::raw;
 use crate::{fresh, texts};
 
 #[tokio::test]
@@ -33,23 +34,6 @@ async fn questions_that_look_like_queries_are_words() {
         "'",
     ] {
         assert_eq!(find(none).await, 0, "{none:?}");
-    }
-}
-
-#[tokio::test]
-async fn snippets_take_any_question() {
-    let fresh = fresh!();
-    let store = fresh.owner("alice");
-    let text = "one\ntwo\nThe parser reads settings, and \u{1}parses\u{2} them.\nfour\n";
-    store.ingest(texts([("a.md", text)])).await.unwrap();
-    let keys = [("a.md", 1, 4), ("b.md", 1, 1), ("a\0b", 1, 1)];
-    let snippets = store.snippets("how are they parsed?", &keys).await.unwrap();
-    let Snippet { text, matches, .. } = &snippets[0];
-    let words: Vec<&str> = matches.iter().map(|it| &text[it.clone()]).collect();
-    assert_eq!(words, ["parses"], "{text:?}");
-    assert_eq!(snippets[1..], [Snippet::default(), Snippet::default()]);
-    for question in laws::hostile_texts() {
-        store.snippets(&question, &keys).await.unwrap();
     }
 }
 
@@ -137,21 +121,19 @@ async fn texts_of_any_shape_are_indexed() {
 
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
-    let Some(fresh) = crate::server::Fresh::new().await else {
+    let limits = Limits::default().with_reading(std::time::Duration::from_secs(2));
+    let Some(fresh) = crate::server::Fresh::with(limits).await else {
         return;
     };
     let store = fresh.owner("alice");
-    let line = "the parser reads settings and parses them again\n";
-    store
-        .ingest(texts([("a.md", line.repeat(20_000))]))
-        .await
-        .unwrap();
-    let keys = vec![("a.md", 1, 20_000)];
-    let hasty = Limits::default().with_reading(std::time::Duration::from_millis(1));
-    let hasty = ctx_postgres::Store::connect(&fresh.url, hasty)
-        .await
-        .unwrap();
-    let hasty = hasty.owner("alice").unwrap();
-    let error = hasty.snippets("parser", &keys).await.unwrap_err();
+    // The server takes a statement apart before it has a limit: that is done here.
+    assert_eq!(store.text("a.md").await.unwrap(), None);
+    let mut other = raw(&fresh.url).await;
+    let holding = other.transaction().await.unwrap();
+    let lock = "LOCK TABLE ctx.files IN ACCESS EXCLUSIVE MODE";
+    holding.batch_execute(lock).await.unwrap();
+    let error = store.text("a.md").await.unwrap_err();
     assert!(matches!(error, StoreError::Late { .. }), "{error}");
+    holding.rollback().await.unwrap();
+    assert_eq!(store.text("a.md").await.unwrap(), None);
 }

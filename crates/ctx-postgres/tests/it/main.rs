@@ -9,15 +9,18 @@
 
 mod candidates;
 mod conformance;
+mod counts;
 mod crash;
 mod encryption;
 mod files;
+mod fuzz;
 mod hostile;
 mod measure;
 mod migrations;
 mod owners;
 mod ranking;
 mod server;
+mod together;
 mod usage;
 
 use ctx_postgres::FileText;

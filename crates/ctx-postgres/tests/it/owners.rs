@@ -7,9 +7,9 @@ use ctx_testkit::laws::store as laws;
 use crate::server::raw;
 use crate::{fresh, texts};
 
-const OWNED: [&str; 11] = [
+const OWNED: [&str; 12] = [
     "owners", "files", "parts", "terms", "threads", "messages", "pinned", "usage", "feedback",
-    "votes", "contexts",
+    "votes", "contexts", "said",
 ];
 
 async fn fill(store: &OwnedStore, canary: &str) {

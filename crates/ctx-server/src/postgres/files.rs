@@ -1,8 +1,6 @@
 //! Files that are sent: checked, counted, and stored whole or not at all.
 
-use std::collections::BTreeMap;
-
-use ctx_postgres::{FileText, OwnedStore};
+use ctx_postgres::{Bounds, FileText, OwnedStore, StoreError};
 
 use super::{Result, failed};
 use crate::Quota;
@@ -24,8 +22,6 @@ pub(super) async fn ingest(
     }
     let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
     let mut known = store.sizes(&paths).await.map_err(failed)?;
-    check_places(store, &files, &known).await?;
-    check(store, &files, &known, quota).await?;
     let mut ingested = Ingested::default();
     for file in &files {
         let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
@@ -44,69 +40,29 @@ pub(super) async fn ingest(
     let order: Vec<String> = files.iter().map(|it| it.path.clone()).collect();
     let at = crate::build::now() / 1_000;
     let text = |it: NewFile| FileText::new(it.path, it.content).with_modified_at(at);
-    let stored = store.ingest(files.into_iter().map(text).collect());
-    let stored = stored.await.map_err(failed)?;
+    let number = |path: &str| order.iter().position(|it| it == path).unwrap_or(0);
+    let bounds = Bounds::new(quota.files, quota.bytes);
+    let stored = store.ingest_within(bounds, files.into_iter().map(text).collect());
+    let stored = stored.await.map_err(|error| match error {
+        StoreError::Place { path, is_folder } => {
+            let detail = if is_folder {
+                batch::OF_FOLDER
+            } else {
+                batch::THROUGH_FILE
+            };
+            batch::refused(number(&path), detail)
+        }
+        StoreError::Full { what, most } => BackendError::Quota {
+            field: "files",
+            detail: format!("with these there would be more than {most} {what}"),
+        },
+        error => failed(error),
+    })?;
     // What was checked above is all that is passed over, but for sizes.
     if let Some((path, why)) = stored.skipped.first() {
-        let number = order.iter().position(|it| it == path).unwrap_or(0);
-        return Err(refused(number, "content", why));
+        return Err(refused(number(path), "content", why));
     }
     Ok(ingested)
-}
-
-/// Sees to it that no file that is stored is a folder of a new one, nor a new one of it.
-async fn check_places(
-    store: &OwnedStore,
-    files: &[NewFile],
-    known: &BTreeMap<String, ([u8; 32], u64)>,
-) -> Result<()> {
-    let new = files.iter().map(|it| it.path.as_str());
-    let new: Vec<&str> = new.filter(|it| !known.contains_key(*it)).collect();
-    let above: Vec<&str> = new.iter().copied().flat_map(batch::above).collect();
-    if new.is_empty() {
-        return Ok(());
-    }
-    let through = store.sizes(&above).await.map_err(failed)?;
-    let folders = store.folders(&new).await.map_err(failed)?;
-    for (number, file) in files.iter().enumerate() {
-        if batch::above(&file.path).any(|it| through.contains_key(it)) {
-            return Err(batch::refused(number, batch::THROUGH_FILE));
-        }
-        if folders.contains(&file.path) {
-            return Err(batch::refused(number, batch::OF_FOLDER));
-        }
-    }
-    Ok(())
-}
-
-/// Whether the owner may have all these.
-async fn check(
-    store: &OwnedStore,
-    files: &[NewFile],
-    known: &BTreeMap<String, ([u8; 32], u64)>,
-    quota: &Quota,
-) -> Result<()> {
-    // Of files with the same path the last counts.
-    let sizes: BTreeMap<&str, u64> = files
-        .iter()
-        .map(|it| (it.path.as_str(), it.content.len() as u64))
-        .collect();
-    let totals = store.totals().await.map_err(failed)?;
-    let new = sizes.keys().filter(|it| !known.contains_key(**it)).count();
-    let count = totals.files + new as u64;
-    let before: u64 = known.values().map(|it| it.1).sum();
-    let after: u64 = sizes.values().sum();
-    let bytes = (store.bytes().await.map_err(failed)? + after).saturating_sub(before);
-    let (most, what) = match quota {
-        quota if count > quota.files => (quota.files, "files"),
-        quota if bytes > quota.bytes => (quota.bytes, "bytes of files"),
-        _ => return Ok(()),
-    };
-    let detail = format!("with these there would be more than {most} {what}");
-    Err(BackendError::Quota {
-        field: "files",
-        detail,
-    })
 }
 
 fn refused(number: usize, field: &str, detail: &str) -> BackendError {

@@ -1,0 +1,170 @@
+//! What an owner has is counted as it comes and goes, and what is counted is what there is.
+
+use ctx_postgres::{Added, Limits, Store, StoredMessage};
+use ctx_retrieve::Message;
+use tokio_postgres::Client;
+
+use crate::fresh;
+use crate::server::{Server, raw};
+
+fn message(id: impl Into<String>) -> StoredMessage {
+    StoredMessage::new(id, "user", "x", 1_000)
+}
+
+/// Threads and messages of an owner: as they are kept, and as they are.
+async fn counts(client: &Client, owner: &str) -> [(i64, i64); 2] {
+    let sql = "SELECT coalesce((SELECT threads FROM ctx.said WHERE owner = $1), 0),
+                   coalesce((SELECT messages FROM ctx.said WHERE owner = $1), 0),
+                   (SELECT count(*) FROM ctx.threads WHERE owner = $1),
+                   (SELECT count(*) FROM ctx.messages WHERE owner = $1)";
+    let row = client.query_one(sql, &[&owner]).await.unwrap();
+    [(row.get(0), row.get(1)), (row.get(2), row.get(3))]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_counted_is_what_there_is_whoever_adds_and_forgets_at_once() {
+    let fresh = fresh!();
+    let mut tasks = Vec::new();
+    for writer in 0..4 {
+        let store = fresh.owner("alice");
+        tasks.push(tokio::spawn(async move {
+            for number in 0..12 {
+                // Threads and ids that others use too.
+                let thread = format!("t{}", number % 3);
+                let id = format!("m{}", (writer + number) % 9);
+                store.begin_thread(&thread, None, &[], 1, 99).await.unwrap();
+                store
+                    .add_message(&thread, &message(id.clone()), 999)
+                    .await
+                    .unwrap();
+                let said = Message::new(id, "user", "x", 1);
+                store.append(&format!("of {writer}"), &said).await.unwrap();
+                store
+                    .pin(&format!("pinned {number}"), "a.rs")
+                    .await
+                    .unwrap();
+                if number % 5 == writer {
+                    store.forget_thread(&thread).await.unwrap();
+                }
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let client = raw(&fresh.url).await;
+    let [kept, there] = counts(&client, "alice").await;
+    assert_eq!(kept, there);
+    assert!(there.0 > 12 && there.1 > 30, "{there:?}");
+    assert_eq!(counts(&client, "bob").await, [(0, 0), (0, 0)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
+    let fresh = fresh!();
+    let most = 15;
+    let mut tasks = Vec::new();
+    for writer in 0..6 {
+        let store = fresh.owner("alice");
+        tasks.push(tokio::spawn(async move {
+            let mut all = [0, 0];
+            for number in 0..5 {
+                let thread = format!("{writer}.{number}");
+                match store
+                    .begin_thread(&thread, None, &[], 1, most)
+                    .await
+                    .unwrap()
+                {
+                    Added::Added => all[0] += 1,
+                    Added::Full => continue,
+                    other => panic!("{other:?}"),
+                }
+                for id in ["a", "b", "c"] {
+                    match store
+                        .add_message(&thread, &message(id), most)
+                        .await
+                        .unwrap()
+                    {
+                        Added::Added => all[1] += 1,
+                        Added::Full => {}
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            all
+        }));
+    }
+    let mut all = [0, 0];
+    for task in tasks {
+        let [threads, messages] = task.await.unwrap();
+        all = [all[0] + threads, all[1] + messages];
+    }
+    assert_eq!(all, [most, most]);
+    let client = raw(&fresh.url).await;
+    assert_eq!(counts(&client, "alice").await, [(15, 15); 2]);
+    // What was forgotten makes room.
+    let store = fresh.owner("alice");
+    let (thread, _) = store.threads(1).await.unwrap().remove(0);
+    let add = async |thread: &str| {
+        store
+            .add_message(thread, &message("z"), most)
+            .await
+            .unwrap()
+    };
+    assert_eq!(add(&thread).await, Added::Full);
+    assert_eq!(add("never begun").await, Added::NoThread);
+    for (thread, _) in store.threads(14).await.unwrap() {
+        store.forget_thread(&thread).await.unwrap();
+    }
+    let [kept, there] = counts(&client, "alice").await;
+    assert_eq!(kept, there);
+    let begun = store.begin_thread("new", None, &[], 1, most).await.unwrap();
+    assert_eq!(begun, Added::Added);
+    assert_eq!(add("new").await, Added::Added);
+    assert_eq!(add("new").await, Added::Exists);
+}
+
+#[tokio::test]
+async fn what_an_earlier_version_holds_is_counted_by_whoever_may_migrate() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.database().await;
+    let admin = raw(&url).await;
+    let role = "DO $$ BEGIN
+            CREATE ROLE upgrader LOGIN CREATEROLE;
+            EXECUTE format('GRANT CREATE ON DATABASE %I TO upgrader', current_database());
+        END $$";
+    admin.batch_execute(role).await.unwrap();
+    let as_upgrader = url.replace("user=ctx", "user=upgrader");
+    let store = Store::connect(&as_upgrader, Limits::default())
+        .await
+        .unwrap();
+    store.migrate().await.unwrap();
+    for owner in ["alice", "bob"] {
+        let owned = store.owner(owner).unwrap();
+        let files = [("a", "éé"), ("b", owner)];
+        owned.ingest(crate::texts(files)).await.unwrap();
+        for (thread, id) in [("t", "1"), ("t", "2"), ("u", "3")] {
+            let said = Message::new(id, "user", owner, 1);
+            owned.append(thread, &said).await.unwrap();
+        }
+    }
+    // As it was before.
+    let before = "ALTER TABLE ctx.owners DROP COLUMN bytes;
+        DROP TRIGGER count_added ON ctx.threads; DROP TRIGGER count_gone ON ctx.threads;
+        DROP TRIGGER count_added ON ctx.messages; DROP TRIGGER count_gone ON ctx.messages;
+        DROP FUNCTION ctx.count_said; DROP TABLE ctx.said; DROP INDEX ctx.feedback_given;
+        DELETE FROM ctx.version WHERE version >= 7;";
+    admin.batch_execute(before).await.unwrap();
+    store.migrate().await.unwrap();
+    for (owner, bytes) in [("alice", 9), ("bob", 7)] {
+        let totals = store.owner(owner).unwrap().totals().await.unwrap();
+        assert_eq!((totals.files, totals.bytes), (2, bytes), "{owner}");
+        assert_eq!(counts(&admin, owner).await, [(2, 3); 2], "{owner}");
+    }
+    let forced = "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'ctx'::regnamespace AND c.relkind = 'r'
+        AND NOT (c.relrowsecurity AND c.relforcerowsecurity) AND c.relname NOT IN ('version', 'secret')";
+    let row = admin.query_one(forced, &[]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0, "every table is under its policy");
+}
