@@ -157,7 +157,7 @@ async fn any_text_is_answered_with_what_is_ones_own_or_refused() {
         .and_then(|it| it.parse().ok());
     let config = Config {
         failure_persistence: None,
-        ..Config::with_cases(cases.unwrap_or(32))
+        ..Config::with_cases(cases.unwrap_or(16))
     };
     let runtime = tokio::runtime::Handle::current();
     let ask = async |text: String| {
