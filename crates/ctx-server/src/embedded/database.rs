@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::rows;
 use crate::backend::{BackendError, Prime};
@@ -49,7 +49,7 @@ impl Database {
     /// Opens both in `folder`, and makes them where there are none.
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let open = |name: &str, synchronous: &str| -> rusqlite::Result<Connection> {
-            let connection = Connection::open(folder.join(name))?;
+            let connection = connect(&folder.join(name))?;
             connection.busy_timeout(Duration::from_secs(5))?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", synchronous)?;
@@ -102,6 +102,15 @@ impl Database {
         let (files, bytes) = row.map_err(read_failed)?;
         Ok((files.cast_unsigned(), bytes.cast_unsigned()))
     }
+}
+
+/// A connection to a database that no other process uses. On Unix the index of its write-ahead log is in memory, as it
+/// needs no room on the disk there: what a full one holds can be read.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    if cfg!(unix) {
+        return Connection::open_with_flags_and_vfs(path, OpenFlags::default(), c"unix-excl");
+    }
+    Connection::open(path)
 }
 
 /// Makes the tables of `state.db`, or brings those of an older format up to date, and looks whether they are as
