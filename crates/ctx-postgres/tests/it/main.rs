@@ -9,6 +9,7 @@
 
 mod candidates;
 mod conformance;
+mod conversations;
 mod counts;
 mod crash;
 mod encryption;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, Transaction};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
 use super::mark::Mark;
 use super::rows::FILES;
@@ -119,9 +119,18 @@ pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Resul
     Ok(connection)
 }
 
+/// A connection to a database that no other process uses. On Unix the index of its write-ahead log is in memory, as it
+/// needs no room on the disk there: what a full one holds can be read.
+fn connection(file: &Path) -> rusqlite::Result<Connection> {
+    if cfg!(unix) {
+        return Connection::open_with_flags_and_vfs(file, OpenFlags::default(), c"unix-excl");
+    }
+    Connection::open(file)
+}
+
 fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
     let open = || -> rusqlite::Result<Connection> {
-        let connection = Connection::open(file)?;
+        let connection = connection(file)?;
         connection.busy_timeout(Duration::from_secs(5))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", synchronous)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, OpenOptions};
 
@@ -42,17 +42,40 @@ pub(super) fn stage(staged: &Dir, path: &str, content: &[u8]) -> io::Result<()> 
 /// # Errors
 /// What is wrong with the path, or with the disk.
 pub(super) fn make_way(files: &Dir, path: &str) -> Result<(), BackendError> {
-    let failed = |source: io::Error| match source.kind() {
+    clear_way(files, path).map_err(|source| match source.kind() {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => invalid(THROUGH_FILE),
+        io::ErrorKind::DirectoryNotEmpty => invalid(OF_FOLDER),
         _ => BackendError::failed("write a file", source),
-    };
+    })
+}
+
+/// The same, for a path of which it is known already that nothing is.
+pub(super) fn clear_way(files: &Dir, path: &str) -> io::Result<()> {
     if let Some(folder) = above(path).last() {
-        files.create_dir_all(folder).map_err(failed)?;
+        files.create_dir_all(folder)?;
     }
     match files.symlink_metadata(path) {
-        Ok(found) if found.is_dir() => Err(invalid(OF_FOLDER)),
+        Ok(found) if found.is_dir() => remove_folders(files, path),
         _ => Ok(()),
     }
+}
+
+/// Removes a folder in which there are folders and nothing else: a batch that came to nothing made them.
+fn remove_folders(files: &Dir, path: &str) -> io::Result<()> {
+    let mut folders = vec![PathBuf::from(path)];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.get(looked_at).cloned() {
+        looked_at += 1;
+        for entry in files.read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(folder.join(entry.file_name()));
+            }
+        }
+    }
+    // Each comes after the one it is in.
+    let mut inner_first = folders.iter().rev();
+    inner_first.try_for_each(|it| files.remove_dir(it))
 }
 
 fn invalid(detail: &str) -> BackendError {

@@ -122,6 +122,8 @@ impl Store {
     pub(super) fn place(&self, pending: &[(String, [u8; 32])]) -> Result<()> {
         let failed = |error| BackendError::failed("write a file", error);
         for (path, hash) in pending {
+            // A crash may have taken back what was made, and removed, for it.
+            files::clear_way(&self.files, path).map_err(failed)?;
             files::place(&self.staged, &self.files, path, *hash).map_err(failed)?;
         }
         let paths = pending.iter().map(|it| it.0.as_str());

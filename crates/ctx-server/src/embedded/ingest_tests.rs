@@ -7,8 +7,9 @@ use ctx_service::Secret;
 use tokio_util::task::TaskTracker;
 
 use crate::Owner;
-use crate::backend::NewFile;
+use crate::backend::{BackendError, NewFile};
 use crate::build::Priming;
+use crate::embedded::lock::lock;
 use crate::embedded::store::Store;
 use crate::embedded::{Quota, files};
 
@@ -23,6 +24,7 @@ fn open(folder: &Path) -> Store {
         &priming,
         Arc::new(Quota::default()),
         TaskTracker::new(),
+        Arc::new(lock(folder, &owners).unwrap()),
     )
     .unwrap()
 }
@@ -94,4 +96,45 @@ fn a_batch_that_breaks_off_is_whole_or_not_at_all() {
         let files = if is_kept { 3 } else { 2 };
         assert_eq!(store.database.totals().unwrap().0, files, "{until:?}");
     }
+}
+
+#[test]
+fn a_batch_that_came_to_nothing_leaves_no_folder_in_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let before = batch([("c/d.md", "stays\n"), ("e.md", "stays\n")]);
+    store.ingest(&before).unwrap();
+    let lost = batch([("a/b/c/d.md", "lost\n"), ("a/b/e/f/g.md", "lost\n")]);
+    break_off(&store, &lost, Until::Staged);
+    drop(store);
+    let store = open(folder.path());
+    let kept = batch([("a/b", "kept\n"), ("a/c.md", "kept\n")]);
+    store.ingest(&kept).unwrap();
+    assert_eq!(store.files.read_to_string("a/b").unwrap(), "kept\n");
+    // One in which there is a file stays in the way, whoever put it there.
+    store.files.create_dir_all("f/g").unwrap();
+    store.files.write("f/g/x.md", "another's\n").unwrap();
+    let error = store.ingest(&batch([("f", "x\n"), ("g.md", "x\n")]));
+    let Err(BackendError::Invalid { field, .. }) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(field, "files[0].path");
+    assert!(store.files.exists("f/g/x.md"));
+    assert_eq!(store.database.totals().unwrap().0, 4);
+}
+
+#[test]
+fn folders_that_a_crash_took_back_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let new = batch([("a/b/c.md", "kept\n"), ("d", "kept\n")]);
+    break_off(&store, &new, Until::Noted);
+    store.files.remove_dir_all("a").unwrap();
+    store.files.create_dir("d").unwrap();
+    drop(store);
+    let store = open(folder.path());
+    for path in ["a/b/c.md", "d"] {
+        assert_eq!(store.files.read_to_string(path).unwrap(), "kept\n");
+    }
+    assert_eq!(store.database.pending().unwrap(), []);
 }

@@ -5,6 +5,8 @@
 mod auth;
 mod client;
 mod damage;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod hostile;
 mod logs;
 mod measure;
