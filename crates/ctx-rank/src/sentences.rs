@@ -73,7 +73,7 @@ pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
 ///
 /// That all of it is the answer has 0.6 times the geometric mean of its place and its likeliest sentence for a chance. Each
 /// sentence has a share of that by its length: so much of the answer does it show. A short section soon is worth showing in full, and a
-/// long one by the sentences that stand out. `docs/record/passages.md` has what that shows. O(sentences).
+/// long one by the sentences that stand out. `docs/design/0013-prose.md` has what that shows. O(sentences).
 pub fn chances_in_section(chances: &[f64], lengths: &[usize], place: f64) -> Vec<f64> {
     let best = chances.iter().copied().fold(0.0, f64::max);
     let whole = WHOLE * (place.clamp(0.0, 1.0) * best).sqrt();
