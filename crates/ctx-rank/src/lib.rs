@@ -17,7 +17,7 @@ pub use mentions::{Frame, Place};
 pub use names::Name;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
-pub use sentences::sentence_chances;
+pub use sentences::{chances_in_section, sentence_chances};
 pub use signals::{
     Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,

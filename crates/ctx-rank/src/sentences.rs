@@ -16,6 +16,9 @@ const BIAS: f64 = -4.0;
 const COVERED: f64 = 8.0;
 /// What is taken from it for one that covers nothing of what the best one does.
 const BEHIND: f64 = 18.0;
+/// The chance that all of a section is the answer, where it is the first that was found and a sentence of it is sure to be
+/// part of the answer.
+const WHOLE: f64 = 0.6;
 
 /// The chance that each of `texts` is part of the answer to a question of `terms`, above 0 and below 1. `texts` are the
 /// sentences of passages that were found for it: each passage, or passages that follow each other, in one run.
@@ -62,6 +65,25 @@ pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
         .iter()
         .map(|run| chances.by_ref().take(run.len()).collect())
         .collect()
+}
+
+/// The chances of the sentences of one section, where the answer may be all of the section as well as single sentences of it.
+/// `chances` are those of the sentences by themselves, `lengths` are in bytes, and `place`, 0..=1, is what the place of the
+/// section among all that was found says for it: 1 for the first.
+///
+/// That all of it is the answer has 0.6 times the geometric mean of its place and its likeliest sentence for a chance. Each
+/// sentence has a share of that by its length: so much of the answer does it show. A short section soon is worth showing in full, and a
+/// long one by the sentences that stand out. `docs/design/0013-prose.md` has what that shows. O(sentences).
+pub fn chances_in_section(chances: &[f64], lengths: &[usize], place: f64) -> Vec<f64> {
+    let best = chances.iter().copied().fold(0.0, f64::max);
+    let whole = WHOLE * (place.clamp(0.0, 1.0) * best).sqrt();
+    let all = number(lengths.iter().sum::<usize>().max(1));
+    let of = |(&chance, &length): (&f64, &usize)| {
+        let share = whole * number(length) / all;
+        // One or the other.
+        chance + share - chance * share
+    };
+    chances.iter().zip(lengths).map(of).collect()
 }
 
 /// For each term the sentences that have it, by their number among all, and how often.

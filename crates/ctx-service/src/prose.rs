@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ctx_model::{Chunk, Omitted, OmittedReason, Relevance};
-use ctx_rank::{Query, sentence_chances};
+use ctx_model::{Chunk, ChunkKind, Omitted, OmittedReason, Relevance};
+use ctx_rank::{Query, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
 use ctx_retrieve::Found;
 
@@ -58,11 +58,11 @@ impl Prose {
         let runs = runs(chunks);
         let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
         let chances = sentence_chances(&self.query.terms, &texts);
-        let passages = runs.iter().flatten();
-        let place = |it: &Passage| self.places.get(&chunks[it.chunk].id).copied();
-        let best = passages.filter_map(place).fold(0.0, f64::max);
+        let places = runs.iter().flatten();
+        let best = places.map(|it| self.place(it, chunks)).fold(0.0, f64::max);
         let mut is_unlikely = vec![false; chunks.len()];
         for (run, chances) in runs.iter().zip(&chances) {
+            let chances = self.in_sections(run, chances, chunks);
             let mut chances = &chances[..];
             for passage in run {
                 let (own, rest) = chances.split_at(passage.sentences.len());
@@ -86,6 +86,41 @@ impl Prose {
         });
         omitted
     }
+
+    /// The `chances` of the sentences of `run`, where what stands under one heading may be the answer as a whole.
+    fn in_sections(&self, run: &[Passage], chances: &[f64], chunks: &[Chunk]) -> Vec<f64> {
+        let mut chances = chances.to_vec();
+        let mut rest = &mut chances[..];
+        for section in run.chunk_by(|a, b| is_continued(&chunks[a.chunk], &chunks[b.chunk])) {
+            let sentences = section.iter().flat_map(|it| &it.sentences);
+            let lengths: Vec<usize> = sentences.map(Range::len).collect();
+            let (own, after) = rest.split_at_mut(lengths.len());
+            rest = after;
+            // A run of lines ends where it is long enough, which says nothing of what it is about.
+            if chunks[section[0].chunk].kind == ChunkKind::Section {
+                let places = section.iter().map(|it| self.place(it, chunks));
+                let place = places.fold(0.0, f64::max);
+                own.copy_from_slice(&chances_in_section(own, &lengths, place));
+            }
+        }
+        chances
+    }
+
+    /// What the ranking says of `passage`: 1 for the first, less for what is behind.
+    fn place(&self, passage: &Passage, chunks: &[Chunk]) -> f64 {
+        let place = self.places.get(&chunks[passage.chunk].id);
+        place.copied().unwrap_or(0.0)
+    }
+}
+
+/// Whether `next` is the rest of the section that `part` is of: sections that are long are in several parts, and the first
+/// has the heading for its name.
+fn is_continued(part: &Chunk, next: &Chunk) -> bool {
+    let is_section = |it: &Chunk| it.kind == ChunkKind::Section;
+    is_section(part)
+        && is_section(next)
+        && next.name.is_none()
+        && part.qualified_name == next.qualified_name
 }
 
 fn below_min_chance(chunk: &mut Chunk) -> Omitted {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, convex,
-    is_stop_word, keyword_match, recency, reciprocal_rank, usage_frequency,
+    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals,
+    chances_in_section, convex, is_stop_word, keyword_match, recency, reciprocal_rank,
+    usage_frequency,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -290,6 +291,54 @@ proptest! {
             let cosine = both.sum::<f64>().clamp(0.0, 1.0);
             prop_assert_eq!(question.cosine(vector).to_bits(), cosine.to_bits());
         }
+    }
+}
+
+/// Sentences of a section: chances, and lengths in bytes.
+fn section() -> impl Strategy<Value = (Vec<f64>, Vec<usize>)> {
+    vec((0.0..1.0_f64, 0..400_usize), 0..20).prop_map(|it| it.into_iter().unzip())
+}
+
+proptest! {
+    #[test]
+    fn a_section_makes_no_sentence_of_it_less_likely_and_none_certain((chances, lengths) in section(), place in -1.0..2.0_f64) {
+        let within = chances_in_section(&chances, &lengths, place);
+        prop_assert_eq!(within.len(), chances.len());
+        for (within, by_itself) in within.iter().zip(&chances) {
+            prop_assert!(by_itself <= within && *within < 1.0, "{within} {by_itself}");
+        }
+        // All that is added is the chance of one answer.
+        let added: f64 = within.iter().sum::<f64>() - chances.iter().sum::<f64>();
+        prop_assert!(added < 1.0, "{added}");
+    }
+
+    #[test]
+    fn what_has_no_place_has_no_more_than_its_sentences((chances, lengths) in section()) {
+        prop_assert_eq!(chances_in_section(&chances, &lengths, 0.0), chances);
+    }
+
+    #[test]
+    fn a_better_place_of_a_section_makes_no_sentence_less_likely(
+        (chances, lengths) in section(),
+        place in 0.0..1.0_f64,
+        more in 0.0..1.0_f64,
+    ) {
+        let behind = chances_in_section(&chances, &lengths, place);
+        let before = chances_in_section(&chances, &lengths, place + more);
+        prop_assert!(behind.iter().zip(&before).all(|(behind, before)| behind <= before));
+    }
+
+    #[test]
+    fn the_longer_a_section_the_less_it_says_for_each_sentence(
+        (chances, lengths) in section(),
+        place in 0.0..1.0_f64,
+        more in vec(0..400_usize, 0..9),
+    ) {
+        let short = chances_in_section(&chances, &lengths, place);
+        let long = [&lengths[..], &more].concat();
+        let unlikely = vec![0.0; more.len()];
+        let long = chances_in_section(&[&chances[..], &unlikely].concat(), &long, place);
+        prop_assert!(short.iter().zip(&long).all(|(short, long)| long <= short));
     }
 }
 

@@ -85,6 +85,32 @@ async fn a_passage_without_a_likely_sentence_is_omitted_for_that() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_short_section_is_shown_in_full_and_as_many_lines_without_a_heading_are_not() {
+    let lines = format!("{SENTENCE} Hens sleep at night. Mills grind corn while the wind blows.");
+    let shown = async |heading: &str| {
+        let answer = answer(&format!("{heading}\n\n{lines}\n"), 0.02).await;
+        let kinds = answer.built.included.iter().map(|it| it.rendition);
+        (
+            kinds.collect::<Vec<_>>(),
+            answer.built.context.contains("Mills"),
+        )
+    };
+    assert_eq!(shown("# Birds").await, (vec![RenditionKind::Full], true));
+    assert_eq!(shown("Birds").await, (vec![RenditionKind::Excerpt], false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_section_is_shown_by_its_sentences() {
+    let answer = answer(&format!("# Birds\n\n{}", notes()), 0.1).await;
+    let kinds: Vec<RenditionKind> = (answer.built.included.iter())
+        .map(|it| it.rendition)
+        .collect();
+    assert_eq!(kinds, [RenditionKind::Excerpt]);
+    assert!(answer.built.context.contains(SENTENCE));
+    assert!(!answer.built.context.contains("Mills"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_floor_the_budget_is_filled() {
     let (with, without) = (answer(&notes(), 0.1).await, answer(&notes(), 0.0).await);
     assert!(without.built.tokens.total > with.built.tokens.total);
