@@ -73,6 +73,10 @@ pub(crate) struct Passages {
     /// The folder of the sets [default: ../shared/data/passages, beside the checkout].
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Only this set (`codebase`, `docs`, `chroma`; `headed`: `chroma` with its headings marked): its section is printed,
+    /// and no page is written.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
     /// Print the figures as JSON instead, and write no page.
     #[arg(long)]
     json: bool,
@@ -134,7 +138,7 @@ fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
     }
     let work = workspace.root.join("target/eval/passages");
     let mut measured = Vec::new();
-    for set in sets::load(&folder)? {
+    for set in sets::load(&folder, options.only.as_deref())? {
         if !options.json {
             println!(
                 "{}: {} passages, {} questions",
@@ -149,6 +153,8 @@ fn passages(workspace: &Workspace, options: &Passages) -> Result<()> {
     }
     if options.json {
         println!("{:#}", report::json(&measured));
+    } else if options.only.is_some() {
+        println!("{}", answers::section(&measured));
     } else {
         let page = report::page(&measured);
         println!("\n{page}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -51,9 +51,42 @@ pub(super) enum Golden {
     Spans(String, Vec<Range<usize>>),
 }
 
-/// All three, from the folder that holds them.
-pub(super) fn load(folder: &Path) -> Result<Vec<Set>> {
-    Ok(vec![codebase(folder)?, docs(folder)?, chroma(folder)?])
+/// All three, or the one of that name, from the folder that holds them. [`HEADED`] is asked for by its name alone.
+///
+/// # Errors
+/// Where a file cannot be read, and where no set has the name.
+pub(super) fn load(folder: &Path, only: Option<&str>) -> Result<Vec<Set>> {
+    Ok(match only {
+        None => vec![codebase(folder)?, docs(folder)?, chroma(folder)?],
+        Some("codebase") => vec![codebase(folder)?],
+        Some("docs") => vec![docs(folder)?],
+        Some("chroma") => vec![chroma(folder)?],
+        Some(HEADED) => vec![headed(folder)?],
+        Some(name) => bail!("failed to find a set `{name}`"),
+    })
+}
+
+/// `chroma` with its headings marked as Markdown marks them, so that answers of a sentence or two stand in sections.
+const HEADED: &str = "headed";
+
+fn headed(folder: &Path) -> Result<Set> {
+    let mut set = chroma(folder)?;
+    set.name = HEADED;
+    for text in set.files.values_mut() {
+        *text = text.split_inclusive('\n').map(marked).collect();
+    }
+    Ok(set)
+}
+
+/// ` = = Heading = = ` as `## Heading = = `, with spaces for what is gone: places stay as they are.
+fn marked(line: &str) -> String {
+    let level = line.split(' ').skip(1).take_while(|it| *it == "=").count();
+    let is_heading = level > 0 && line.starts_with(' ');
+    let rest = line.get(1 + 2 * level..).filter(|_| is_heading);
+    rest.map_or_else(
+        || line.to_owned(),
+        |rest| format!("{}{}{rest}", "#".repeat(level), " ".repeat(level + 1)),
+    )
 }
 
 #[derive(Deserialize)]
@@ -311,6 +344,21 @@ fn failed(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headings_are_marked_and_no_place_moves() {
+        for (line, expected) in [
+            (" = Title = \n", "#  Title = \n"),
+            (" = = Part = = \n", "##   Part = = \n"),
+            (" a = b\n", " a = b\n"),
+            ("= a\n", "= a\n"),
+            ("\n", "\n"),
+            ("", ""),
+        ] {
+            assert_eq!(marked(line), expected);
+            assert_eq!(expected.len(), line.len());
+        }
+    }
 
     #[test]
     fn pieces_are_the_whole() {
