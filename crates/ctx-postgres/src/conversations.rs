@@ -85,6 +85,9 @@ const BEGIN: &str = "
     SELECT (SELECT count(*) FROM it) > 0, (SELECT count(*) FROM ctx.threads WHERE owner = $1) >= $6::bigint,
         (SELECT count(*) FROM pins)";
 
+/// Of two that pin to one thread, the second waits here.
+const TURN: &str = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2 FOR NO KEY UPDATE";
+
 const PIN: &str = "
     WITH it AS (
         UPDATE ctx.threads SET pins = pins + cardinality($3::text[]) WHERE owner = $1 AND thread = $2
@@ -96,7 +99,7 @@ const PIN: &str = "
         SELECT $1, it.thread, it.before + p.number, p.what FROM it, unnest($3::text[]) WITH ORDINALITY AS p (what, number)
         ON CONFLICT (owner, thread, what) DO UPDATE SET number = excluded.number
     )
-    SELECT it.number, it.title, it.begun_at FROM (SELECT) AS one LEFT JOIN it ON true";
+    SELECT number, title, begun_at FROM it";
 
 const ADD: &str = "
     WITH it AS (
@@ -144,8 +147,9 @@ impl OwnedStore {
         })
     }
 
-    /// Pins `pinned`, which has nothing twice, to `thread`, in the place of what was pinned to it. The thread, where
-    /// there is one. On the disk of the server when this returns.
+    /// Pins `pinned`, which has nothing twice, to `thread`, in the place of what was pinned to it: of two that do so
+    /// at once, the later one is what is left. The thread, where there is one. On the disk of the server when this
+    /// returns.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a pin that is empty, longer than 1,024 bytes or holds a NUL; those of the database.
@@ -158,13 +162,33 @@ impl OwnedStore {
         for what in pinned {
             check_key("the reference", what)?;
         }
-        let values: [&(dyn ToSql + Sync); 2] = [&thread, &pinned];
-        let row = self.write_row("pin references", PIN, &values).await?;
-        let Some(number) = row.get::<_, Option<i64>>(0) else {
+        self.retried(|| self.set_pins_once(thread, pinned)).await
+    }
+
+    async fn set_pins_once(
+        &self,
+        thread: &str,
+        pinned: &[String],
+    ) -> Result<Option<StoredThread>, StoreError> {
+        let failed = |error| StoreError::of("pin references", self.limits().writing, error);
+        let mut client = self.client().await?;
+        let transaction = self.begin(&mut client, Mode::Writes).await?;
+        let owner = self.owner();
+        let turn = transaction.prepare_cached(TURN).await.map_err(failed)?;
+        let found = transaction.query_opt(&turn, &[&owner, &thread]).await;
+        if found.map_err(failed)?.is_none() {
+            transaction.rollback().await.map_err(failed)?;
             return Ok(None);
-        };
+        }
+        // A statement sees what was there when it began, so this is another than the one that waited.
+        let pin = transaction.prepare_cached(PIN).await.map_err(failed)?;
+        let set = transaction
+            .query_one(&pin, &[&owner, &thread, &pinned])
+            .await;
+        let row = set.map_err(failed)?;
+        transaction.commit().await.map_err(failed)?;
         Ok(Some(StoredThread {
-            number,
+            number: row.get(0),
             thread: thread.to_owned(),
             title: row.get(1),
             pinned: pinned.to_vec(),

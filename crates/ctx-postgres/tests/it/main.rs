@@ -9,6 +9,7 @@
 
 mod candidates;
 mod conformance;
+mod conversations;
 mod crash;
 mod encryption;
 mod files;
