@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use crate::Owner;
 use crate::backend::{BackendError, NewFile};
 use crate::build::Priming;
+use crate::embedded::lock::lock;
 use crate::embedded::store::Store;
 use crate::embedded::{Quota, files};
 
@@ -23,6 +24,7 @@ fn open(folder: &Path) -> Store {
         &priming,
         Arc::new(Quota::default()),
         TaskTracker::new(),
+        Arc::new(lock(folder, &owners).unwrap()),
     )
     .unwrap()
 }

@@ -78,8 +78,9 @@ pub struct Embedded {
     open: Mutex<Open>,
     /// What is written behind answers.
     behind: TaskTracker,
-    /// Nobody else uses the folder. The last field: everything that is open is closed before.
-    _lock: Lock,
+    /// Nobody else uses the folder. The last field: everything that is open is closed before. Each store has it too, so
+    /// that work that goes on after this is dropped has the folder to itself.
+    lock: Arc<Lock>,
 }
 
 /// The folders that are open.
@@ -105,7 +106,7 @@ impl std::fmt::Debug for Embedded {
 impl Embedded {
     /// Keeps everything below `folder`, which is made where there is none, for its owner's eyes alone.
     ///
-    /// The folder is its opener's alone until this is dropped.
+    /// The folder is its opener's alone until this is dropped and what was begun by it has ended.
     ///
     /// # Errors
     /// [`ServerError::DataFolder`], [`ServerError::Random`], and [`ServerError::Busy`] while somebody else has it.
@@ -127,7 +128,7 @@ impl Embedded {
             quota: Arc::new(quota),
             open: Mutex::default(),
             behind: TaskTracker::new(),
-            _lock: lock,
+            lock: Arc::new(lock),
         })
     }
 
@@ -138,8 +139,9 @@ impl Embedded {
             let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
             let (owner, quota) = (owner.clone(), Arc::clone(&self.quota));
             let (priming, behind) = (Arc::clone(&self.priming), self.behind.clone());
+            let lock = Arc::clone(&self.lock);
             blocking(move || {
-                let store = Store::open(&owners, &path, &owner, &priming, quota, behind);
+                let store = Store::open(&owners, &path, &owner, &priming, quota, behind, lock);
                 Ok(Arc::new(store?))
             })
         });
@@ -302,3 +304,6 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
     }
     builder.create(folder)
 }
+
+#[cfg(test)]
+mod tests;

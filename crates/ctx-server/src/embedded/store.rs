@@ -13,6 +13,7 @@ use ctx_source::{Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result};
+use super::lock::Lock;
 use super::ports::ports;
 use super::receipts::keep_behind;
 use super::{Quota, blocking, files};
@@ -41,6 +42,8 @@ pub(super) struct Store {
     behind: TaskTracker,
     /// Held while files are written and indexed.
     pub(super) ingesting: Mutex<()>,
+    /// Nobody else uses the data folder. The last field: everything that is open is closed before.
+    _lock: Arc<Lock>,
 }
 
 impl Store {
@@ -52,6 +55,7 @@ impl Store {
         priming: &Priming,
         quota: Arc<Quota>,
         behind: TaskTracker,
+        lock: Arc<Lock>,
     ) -> Result<Self> {
         let name = &owner.digest();
         let path = &path.join(name);
@@ -87,6 +91,7 @@ impl Store {
             quota,
             behind,
             ingesting: Mutex::default(),
+            _lock: lock,
         };
         // A crash may have come between a file and its index.
         match store.finish() {
