@@ -38,8 +38,8 @@ async fn of_two_that_pin_at_once_the_later_one_is_what_is_left() {
     for both in lists {
         // Both have begun, and neither has its turn, until the thread is let go.
         let held = holder.transaction().await.unwrap();
-        let lock = "SELECT 1 FROM ctx.threads WHERE thread = 't' FOR UPDATE";
-        held.query_one(lock, &[]).await.unwrap();
+        let sql = "SELECT 1 FROM ctx.threads WHERE thread = 't' FOR UPDATE";
+        held.query_one(sql, &[]).await.unwrap();
         let both = both.map(names);
         let tasks = both.clone().map(|it| tokio::spawn(set(store.clone(), it)));
         loop {
