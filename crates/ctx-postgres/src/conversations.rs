@@ -90,9 +90,6 @@ const BEGIN: &str = "
 /// Of two that pin to one thread, the second waits here.
 const TURN: &str = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2 FOR NO KEY UPDATE";
 
-/// Of two that pin to one thread, the second waits here.
-const TURN: &str = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2 FOR NO KEY UPDATE";
-
 const PIN: &str = "
     WITH it AS (
         UPDATE ctx.threads SET pins = pins + cardinality($3::text[]) WHERE owner = $1 AND thread = $2
