@@ -1,6 +1,5 @@
 //! What an index is on the disk: the text index and the manifest, opened and verified together.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use tantivy::directory::{DirectoryLock, META_LOCK};
-use tantivy::index::{SegmentId, SegmentReader};
+use tantivy::index::SegmentReader;
 use tantivy::{Directory as _, IndexReader, ReloadPolicy};
 
 use crate::IndexError;
@@ -203,25 +202,28 @@ pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, IndexError> {
     Ok(text)
 }
 
-/// Removes what a writer that came to no end left behind: segments that nothing names, half-written lists. A
-/// disk may be full of them. Only for whoever holds the lock and has no writer open.
+/// Removes what a writer that came to no end left behind: files of segments that nothing names, half-written
+/// lists. A disk may be full of them, and the next writer may want their names. Only for whoever holds the lock
+/// and has no writer open.
 pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
     let folder = folder.join("text");
     let io = |source| IndexError::folder(&folder, source);
     // A reader may be about to open what was named a moment ago.
     let _lock = lock_segments(text)?;
-    let segments = text.searchable_segment_ids()?;
-    let segments: BTreeSet<String> = segments.iter().map(SegmentId::uuid_string).collect();
+    let named = text.load_metas()?.list_segment_files();
     for entry in fs::read_dir(&folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let is_of_none = name.split_once('.').is_some_and(|(segment, _)| {
-            segment.len() == 32
-                && segment.bytes().all(|it| it.is_ascii_hexdigit())
-                && !segments.contains(segment)
-        });
-        if is_of_none || name.starts_with(".tmp") {
+        let is_left = match name.to_string_lossy().split_once('.') {
+            Some(("", rest)) => rest.starts_with("tmp"),
+            Some((segment, _)) => {
+                segment.len() == 32
+                    && segment.bytes().all(|it| it.is_ascii_hexdigit())
+                    && !named.contains(Path::new(&name))
+            }
+            None => false,
+        };
+        if is_left {
             // What cannot be removed does no harm but take room.
             let _ = fs::remove_file(entry.path());
         }
@@ -281,24 +283,17 @@ fn without_manifest() -> IndexError {
     }
 }
 
-/// Whether each file of a segment is one whose checksum is verified, and was written by this version.
+/// Whether each file that a segment consists of is one whose checksum is verified, and was written by this
+/// version. A writer that came to no end may have left others, of the same segments too.
 fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
-    let io = |source| IndexError::folder(folder, source);
-    let segments = text.searchable_segment_ids()?;
-    let segments: BTreeSet<String> = segments.iter().map(SegmentId::uuid_string).collect();
     let listed = text.directory().list_managed_files();
-    for entry in fs::read_dir(folder).map_err(io)? {
-        let name = entry.map_err(io)?.file_name();
-        let segment = name.to_str().and_then(|it| it.split('.').next());
-        if !segment.is_some_and(|it| segments.contains(it)) {
-            continue;
-        }
-        let what = if !listed.contains(Path::new(&name)) {
-            "is not in the list of files"
-        } else if has_footer(&folder.join(&name)).map_err(io)? {
-            continue;
-        } else {
-            "was written by another version"
+    for name in text.load_metas()?.list_segment_files() {
+        let what = match has_footer(&folder.join(&name)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(source) => return Err(IndexError::folder(folder, source)),
+            Ok(_) if !listed.contains(&name) => "is not in the list of files",
+            Ok(false) => "was written by another version",
+            Ok(true) => continue,
         };
         let what = format!("{} {what}", name.display());
         return Err(IndexError::Damaged { what });

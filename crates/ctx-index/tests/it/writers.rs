@@ -1,5 +1,6 @@
 //! Several at once.
 
+use std::fs;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,6 +82,36 @@ fn whoever_waits_may_give_up() {
     assert!(matches!(result, Err(IndexError::Cancelled)), "{result:?}");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// The next commit has the number that the one that came to no end had.
+#[test]
+fn a_list_of_what_is_gone_that_was_being_written_is_in_nobodys_way() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
+    let before = contents(&fixture.updated());
+    let text = fixture.folder().join("text");
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(&text).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    };
+    let segments = names();
+    let segment = segments.iter().find_map(|it| it.strip_suffix(".idx"));
+    let left: Vec<String> = (1..100)
+        .map(|number| format!("{}.{number}.del", segment.unwrap()))
+        .collect();
+    for name in &left {
+        fs::write(text.join(name), b"").unwrap();
+    }
+    let (index, why) = fixture.reopen();
+    assert_eq!(why, None);
+    assert_eq!(contents(&index), before);
+    fixture.write("a.rs", function("three"));
+    assert_eq!(update(&index).changed, 1);
+    assert_eq!(contents(&fixture.open()), fixture.fresh());
+    let is_empty = |name: &String| fs::metadata(text.join(name)).unwrap().len() == 0;
+    let after = names();
+    assert!(!after.iter().any(|it| left.contains(it) && is_empty(it)));
 }
 
 #[test]
