@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(unix, feature = "disk"))]
+pub mod disk;
 pub mod generate;
 pub mod laws;
 #[cfg(all(unix, feature = "postgres"))]

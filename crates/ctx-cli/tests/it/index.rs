@@ -515,6 +515,8 @@ mod unix {
     use std::os::unix::fs::PermissionsExt as _;
     use std::os::unix::process::CommandExt as _;
 
+    use ctx_testkit::disk::Disk;
+
     use super::*;
 
     /// A user who may write nothing.
@@ -675,49 +677,15 @@ mod unix {
         assert_eq!(status["files"], 3);
     }
 
-    /// A small disk, while it lasts.
-    struct Disk(Folder);
-
-    impl Disk {
-        #[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
-        fn new() -> Option<Self> {
-            let at = Folder::new();
-            let mounted = Command::new("mount")
-                .args(["-t", "tmpfs", "-o", "size=512k", "none"])
-                .arg(at.path())
-                .output();
-            if mounted.is_ok_and(|it| it.status.success()) {
-                return Some(Disk(at));
-            }
-            eprintln!("skipped: no small disk can be mounted");
-            None
-        }
-
-        fn remount(&self, how: &str) {
-            let options = format!("remount,{how}");
-            let done = Command::new("mount")
-                .args(["-o", &options])
-                .arg(self.0.path())
-                .output();
-            assert!(done.unwrap().status.success());
-        }
-    }
-
-    impl Drop for Disk {
-        fn drop(&mut self) {
-            let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
-        }
-    }
-
     fn on(disk: &Disk, asked: &Asked, args: &[&str]) -> Ran {
         let mut command = asked.command(args);
-        command.env("CTX_CACHE_DIR", disk.0.path());
+        command.env("CTX_CACHE_DIR", disk.path());
         Ran::of(command.output().unwrap())
     }
 
     #[test]
     fn a_full_disk_is_told_and_what_was_indexed_answers() {
-        let Some(disk) = Disk::new() else {
+        let Some(disk) = Disk::new(512 << 10) else {
             return;
         };
         let asked = Asked::small();
@@ -746,19 +714,19 @@ mod unix {
         let run = on(&disk, &asked, &["query", "does the cost fit the budget?"]);
         assert!(!run.stderr.contains("warning"), "{run:?}");
         // On a disk where nothing fits nothing is indexed, which is an error.
-        let full = Disk::new().unwrap();
-        fs::write(full.0.path().join("full"), vec![1; 512 << 10]).unwrap();
+        let full = Disk::new(512 << 10).unwrap();
+        fs::write(full.path().join("full"), vec![1; 512 << 10]).unwrap();
         on(&full, &asked, &["query", "budget"]).fails(1, &["o space left"]);
     }
 
     #[test]
     fn a_disk_that_is_read_only_answers_whoever_asks() {
-        let Some(disk) = Disk::new() else {
+        let Some(disk) = Disk::new(512 << 10) else {
             return;
         };
         let asked = Asked::small();
         let first = on(&disk, &asked, &["query", "budget"]);
-        disk.remount("ro");
+        disk.make_read_only();
         let run = on(&disk, &asked, &["query", "budget"]);
         assert_eq!(run.ok(), first.ok());
         assert!(!run.stderr.contains("warning"), "{run:?}");

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use ctx_index::{Index, IndexError, Options};
-
 use ctx_retrieve::{Threads as _, Usage as _};
+use ctx_testkit::disk::Disk;
 
 use crate::child::{command, command_without_room, said};
 use crate::memory::{remember, remembered};
@@ -185,37 +185,12 @@ fn links_and_pipes_are_passed_over() {
     assert!(definitions(&index, "outside").is_empty());
 }
 
-/// A small disk, while it lasts.
-struct Disk(tempfile::TempDir);
-
-impl Disk {
-    fn new(bytes: u32) -> Option<Self> {
-        let at = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "none"])
-            .arg(at.path())
-            .output();
-        if mounted.is_ok_and(|it| it.status.success()) {
-            Some(Disk(at))
-        } else {
-            eprintln!("skipped: no small disk can be mounted");
-            None
-        }
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
-    }
-}
-
 #[test]
 fn a_full_disk_is_an_error_and_the_index_still_opens() {
     let Some(disk) = Disk::new(1 << 20) else {
         return;
     };
-    let folder = disk.0.path().join("index");
+    let folder = disk.path().join("index");
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
     let (index, _) = open();
@@ -270,20 +245,12 @@ fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
     assert_eq!(contents(&index), fixture.fresh());
 }
 
-impl Disk {
-    fn make_read_only(&self) {
-        let mut command = Command::new("mount");
-        command.args(["-o", "remount,ro"]).arg(self.0.path());
-        assert!(command.status().unwrap().success());
-    }
-}
-
 #[test]
 fn a_disk_that_cannot_be_written_answers_and_tells_how_far_it_is_behind() {
     let Some(disk) = Disk::new(2 << 20) else {
         return;
     };
-    let folder = disk.0.path().join("index");
+    let folder = disk.path().join("index");
     let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
     let (index, _) = open();
@@ -313,7 +280,7 @@ fn a_journal_on_a_disk_that_cannot_be_written_is_no_reason_to_fail() {
     let Some(disk) = Disk::new(2 << 20) else {
         return;
     };
-    let folder = disk.0.path().join("index");
+    let folder = disk.path().join("index");
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
     let (index, _) = open();

@@ -1,51 +1,17 @@
 //! A data folder on a disk that is full.
 
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-
-use ctx_server::{Embedded, Limits, Quota};
+use ctx_testkit::disk::Disk;
 use serde_json::json;
 
 use crate::client::{ADA, Running};
 
-/// A disk that is soon full.
-struct Disk(tempfile::TempDir);
-
-impl Disk {
-    #[allow(clippy::print_stderr, reason = "a test that cannot run here says so")]
-    fn new() -> Option<Self> {
-        let at = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=4m", "none"])
-            .arg(at.path())
-            .output();
-        if mounted.is_ok_and(|it| it.status.success()) {
-            return Some(Disk(at));
-        }
-        eprintln!("skipped: no small disk can be mounted");
-        None
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).output();
-    }
-}
-
-fn start(folder: &Path) -> Running {
-    let backend = Embedded::open(folder, Quota::default()).unwrap();
-    Running::start(Arc::new(backend), Limits::default())
-}
-
 #[test]
 fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
-    let Some(disk) = Disk::new() else {
+    let Some(disk) = Disk::new(4 << 20) else {
         return;
     };
-    let folder = disk.0.path().join("data");
-    let mut server = start(&folder);
+    let folder = disk.path().join("data");
+    let mut server = Running::within(&folder);
     let file = |path: &str, content: &str| json!({"files": [{"path": path, "content": content}]});
     let old = file("a.rs", "fn aardvark() {}\n");
     let new = file("b/new.rs", "fn armadillo() {}\n");
@@ -58,10 +24,10 @@ fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
     let asked = json!({"message": "aardvark"});
     let built = server.post(ADA, "/v1/context/build", &asked).data(200);
     server.join();
-    let full = disk.0.path().join("full");
+    let full = disk.path().join("full");
     std::fs::write(&full, vec![1; 8 << 20]).unwrap_err();
 
-    let mut server = start(&folder);
+    let mut server = Running::within(&folder);
     let said = server.get(ADA, messages).data(200);
     assert_eq!(said[0]["content"], "the zebra crossing");
     let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());
@@ -74,7 +40,7 @@ fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
     server.join();
 
     std::fs::remove_file(full).unwrap();
-    let server = start(&folder);
+    let server = Running::within(&folder);
     server.post(ADA, messages, &message).data(201);
     server.post(ADA, "/v1/files", &new).data(200);
 }

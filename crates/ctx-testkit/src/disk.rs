@@ -1,0 +1,50 @@
+//! A small disk of the tests' own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says so where it is skipped"
+)]
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A disk with little room, in memory: gone when this is dropped.
+#[derive(Debug)]
+pub struct Disk(TempDir);
+
+impl Disk {
+    /// With room for so many bytes; `None` where whoever runs the tests may not mount one, which is said.
+    pub fn new(bytes: u32) -> Option<Self> {
+        let at = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "none"])
+            .arg(at.path())
+            .output();
+        if mounted.is_ok_and(|it| it.status.success()) {
+            return Some(Disk(at));
+        }
+        eprintln!("skipped: no small disk can be mounted");
+        None
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// From now on nothing can be written to it.
+    pub fn make_read_only(&self) {
+        let mut command = Command::new("mount");
+        command.args(["-o", "remount,ro"]).arg(self.path());
+        assert!(command.status().unwrap().success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.path()).output();
+    }
+}
