@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -37,10 +38,19 @@ impl Running {
 
     pub(crate) fn with_limits(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
-        let mut running = Running::start(Arc::new(backend), limits);
+        let mut running = Running::open(folder.path(), limits);
         running.folder = Some(folder);
         running
+    }
+
+    /// With the embedded store in `folder`, which outlives it.
+    pub(crate) fn within(folder: &Path) -> Self {
+        Running::open(folder, patient())
+    }
+
+    fn open(folder: &Path, limits: Limits) -> Self {
+        let backend = Embedded::open(folder, Quota::default()).unwrap();
+        Running::start(Arc::new(backend), limits)
     }
 
     /// With a database of its own; `None` where PostgreSQL is not installed.

@@ -1,22 +1,16 @@
 //! Data folders that another uses, or that are not as they were left.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use ctx_server::{Embedded, Limits, Quota, ServerError};
+use ctx_server::{Embedded, Quota, ServerError};
 use serde_json::json;
 
 use crate::client::{ADA, BOB, Running};
 
-fn start(folder: &Path) -> Running {
-    let backend = Embedded::open(folder, Quota::default()).unwrap();
-    Running::start(Arc::new(backend), Limits::default())
-}
-
 #[test]
 fn a_data_folder_is_one_server_s_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let first = start(folder.path());
+    let first = Running::within(folder.path());
     let second = Embedded::open(folder.path(), Quota::default());
     let Err(error @ ServerError::Busy { process, .. }) = second else {
         panic!("{second:?}");
@@ -25,7 +19,7 @@ fn a_data_folder_is_one_server_s_alone() {
     let said = error.to_string();
     assert!(said.ends_with(&format!(": process {} has it", std::process::id())));
     drop(first);
-    drop(start(folder.path()));
+    drop(Running::within(folder.path()));
 }
 
 /// The databases of this name of all owners.
@@ -53,7 +47,7 @@ fn flip(folder: &Path, name: &str, word: &[u8]) -> usize {
 #[test]
 fn a_message_that_was_changed_on_the_disk_is_not_served() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(folder.path());
+    let mut server = Running::within(folder.path());
     for token in [ADA, BOB] {
         server
             .post(token, "/v1/threads", &json!({"id": "t"}))
@@ -66,7 +60,7 @@ fn a_message_that_was_changed_on_the_disk_is_not_served() {
     }
     server.join();
     assert_eq!(flip(folder.path(), "state.db", b"crossing of ada"), 1);
-    let server = start(folder.path());
+    let server = Running::within(folder.path());
     let answer = server.get(ADA, "/v1/threads/t/messages");
     answer.refused(500, "");
     assert!(answer.body.contains("damaged"), "{answer:?}");
@@ -78,7 +72,7 @@ fn a_message_that_was_changed_on_the_disk_is_not_served() {
 #[test]
 fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(folder.path());
+    let mut server = Running::within(folder.path());
     let build = |server: &Running, token: &str, word: &str| {
         let content = format!("fn {word}() {{ the_zebra_of_{}(); }}\n", &token[..3]);
         let files = json!({"files": [{"path": format!("{word}.rs"), "content": content}]});
@@ -94,7 +88,7 @@ fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
     assert_eq!(flipped, 1);
     // It stays damaged however often the folder is opened.
     for _ in 0..2 {
-        let mut server = start(folder.path());
+        let mut server = Running::within(folder.path());
         let answer = server.get(ADA, &of_ada);
         answer.refused(500, "");
         assert!(answer.body.contains("contexts is damaged"), "{answer:?}");
@@ -110,7 +104,7 @@ fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
 #[test]
 fn a_batch_that_cannot_be_finished_does_not_close_the_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(folder.path());
+    let mut server = Running::within(folder.path());
     let file = |path: &str, content: &str| json!({"files": [{"path": path, "content": content}]});
     let old = file("a.rs", "fn aardvark() {}\n");
     let new = file("b/new.rs", "fn armadillo() {}\n");
@@ -128,7 +122,7 @@ fn a_batch_that_cannot_be_finished_does_not_close_the_folder() {
     writer.lock().unwrap();
     server.post(ADA, "/v1/files", &new).refused(500, "");
     server.join();
-    let server = start(folder.path());
+    let server = Running::within(folder.path());
     let listed = server.get(ADA, "/v1/threads").data(200);
     assert_eq!(listed[0]["id"], "t");
     server.get(ADA, &receipt).data(200);

@@ -194,11 +194,7 @@ pub(crate) fn no_file_is_a_folder(server: &Running) {
 #[test]
 fn a_file_that_could_not_be_indexed_is_not_said_to_be_unchanged_before_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let backend = ctx_server::Embedded::open(folder.path(), ctx_server::Quota::default());
-    let server = Running::start(
-        std::sync::Arc::new(backend.unwrap()),
-        ctx_server::Limits::default(),
-    );
+    let server = Running::within(folder.path());
     keep(&server, "a.rs", "fn aardvark() {}\n").data(200);
     let mut owners = std::fs::read_dir(folder.path().join("owners")).unwrap();
     let index = owners.next().unwrap().unwrap().path().join("index");
@@ -694,12 +690,7 @@ fn named(data: &Value) -> Vec<&str> {
 #[test]
 fn what_was_kept_outlives_the_server() {
     let folder = tempfile::tempdir().unwrap();
-    let start = || {
-        let backend =
-            ctx_server::Embedded::open(folder.path(), ctx_server::Quota::default()).unwrap();
-        Running::start(std::sync::Arc::new(backend), ctx_server::Limits::default())
-    };
-    let mut server = start();
+    let mut server = Running::within(folder.path());
     with_files(&server);
     server
         .post(ADA, "/v1/threads", &json!({"id": "a"}))
@@ -717,7 +708,7 @@ fn what_was_kept_outlives_the_server() {
     for owner in owners {
         std::fs::remove_dir_all(owner.unwrap().path().join("index")).unwrap();
     }
-    let server = start();
+    let server = Running::within(folder.path());
     let in_thread = json!({"message": "parse_budget", "threadId": "a"});
     let found = build(&server, &in_thread).data(200);
     assert!(
