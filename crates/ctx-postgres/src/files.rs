@@ -112,29 +112,25 @@ impl OwnedStore {
         Ok(rows.iter().map(text).collect())
     }
 
-    /// The hash and the size in bytes of each of `paths` that there is.
+    /// The hash of each of `paths` that there is.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn sizes(
-        &self,
-        paths: &[&str],
-    ) -> Result<BTreeMap<String, ([u8; 32], u64)>, StoreError> {
+    pub async fn hashes(&self, paths: &[&str]) -> Result<BTreeMap<String, [u8; 32]>, StoreError> {
         let paths: Vec<&str> = paths
             .iter()
             .copied()
             .filter(|it| !it.contains('\0'))
             .collect();
-        let sql = "SELECT path, hash, octet_length(content)::bigint FROM ctx.files
-                   WHERE owner = $1 AND path = ANY ($2)";
+        let sql = "SELECT path, hash FROM ctx.files WHERE owner = $1 AND path = ANY ($2)";
         let rows = self
             .read("look at files", sql, &[&self.owner(), &paths])
             .await?;
-        let size = |row: &Row| {
+        let hash = |row: &Row| {
             let hash = row.get::<_, &[u8]>(1).try_into().unwrap_or_default();
-            (row.get(0), (hash, row.get::<_, i64>(2).cast_unsigned()))
+            (row.get(0), hash)
         };
-        Ok(rows.iter().map(size).collect())
+        Ok(rows.iter().map(hash).collect())
     }
 
     /// The text of the file at `path`, where there is one.

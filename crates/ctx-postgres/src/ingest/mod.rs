@@ -146,7 +146,7 @@ impl OwnedStore {
         if files.is_empty() {
             return Ok(());
         }
-        let known = self.hashes(&files).await?;
+        let known = self.known(&files).await?;
         let batch = tokio::task::spawn_blocking(move || Batch::of(files, &known)).await?;
         if !batch.is_empty() {
             self.retried(|| self.write(&batch, Some(bounds))).await?;
@@ -157,7 +157,7 @@ impl OwnedStore {
         Ok(())
     }
 
-    async fn hashes(&self, files: &[FileText]) -> Result<Known, StoreError> {
+    async fn known(&self, files: &[FileText]) -> Result<Known, StoreError> {
         let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
         let sql =
             "SELECT path, hash, modified_at FROM ctx.files WHERE owner = $1 AND path = ANY ($2)";

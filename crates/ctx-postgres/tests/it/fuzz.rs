@@ -136,7 +136,7 @@ async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
     is_documented(store.ingest(files).await)?;
     is_documented(store.text(text).await)?;
     is_documented(store.texts(&[text], &[]).await)?;
-    is_documented(store.sizes(&[text]).await)?;
+    is_documented(store.hashes(&[text]).await)?;
     is_documented(store.remove(&pinned).await)
 }
 

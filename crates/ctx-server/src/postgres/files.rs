@@ -21,13 +21,13 @@ pub(super) async fn ingest(
         }
     }
     let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
-    let mut known = store.sizes(&paths).await.map_err(failed)?;
+    let mut known = store.hashes(&paths).await.map_err(failed)?;
     let mut ingested = Ingested::default();
     for file in &files {
         let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
-        let before = known.insert(file.path.clone(), (hash, file.content.len() as u64));
+        let before = known.insert(file.path.clone(), hash);
         let status = match before {
-            Some((its, _)) if its == hash => "unchanged",
+            Some(its) if its == hash => "unchanged",
             Some(_) => "updated",
             None => "created",
         };
