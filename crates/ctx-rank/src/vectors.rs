@@ -87,13 +87,11 @@ impl Corpus {
     /// `text` as a vector. Stop words are left out. O(bytes); for many texts of the corpus itself see
     /// [`Corpus::with_vectors`].
     pub fn vector(&self, text: &str) -> Vector {
-        let bag = Arc::new(Bag::of(text));
-        let terms = Arc::clone(&bag);
-        let rarities = terms.iter();
-        Vector::of(
-            bag,
-            rarities.map(|(term, _)| self.inverse_document_frequency(term)),
-        )
+        let bag = Bag::of(text);
+        let rarities = bag.iter();
+        let rarities = rarities.map(|(term, _)| self.inverse_document_frequency(term));
+        let rarities: Vec<f64> = rarities.collect();
+        Vector::of(Arc::new(bag), rarities.into_iter())
     }
 
     /// The cosine between `a` and `b`, as vectors of this corpus.

@@ -71,7 +71,7 @@ impl Database {
         Ok(done)
     }
 
-    /// The same, to be read.
+    /// Messages, votes and files, to be read.
     pub(super) fn reader(&self) -> MutexGuard<'_, Connection> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -172,11 +172,8 @@ impl Schema {
         if earlier.seals == Seals::Has {
             self.check_rows_together(transaction)?;
         }
-        for index in names(
-            transaction,
-            "type IN ('index', 'trigger') AND sql IS NOT NULL",
-        )? {
-            run(&index)?;
+        for drop in removals(transaction)? {
+            run(&drop)?;
         }
         run("DROP TABLE IF EXISTS sums")?;
         earlier.steps.iter().try_for_each(|it| run(it))?;
@@ -252,14 +249,13 @@ fn is_empty(connection: &Connection) -> Result<bool> {
     empty.map_err(read_failed)
 }
 
-/// What removes all that `filter` says.
-fn names(connection: &Connection, filter: &str) -> Result<Vec<String>> {
-    let get = format!("SELECT 'DROP ' || type || ' ' || name FROM sqlite_master WHERE {filter}");
-    let mut get = connection.prepare(&get).map_err(read_failed)?;
-    let names = get
-        .query_map([], |row| row.get(0))
-        .and_then(Iterator::collect);
-    names.map_err(read_failed)
+/// What removes all indexes and triggers that were made.
+fn removals(connection: &Connection) -> Result<Vec<String>> {
+    let get = "SELECT 'DROP ' || type || ' ' || name FROM sqlite_master
+        WHERE type IN ('index', 'trigger') AND sql IS NOT NULL";
+    let mut get = connection.prepare(get).map_err(read_failed)?;
+    let removals = get.query_map([], |row| row.get(0));
+    removals.and_then(Iterator::collect).map_err(read_failed)
 }
 
 fn schema(connection: &Connection) -> rusqlite::Result<String> {

@@ -50,7 +50,7 @@ pub(crate) struct Store {
     pub(crate) is_reversed: AtomicBool,
     /// Whether asking for history fails.
     pub(crate) has_no_history: AtomicBool,
-    /// Whether asking for one exchange fails.
+    /// Whether asking for more than the last 20 messages fails, as one does who looks for an exchange.
     pub(crate) is_mute: AtomicBool,
     /// Whether asking for recent files never ends.
     pub(crate) is_stuck: AtomicBool,
@@ -194,7 +194,8 @@ impl FileSearch for Store {
 #[async_trait]
 impl History for Store {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
-        if self.has_no_history.load(Ordering::Relaxed) {
+        let is_too_far = limit > 20 && self.is_mute.load(Ordering::Relaxed);
+        if is_too_far || self.has_no_history.load(Ordering::Relaxed) {
             return Err(PortError("the disk is on fire".to_owned()));
         }
         let all = self
@@ -205,16 +206,6 @@ impl History for Store {
             .cloned()
             .unwrap_or_default();
         Ok(all[all.len().saturating_sub(limit)..].to_vec())
-    }
-
-    async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
-        if self.is_mute.load(Ordering::Relaxed) {
-            return Err(PortError("the disk is on fire".to_owned()));
-        }
-        let last = self.messages(thread, 200).await?;
-        let mut exchanges = last.chunk_by(|_, next| next.role != "user");
-        let found = exchanges.find(|it| it.iter().any(|message| message.id == id));
-        Ok(found.map_or_else(Vec::new, |it| it.iter().take(limit).cloned().collect()))
     }
 }
 

@@ -2,37 +2,45 @@
 
 use super::*;
 
+/// Threads and messages, from format 1 to 3.
+const TALK: &str = "
+    CREATE TABLE threads (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    );
+    CREATE TABLE messages (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+        thread INTEGER NOT NULL REFERENCES threads (seq), role TEXT NOT NULL, content TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    );
+    CREATE INDEX messages_of_threads ON messages (thread, seq);";
+
+/// Votes of files, in formats 2 and 3.
+const VOTES_OF_FILES: &str = "
+    CREATE TABLE votes (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
+        useful INTEGER NOT NULL, created_at INTEGER NOT NULL
+    );
+    CREATE TABLE usage (path TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;";
+
 #[test]
 fn what_an_earlier_format_holds_is_taken_over() {
     let folder = tempfile::tempdir().unwrap();
     let state = Connection::open(folder.path().join("state.db")).unwrap();
     state
-        .execute_batch(
+        .execute_batch(&format!(
             "CREATE TABLE files (
                 path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL
             ) WITHOUT ROWID;
-            CREATE TABLE threads (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
-                created_at INTEGER NOT NULL
-            );
-            CREATE TABLE messages (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-                thread INTEGER NOT NULL REFERENCES threads (seq), role TEXT NOT NULL, content TEXT NOT NULL,
-                created_at INTEGER NOT NULL
-            );
-            CREATE INDEX messages_of_threads ON messages (thread, seq);
-            CREATE TABLE votes (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
-                useful INTEGER NOT NULL, created_at INTEGER NOT NULL
-            );
-            CREATE TABLE usage (path TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;
+            {TALK}
+            {VOTES_OF_FILES}
             INSERT INTO files VALUES ('a.rs', 3, zeroblob(32), 5);
             INSERT INTO threads VALUES (4, 't', NULL, '[\"a.rs\"]', 6);
             INSERT INTO messages VALUES (9, 'm', 4, 'user', 'hello', 7);
             INSERT INTO votes VALUES (2, 'k', 'a.rs', 1, 8);
             INSERT INTO usage VALUES ('a.rs', 3);
-            PRAGMA user_version = 2;",
-        )
+            PRAGMA user_version = 2;"
+        ))
         .unwrap();
     drop(state);
     let written = everything(folder.path()).unwrap();
@@ -58,13 +66,11 @@ fn earlier(version: i64, folder: &Path) {
         ),
         _ => (
             ", pending INTEGER NOT NULL DEFAULT 0",
-            "CREATE INDEX files_pending ON files (path) WHERE pending;
-            CREATE TABLE votes (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
-                useful INTEGER NOT NULL, created_at INTEGER NOT NULL
-            );
-            CREATE TABLE usage (path TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;
-            INSERT INTO votes (key, path, useful, created_at) VALUES ('k1', 'src/a.rs', 1, 8), ('k2', 'src/b.rs', 0, 9);",
+            &format!(
+                "CREATE INDEX files_pending ON files (path) WHERE pending;
+            {VOTES_OF_FILES}
+            INSERT INTO votes (key, path, useful, created_at) VALUES ('k1', 'src/a.rs', 1, 8), ('k2', 'src/b.rs', 0, 9);"
+            )[..],
             "('src/a.rs', 3), ('src/b.rs', 0)",
         ),
     };
@@ -75,16 +81,7 @@ fn earlier(version: i64, folder: &Path) {
                 path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL
                 {pending}
             ) WITHOUT ROWID;
-            CREATE TABLE threads (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, title TEXT, pinned TEXT NOT NULL,
-                created_at INTEGER NOT NULL
-            );
-            CREATE TABLE messages (
-                seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-                thread INTEGER NOT NULL REFERENCES threads (seq), role TEXT NOT NULL, content TEXT NOT NULL,
-                created_at INTEGER NOT NULL
-            );
-            CREATE INDEX messages_of_threads ON messages (thread, seq);
+            {TALK}
             {votes}
             INSERT INTO usage VALUES {usage};
             INSERT INTO files (path, bytes, hash, created_at)
