@@ -3,55 +3,37 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{
-    DocAddress, DocId, DocSet as _, Score, Searcher, SegmentOrdinal, SegmentReader, TERMINATED,
-    TantivyError,
-};
+use tantivy::{DocAddress, DocId, DocSet as _, Score, Searcher, TERMINATED};
+
+/// Scores further apart are not equal when rounded.
+const EQUAL: Score = 1e-4;
 
 /// Sums of the same numbers in another order differ in their last digits.
 pub(crate) fn rounded(score: Score) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
-/// The best so many documents, by looking at every posting. `TopDocs` skips what cannot be among the best, and sorts
-/// the lists of all terms for each document to find out: from some dozen lists on that takes longer than
-/// looking, and what it adds up in which order depends on what else is in the segment.
-#[derive(Clone)]
+/// The best so many of the documents that it is given. Takes memory for twice as many.
 pub(crate) struct Best {
     limit: usize,
     order: Order,
+    /// In no order.
+    found: Vec<Scored>,
+    /// Nothing worse is among the best any more.
+    least: Option<Scored>,
 }
 
+pub(crate) type Scored = (Score, DocAddress);
+
 /// Which documents are better.
-#[derive(Clone)]
 enum Order {
     /// Of equals those that come first in the index: that is quick, and chance.
     Address,
     /// Of those that are equal when rounded those whose paths come first.
     Place(Arc<Places>),
 }
-
-impl Best {
-    pub(crate) fn new(limit: usize) -> Self {
-        Best {
-            limit: limit.max(1),
-            order: Order::Address,
-        }
-    }
-
-    /// The same, and of equals the same whatever the order of the index.
-    pub(crate) fn by_place(limit: usize, places: Arc<Places>) -> Self {
-        Best {
-            limit: limit.max(1),
-            order: Order::Place(places),
-        }
-    }
-}
-
-type Scored = (Score, DocAddress);
 
 impl Order {
     /// Less is better.
@@ -65,76 +47,54 @@ impl Order {
     }
 }
 
-/// Of one segment.
-pub(crate) struct BestOfSegment {
-    segment: SegmentOrdinal,
-    best: Best,
-    /// At most twice the limit, in no order.
-    found: Vec<Scored>,
-    /// Nothing worse is among the best any more.
-    least: Option<Scored>,
-}
+impl Best {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self::by(Order::Address, limit)
+    }
 
-impl Collector for Best {
-    type Fruit = Vec<Scored>;
-    type Child = BestOfSegment;
+    /// The same, and of equals the same whatever the order of the index.
+    pub(crate) fn by_place(limit: usize, places: Arc<Places>) -> Self {
+        Self::by(Order::Place(places), limit)
+    }
 
-    fn for_segment(
-        &self,
-        segment: SegmentOrdinal,
-        _: &SegmentReader,
-    ) -> Result<BestOfSegment, TantivyError> {
-        Ok(BestOfSegment {
-            segment,
-            best: self.clone(),
-            found: Vec::with_capacity(2 * self.limit),
+    fn by(order: Order, limit: usize) -> Self {
+        Best {
+            limit: limit.max(1),
+            order,
+            found: Vec::new(),
             least: None,
-        })
+        }
     }
 
-    fn requires_scoring(&self) -> bool {
-        true
+    /// What has less, or nothing, is not among the best.
+    pub(crate) fn floor(&self) -> Score {
+        let least = self.least.map_or(0.0, |least| least.0 - EQUAL);
+        least.max(Score::MIN_POSITIVE)
     }
 
-    fn merge_fruits(&self, fruits: Vec<Self::Fruit>) -> Result<Self::Fruit, TantivyError> {
-        let mut all: Self::Fruit = fruits.into_iter().flatten().collect();
-        all.sort_by(|a, b| self.order.compare(a, b));
-        all.truncate(self.limit);
-        Ok(all)
-    }
-}
-
-impl SegmentCollector for BestOfSegment {
-    type Fruit = Vec<Scored>;
-
-    fn collect(&mut self, document: DocId, score: Score) {
-        let found = (score, DocAddress::new(self.segment, document));
-        let order = &self.best.order;
-        if (self.least).is_some_and(|least| order.compare(&found, &least).is_gt()) {
+    /// O(1) in the mean.
+    pub(crate) fn push(&mut self, scored: Scored) {
+        if self
+            .least
+            .is_some_and(|least| self.order.compare(&scored, &least).is_gt())
+        {
             return;
         }
-        self.found.push(found);
-        if self.found.len() == 2 * self.best.limit {
-            self.shorten();
+        self.found.push(scored);
+        if self.found.len() == 2 * self.limit {
+            let by_worth = |a: &Scored, b: &Scored| self.order.compare(a, b);
+            let (_, least, _) = self.found.select_nth_unstable_by(self.limit - 1, by_worth);
+            self.least = Some(*least);
+            self.found.truncate(self.limit);
         }
     }
 
-    fn harvest(mut self) -> Self::Fruit {
-        if self.found.len() > self.best.limit {
-            self.shorten();
-        }
-        self.found
-    }
-}
-
-impl BestOfSegment {
-    fn shorten(&mut self) {
-        let (nth, order) = (self.best.limit - 1, &self.best.order);
-        let (_, least, _) = self
-            .found
-            .select_nth_unstable_by(nth, |a, b| order.compare(a, b));
-        self.least = Some(*least);
-        self.found.truncate(self.best.limit);
+    /// The best first.
+    pub(crate) fn into_vec(self) -> Vec<Scored> {
+        let mut found = self.found;
+        found.sort_unstable_by(|a, b| self.order.compare(a, b));
+        found.truncate(self.limit);
+        found
     }
 }
 

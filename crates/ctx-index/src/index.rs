@@ -23,7 +23,7 @@ use crate::store::Store;
 use crate::update::decoded;
 
 /// So many parts are remembered as they are stored, some 500 bytes each.
-const HITS: usize = 1 << 15;
+const HITS: usize = 1 << 16;
 
 /// The index of one folder. Any number may read it while one writes.
 pub struct Index {

@@ -11,6 +11,7 @@ mod options;
 mod remembered;
 mod scan;
 mod schema;
+mod scores;
 mod sealed;
 mod search;
 mod statistics;

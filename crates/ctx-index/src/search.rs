@@ -11,16 +11,14 @@ use ctx_retrieve::{
     PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
 };
 use tantivy::collector::DocSetCollector;
-use tantivy::query::{
-    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, TermQuery,
-    TermSetQuery,
-};
+use tantivy::query::{Bm25StatisticsProvider, TermQuery};
 use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
 use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use crate::best::{Best, rounded};
 use crate::schema::{Stored, trigrams};
+use crate::scores::{Clause, Scores};
 use crate::statistics::{Live, OfFiles};
 use crate::{Index, IndexError};
 
@@ -42,38 +40,6 @@ impl Index {
         })
     }
 
-    /// Any of the terms in any of the fields.
-    fn query(
-        &self,
-        live: &Live<'_>,
-        wanted: &TextQuery,
-    ) -> Result<Option<Box<dyn Query>>, IndexError> {
-        let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
-            .filter(|(_, worth)| *worth > 0.0)
-            .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
-            .collect();
-        let clauses = match wanted.counting {
-            Counting::Frequency => by_frequency(&wanted.terms, &fields),
-            Counting::Presence => by_presence(live, &wanted.terms, &fields)?,
-        };
-        if clauses.is_empty() {
-            return Ok(None);
-        }
-        let any: Box<dyn Query> = Box::new(BooleanQuery::new(clauses));
-        if wanted.paths.is_empty() {
-            return Ok(Some(any));
-        }
-        let paths = wanted
-            .paths
-            .iter()
-            .map(|path| Term::from_field_text(self.fields.path, path));
-        let within = ConstScoreQuery::new(Box::new(TermSetQuery::new(paths)), 0.0);
-        Ok(Some(Box::new(BooleanQuery::new(vec![
-            (Occur::Must, any),
-            (Occur::Must, Box::new(within)),
-        ]))))
-    }
-
     fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
@@ -86,37 +52,38 @@ impl Index {
         self.fitting_by(&live, wanted, &OfFiles::new(&live, &self.fields)?)
     }
 
+    /// What holds any of the terms in any of the fields.
     fn fitting_by(
         &self,
         live: &Live<'_>,
         wanted: &TextQuery,
         statistics: &dyn Bm25StatisticsProvider,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        match self.query(live, wanted)? {
-            Some(query) => self.best_by(live, &*query, wanted.limit, statistics),
-            None => Ok(Vec::new()),
-        }
+        let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
+            .filter(|(_, worth)| *worth > 0.0)
+            .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
+            .collect();
+        let clauses = match wanted.counting {
+            Counting::Frequency => by_frequency(&wanted.terms, &fields),
+            Counting::Presence => by_presence(live, &wanted.terms, &fields)?,
+        };
+        let paths = wanted.paths.iter();
+        let paths = paths.map(|path| Term::from_field_text(self.fields.path, path));
+        let paths: Vec<Term> = paths.collect();
+        let within = (!paths.is_empty()).then_some(&*paths);
+        let scores = Scores::of(live.searcher, &clauses, within, statistics)?;
+        self.best(live, &scores, wanted.limit)
     }
 
     /// The best `limit` documents with their scores, the best first and equals in the order of their places.
-    fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let searcher = self.searcher();
-        let live = self.statistics.of(&searcher);
-        self.best_by(&live, query, limit, &live)
-    }
-
-    /// The same by `statistics`.
-    fn best_by(
+    fn best(
         &self,
         live: &Live<'_>,
-        query: &dyn Query,
+        scores: &Scores<'_>,
         limit: usize,
-        statistics: &dyn Bm25StatisticsProvider,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let searcher = live.searcher;
         let limit = limit.min(MOST);
-        let best = |best| searcher.search_with_statistics_provider(query, &best, statistics);
-        let mut found = best(Best::new(limit + SLACK))?;
+        let mut found = scores.best(Best::new(limit + SLACK));
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
         let enough = limit.div_ceil(2);
         if let Some(least) = least
@@ -124,14 +91,14 @@ impl Index {
         {
             // Some of those as good as the last are needed.
             let places = live.places(self.fields.path)?;
-            found = best(Best::by_place(limit + SLACK, places))?;
+            found = scores.best(Best::by_place(limit + SLACK, places));
         }
         let mut hits = Vec::with_capacity(found.len());
         for (score, address) in found {
             let score = rounded(score);
             // Of those as good as the last, some were left out, and which is chance.
             if least.is_none_or(|least| score > least) || hits.len() < enough {
-                hits.push((score, self.hit(searcher, address)?));
+                hits.push((score, self.hit(live.searcher, address)?));
             }
         }
         hits.sort_by(|(a_score, a), (b_score, b)| {
@@ -179,11 +146,15 @@ impl Index {
         terms: &BTreeSet<String>,
         limit: usize,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let clauses = terms.iter().map(|term| {
-            let query = TermQuery::new(Term::from_field_text(field, term), Basic);
-            (Occur::Should, Box::new(query) as Box<dyn Query>)
+        let searcher = self.searcher();
+        let live = self.statistics.of(&searcher);
+        let clauses = terms.iter().map(|term| Clause::Bm25 {
+            term: Term::from_field_text(field, term),
+            boost: 1.0,
+            counting: Basic,
         });
-        self.best(&BooleanQuery::new(clauses.collect()), limit)
+        let clauses: Vec<Clause> = clauses.collect();
+        self.best(&live, &Scores::of(&searcher, &clauses, None, &live)?, limit)
     }
 
     /// The documents that hold each of `names`, in lower case, in `field`.
@@ -212,19 +183,16 @@ fn likeness(grams: &BTreeSet<String>, hit: &Part) -> f64 {
     share
 }
 
-type Clauses = Vec<(Occur, Box<dyn Query>)>;
-
 /// BM25 of each term in each field.
-fn by_frequency(terms: &[(String, f32)], fields: &[(tantivy::schema::Field, f32)]) -> Clauses {
-    let mut clauses = Clauses::new();
-    for &(field, worth) in fields {
-        for (term, weight) in terms {
-            let query = TermQuery::new(Term::from_field_text(field, term), WithFreqs);
-            let query = BoostQuery::new(Box::new(query), worth * weight);
-            clauses.push((Occur::Should, Box::new(query)));
-        }
-    }
-    clauses
+fn by_frequency(terms: &[(String, f32)], fields: &[(tantivy::schema::Field, f32)]) -> Vec<Clause> {
+    let clause = |&(field, worth): &(tantivy::schema::Field, f32)| {
+        terms.iter().map(move |(term, weight)| Clause::Bm25 {
+            term: Term::from_field_text(field, term),
+            boost: worth * weight,
+            counting: WithFreqs,
+        })
+    };
+    fields.iter().flat_map(clause).collect()
 }
 
 /// The rarity of each term that is in any of the fields.
@@ -232,22 +200,16 @@ fn by_presence(
     live: &Live<'_>,
     terms: &[(String, f32)],
     fields: &[(tantivy::schema::Field, f32)],
-) -> Result<Clauses, IndexError> {
-    let mut clauses = Clauses::new();
+) -> Result<Vec<Clause>, IndexError> {
+    let mut clauses = Vec::new();
     for (term, weight) in terms {
-        let in_fields: Vec<Term> = (fields.iter())
-            .map(|(field, _)| Term::from_field_text(*field, term))
-            .collect();
-        let Some(rarity) = live.rarity(&in_fields)? else {
-            continue;
-        };
-        let any = in_fields.into_iter().map(|term| {
-            let query: Box<dyn Query> = Box::new(TermQuery::new(term, Basic));
-            (Occur::Should, query)
-        });
-        let any = Box::new(BooleanQuery::new(any.collect()));
-        let query = ConstScoreQuery::new(any, weight * rarity);
-        clauses.push((Occur::Should, Box::new(query)));
+        let in_fields = fields.iter();
+        let in_fields = in_fields.map(|(field, _)| Term::from_field_text(*field, term));
+        let terms: Vec<Term> = in_fields.collect();
+        if let Some(rarity) = live.rarity(&terms)? {
+            let worth = weight * rarity;
+            clauses.push(Clause::Any { terms, worth });
+        }
     }
     Ok(clauses)
 }

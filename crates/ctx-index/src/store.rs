@@ -25,6 +25,8 @@ const LOOKS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(50);
 /// More than the checksum at the end of a file takes.
 const FOOTER_BYTES: usize = 256;
+/// So many blocks of what is stored are kept as they were before they were compressed: 16 KiB each.
+const STORED_BLOCKS: usize = 512;
 
 /// The text index and the manifest.
 pub(crate) struct Store {
@@ -118,6 +120,7 @@ impl Store {
         let text = open_text(folder)?;
         check_text(&text, &folder.join("text"), &fields, &known)?;
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader = reader.doc_store_cache_num_blocks(STORED_BLOCKS);
         Ok(Some(Store {
             reader: reader.try_into()?,
             manifest,

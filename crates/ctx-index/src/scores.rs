@@ -1,0 +1,248 @@
+//! What documents are worth to a question: summed up term by term, and not document by document.
+//!
+//! A question has dozens of terms, each with a list of documents in each of several fields. To go through so many
+//! lists side by side, as the queries of the text index do, costs more than to add what each has to one sum for
+//! each document. And sums of the same numbers in the same order are the same whatever the segments are.
+
+use std::collections::BTreeSet;
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::Postings as _;
+use tantivy::query::{Bm25StatisticsProvider, Bm25Weight};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{
+    DocAddress, DocId, DocSet as _, InvertedIndexReader, Score, Searcher, SegmentReader,
+    TERMINATED, Term,
+};
+
+use crate::best::{Best, Scored};
+
+/// So many sums are compared at once.
+const RUN: usize = 64;
+
+/// What a document gains by a term.
+pub(crate) enum Clause {
+    /// BM25 of the term, times `boost`: by how often it occurs, or as if it did once.
+    Bm25 {
+        term: Term,
+        boost: Score,
+        counting: IndexRecordOption,
+    },
+    /// So much if it holds any of the terms.
+    Any { terms: Vec<Term>, worth: Score },
+}
+
+/// The sums of all documents of a searcher.
+pub(crate) struct Scores<'s> {
+    segments: Vec<OfSegment<'s>>,
+}
+
+impl<'s> Scores<'s> {
+    /// By `clauses`, of those that hold any of `within` if that is given. O(documents in the lists of the terms), and
+    /// four bytes for each document of the index, or of `within`.
+    pub(crate) fn of(
+        searcher: &'s Searcher,
+        clauses: &[Clause],
+        within: Option<&[Term]>,
+        statistics: &dyn Bm25StatisticsProvider,
+    ) -> tantivy::Result<Self> {
+        // A single list has all the documents there are for it.
+        let within = match clauses {
+            [Clause::Bm25 { term, .. }] if within.is_none() => Some(std::slice::from_ref(term)),
+            _ => within,
+        };
+        let segments = searcher.segment_readers().iter();
+        let segments = segments.map(|it| OfSegment::new(it, within));
+        let mut segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
+        for clause in clauses {
+            match clause {
+                Clause::Bm25 {
+                    term,
+                    boost,
+                    counting,
+                } => {
+                    if statistics.doc_freq(term)? > 0 {
+                        let weight = Bm25Weight::for_terms(statistics, std::slice::from_ref(term))?;
+                        let weight = weight.boost_by(*boost);
+                        for segment in &mut segments {
+                            segment.add_bm25(term, *counting, &weight)?;
+                        }
+                    }
+                }
+                Clause::Any { terms, worth } => {
+                    for segment in &mut segments {
+                        segment.add_to_any(terms, *worth)?;
+                    }
+                }
+            }
+        }
+        Ok(Scores { segments })
+    }
+
+    /// Those that have a sum and are there: the best of them, the best first.
+    pub(crate) fn best(&self, mut best: Best) -> Vec<Scored> {
+        for (ordinal, segment) in (0..).zip(&self.segments) {
+            segment.tell(|document| DocAddress::new(ordinal, document), &mut best);
+        }
+        best.into_vec()
+    }
+}
+
+struct OfSegment<'s> {
+    segment: &'s SegmentReader,
+    /// The documents that are looked at, ascending; without it all.
+    within: Option<Vec<DocId>>,
+    /// By number, or by place in `within`.
+    sums: Vec<Score>,
+}
+
+impl<'s> OfSegment<'s> {
+    fn new(segment: &'s SegmentReader, within: Option<&[Term]>) -> tantivy::Result<Self> {
+        let within = within
+            .map(|terms| documents_of(segment, terms))
+            .transpose()?;
+        let count = within
+            .as_ref()
+            .map_or(segment.max_doc() as usize, |it| it.len());
+        Ok(OfSegment {
+            segment,
+            within,
+            sums: vec![0.0; count],
+        })
+    }
+
+    fn add_bm25(
+        &mut self,
+        term: &Term,
+        counting: IndexRecordOption,
+        weight: &Bm25Weight,
+    ) -> tantivy::Result<()> {
+        let lengths = self.segment.fieldnorms_readers().get_field(term.field())?;
+        let lengths =
+            lengths.unwrap_or_else(|| FieldNormReader::constant(self.segment.max_doc(), 1));
+        let sums = &mut self.sums;
+        let index = self.segment.inverted_index(term.field())?;
+        each_posting(&index, term, counting, self.within.as_deref(), |posting| {
+            sums[posting.place] +=
+                weight.score(lengths.fieldnorm_id(posting.document), posting.count);
+        })
+    }
+
+    fn add_to_any(&mut self, terms: &[Term], worth: Score) -> tantivy::Result<()> {
+        let mut is_in = vec![0_u64; self.sums.len().div_ceil(64)];
+        for term in terms {
+            let sums = &mut self.sums;
+            let index = self.segment.inverted_index(term.field())?;
+            let counting = IndexRecordOption::Basic;
+            each_posting(&index, term, counting, self.within.as_deref(), |posting| {
+                let (word, bit) = (posting.place / 64, 1 << (posting.place % 64));
+                if is_in[word] & bit == 0 {
+                    is_in[word] |= bit;
+                    sums[posting.place] += worth;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tells `best` of the documents that are there, but for those it has no use for: most, and they are passed over
+    /// a run at a time.
+    fn tell(&self, address: impl Fn(DocId) -> DocAddress, best: &mut Best) {
+        let alive = self.segment.alive_bitset();
+        for (run, sums) in self.sums.chunks(RUN).enumerate() {
+            let floor = best.floor();
+            if !sums.iter().fold(false, |any, sum| any | (*sum >= floor)) {
+                continue;
+            }
+            for (at, &sum) in sums.iter().enumerate() {
+                let document = self.document(run * RUN + at);
+                if sum >= floor && alive.is_none_or(|it| it.is_alive(document)) {
+                    best.push((sum, address(document)));
+                }
+            }
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a segment has fewer than 2^32 documents"
+    )]
+    fn document(&self, place: usize) -> DocId {
+        let within = self.within.as_ref();
+        within.map_or(place as DocId, |documents| documents[place])
+    }
+}
+
+/// The documents that hold any of `terms`, ascending.
+fn documents_of(segment: &SegmentReader, terms: &[Term]) -> tantivy::Result<Vec<DocId>> {
+    let mut documents = BTreeSet::new();
+    for term in terms {
+        let index = segment.inverted_index(term.field())?;
+        each_posting(&index, term, IndexRecordOption::Basic, None, |posting| {
+            documents.insert(posting.document);
+        })?;
+    }
+    Ok(documents.into_iter().collect())
+}
+
+/// A document in the list of a term.
+struct Posting {
+    document: DocId,
+    /// Among those that are looked at.
+    place: usize,
+    /// How often it holds the term.
+    count: u32,
+}
+
+/// Calls `visit` with each document of `index` that holds `term`, ascending; `within` has those that are looked at.
+fn each_posting(
+    index: &InvertedIndexReader,
+    term: &Term,
+    counting: IndexRecordOption,
+    within: Option<&[DocId]>,
+    mut visit: impl FnMut(Posting),
+) -> tantivy::Result<()> {
+    let Some(within) = within else {
+        let Some(mut block) = index.read_block_postings(term, counting)? else {
+            return Ok(());
+        };
+        while !block.docs().is_empty() {
+            for (at, &document) in block.docs().iter().enumerate() {
+                visit(Posting {
+                    document,
+                    place: document as usize,
+                    count: if counting.has_freq() {
+                        block.freq(at)
+                    } else {
+                        1
+                    },
+                });
+            }
+            block.advance();
+        }
+        return Ok(());
+    };
+    let Some(mut postings) = index.read_postings(term, counting)? else {
+        return Ok(());
+    };
+    for (place, &document) in within.iter().enumerate() {
+        let next = match postings.doc() {
+            doc if doc < document => postings.seek(document),
+            doc => doc,
+        };
+        if next == document {
+            visit(Posting {
+                document,
+                place,
+                count: if counting.has_freq() {
+                    postings.term_freq()
+                } else {
+                    1
+                },
+            });
+        } else if next == TERMINATED {
+            break;
+        }
+    }
+    Ok(())
+}
