@@ -108,8 +108,11 @@ fn fuse<I: Ord + Clone>(
         }
     });
     let mut fused: Vec<Fused<I>> = fused.collect();
-    // Stable: equal scores stay in the order of their items.
-    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    fused.sort_unstable_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.item.cmp(&b.item))
+    });
     Ok(fused)
 }
 
@@ -136,9 +139,9 @@ fn ranked<I: Ord>(list: &List<I>) -> Vec<(&I, f64)> {
         // -0 is 0.
         .map(|(item, score)| (item, *score + 0.0))
         .collect();
-    items.sort_by(|a, b| a.0.cmp(b.0).then(b.1.total_cmp(&a.1)));
+    items.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.total_cmp(&a.1)));
     items.dedup_by(|later, first| later.0 == first.0);
-    items.sort_by(|a, b| b.1.total_cmp(&a.1));
+    items.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     items
 }
 
