@@ -6,6 +6,7 @@
 //! (Broder, "On the resemblance and containment of documents", 1997); each candidate is then
 //! compared line by line, so that a collision of hashes never drops a text.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use ctx_model::Chunk;
@@ -31,6 +32,7 @@ pub(crate) fn duplicates(
     control: &Control,
 ) -> Result<Vec<Option<usize>>, AssembleError> {
     let seen = Seen::new(surveys);
+    let sets = LineSets::new(chunks);
     let mut found = vec![None; chunks.len()];
     let mut by_hash: RapidHashMap<u64, Vec<usize>> = RapidHashMap::default();
     for (index, (chunk, survey)) in chunks.iter().zip(surveys).enumerate() {
@@ -41,7 +43,7 @@ pub(crate) fn duplicates(
             .collect();
         let twin = near
             .into_iter()
-            .find(|&other| are_duplicates(chunks[other], chunk));
+            .find(|&other| sets.are_duplicates(other, index));
         // A pinned chunk is shown whatever else says the same.
         if let (Some(twin), false) = (twin, chunk.pinned) {
             found[index] = Some(twin);
@@ -88,34 +90,66 @@ impl Seen {
     }
 }
 
-fn are_duplicates(a: &Chunk, b: &Chunk) -> bool {
-    let two_places = a.path.is_some() && a.path == b.path && a.span != b.span;
-    if two_places {
-        return false;
-    }
-    let (left, right) = (a.full_text(), b.full_text());
-    left == right || similarity(left, right) >= ALIKE
+/// The lines of each text that say something, trimmed: found when they are first asked for.
+struct LineSets<'c> {
+    chunks: &'c [&'c Chunk],
+    /// Ascending, each once.
+    lines: Vec<OnceCell<Vec<&'c [u8]>>>,
 }
 
-/// The Jaccard similarity of the sets of lines.
-fn similarity(left: &str, right: &str) -> f64 {
-    let (left, right) = (line_set(left), line_set(right));
-    // Prose in one long line, or a handful, is the same or it is not.
-    if left.len() < 2 * SKETCH || right.len() < 2 * SKETCH {
+impl<'c> LineSets<'c> {
+    fn new(chunks: &'c [&'c Chunk]) -> Self {
+        LineSets {
+            chunks,
+            lines: vec![OnceCell::new(); chunks.len()],
+        }
+    }
+
+    fn are_duplicates(&self, a: usize, b: usize) -> bool {
+        let (left, right) = (self.chunks[a], self.chunks[b]);
+        let two_places = left.path.is_some() && left.path == right.path && left.span != right.span;
+        if two_places {
+            return false;
+        }
+        left.full_text() == right.full_text() || similarity(self.of(a), self.of(b)) >= ALIKE
+    }
+
+    fn of(&self, index: usize) -> &[&'c [u8]] {
+        self.lines[index].get_or_init(|| {
+            let lines = lines(self.chunks[index].full_text()).map(<[u8]>::trim_ascii);
+            let mut lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            lines
+        })
+    }
+}
+
+/// The Jaccard similarity of two sets in ascending order.
+fn similarity(left: &[&[u8]], right: &[&[u8]]) -> f64 {
+    let (less, more) = (left.len().min(right.len()), left.len().max(right.len()));
+    // Prose in one long line, or a handful, is the same or it is not. And no two sets are more alike than in size.
+    if less < 2 * SKETCH || ratio(less, more) < ALIKE {
         return 0.0;
     }
-    let shared = left.intersection(&right).count();
-    let all = left.len() + right.len() - shared;
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a text has fewer than 2^52 lines"
-    )]
-    let similarity = shared as f64 / all as f64;
-    similarity
+    let (mut left, mut right, mut shared) = (left, right, 0);
+    while let ([a, after_a @ ..], [b, after_b @ ..]) = (left, right) {
+        let order = a.cmp(b);
+        shared += usize::from(order.is_eq());
+        if order.is_le() {
+            left = after_a;
+        }
+        if order.is_ge() {
+            right = after_b;
+        }
+    }
+    ratio(shared, less + more - shared)
 }
 
-/// The lines that say something, trimmed.
-fn line_set(text: &str) -> BTreeSet<&[u8]> {
-    let lines = lines(text).map(<[u8]>::trim_ascii);
-    lines.filter(|line| !line.is_empty()).collect()
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a text has fewer than 2^52 lines"
+)]
+fn ratio(part: usize, all: usize) -> f64 {
+    part as f64 / all as f64
 }
