@@ -4,8 +4,6 @@
 //! lists side by side, as the queries of the text index do, costs more than to add what each has to one sum for
 //! each document. And sums of the same numbers in the same order are the same whatever the segments are.
 
-use std::collections::BTreeSet;
-
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::Postings as _;
 use tantivy::query::{Bm25StatisticsProvider, Bm25Weight};
@@ -175,14 +173,16 @@ impl<'s> OfSegment<'s> {
 
 /// The documents that hold any of `terms`, ascending.
 fn documents_of(segment: &SegmentReader, terms: &[Term]) -> tantivy::Result<Vec<DocId>> {
-    let mut documents = BTreeSet::new();
+    let mut documents = Vec::new();
     for term in terms {
         let index = segment.inverted_index(term.field())?;
         each_posting(&index, term, IndexRecordOption::Basic, None, |posting| {
-            documents.insert(posting.document);
+            documents.push(posting.document);
         })?;
     }
-    Ok(documents.into_iter().collect())
+    documents.sort_unstable();
+    documents.dedup();
+    Ok(documents)
 }
 
 /// A document in the list of a term.

@@ -47,23 +47,24 @@ impl Role {
 
     /// The role of the file at `path`, whose parts are separated by `/`. Names alone decide.
     pub fn of(path: &str) -> Role {
-        let lower = path.to_lowercase();
-        let mut parts: Vec<&str> = lower.split('/').collect();
-        let name = parts.pop().unwrap_or_default();
-        let below = |folders: &[&str]| parts.iter().any(|it| folders.binary_search(it).is_ok());
+        // The names that say something are ASCII.
+        let lower = path.to_ascii_lowercase();
+        let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+        // Most names differ in length from most others, which is looked at first.
+        let below = |names: &[&str]| folders.split('/').any(|it| names.contains(&it));
         let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
-        let is_prose = PROSE.binary_search(&extension).is_ok();
+        let is_prose = PROSE.contains(&extension);
         if below(VENDORED) || is_release(name) {
             Role::Vendored
         } else if is_generated(name) {
             Role::Generated
-        } else if below(TESTS) || parts.first() == Some(&"testing") || is_test(name) {
+        } else if below(TESTS) || lower.starts_with("testing/") || is_test(name) {
             Role::Test
         } else if below(EXAMPLES) {
             Role::Example
         } else if below(DOCUMENTATION) || is_prose || is_front(name) {
             Role::Documentation
-        } else if CONFIGURATION.binary_search(&extension).is_ok() || name.starts_with('.') {
+        } else if CONFIGURATION.contains(&extension) || name.starts_with('.') {
             Role::Configuration
         } else {
             Role::Source
@@ -71,7 +72,7 @@ impl Role {
     }
 }
 
-/// Folders of what others wrote. Sorted, like all tables here.
+/// Folders of what others wrote.
 const VENDORED: &[&str] = &[
     "_vendor",
     "bower_components",
@@ -159,7 +160,7 @@ fn is_generated(name: &str) -> bool {
         "_generated.go",
         ".bundle.js",
     ];
-    LOCKS.binary_search(&name).is_ok() || ends.iter().any(|end| name.ends_with(end))
+    LOCKS.contains(&name) || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// `jquery-3.5.1.js`: a script with its version in its name is a copy.
@@ -203,25 +204,4 @@ fn is_front(name: &str) -> bool {
             | "copying"
             | "history"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_sorted() {
-        let tables = [
-            VENDORED,
-            TESTS,
-            EXAMPLES,
-            DOCUMENTATION,
-            PROSE,
-            CONFIGURATION,
-            LOCKS,
-        ];
-        for table in tables {
-            assert!(table.is_sorted(), "{table:?}");
-        }
-    }
 }
