@@ -99,9 +99,7 @@ impl<'s> OfSegment<'s> {
         let within = within
             .map(|terms| documents_of(segment, terms))
             .transpose()?;
-        let count = within
-            .as_ref()
-            .map_or(segment.max_doc() as usize, |it| it.len());
+        let count = within.as_ref().map_or(segment.max_doc() as usize, Vec::len);
         Ok(OfSegment {
             segment,
             within,
@@ -149,7 +147,9 @@ impl<'s> OfSegment<'s> {
         let alive = self.segment.alive_bitset();
         for (run, sums) in self.sums.chunks(RUN).enumerate() {
             let floor = best.floor();
-            if !sums.iter().fold(false, |any, sum| any | (*sum >= floor)) {
+            // Counted, and not looked for, because that is done side by side.
+            let wanted: u32 = sums.iter().map(|sum| u32::from(*sum >= floor)).sum();
+            if wanted == 0 {
                 continue;
             }
             for (at, &sum) in sums.iter().enumerate() {

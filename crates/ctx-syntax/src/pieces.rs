@@ -197,9 +197,10 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
             end_of_run(lines, start, last)
         };
         let end = within_bytes(lines, start, end);
-        let shown = (start..end).rev().find(says).unwrap_or(start);
-        // What closes a definition belongs to it.
-        let shown = if is_whole { end - 1 } else { shown };
+        // What closes a definition, or a table, belongs to it.
+        let is_blank = |row: &usize| lines[*row].trim().is_empty();
+        let shown = (start..end).rev().find(|row| is_whole || !is_blank(row));
+        let shown = shown.unwrap_or(start);
         spans.extend(span_of(start..=shown));
         at = end;
     }
