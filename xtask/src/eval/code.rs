@@ -20,6 +20,7 @@ use ctx::source::{Limits, Root, Sources};
 use ctx::syntax;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use super::shown;
 
@@ -65,6 +66,11 @@ pub(super) struct Places<'p> {
     pub(super) repos: &'p Path,
     /// Trees and indexes are kept below it.
     pub(super) work: &'p Path,
+}
+
+/// What is written.
+#[derive(Debug)]
+pub(super) struct Out<'p> {
     pub(super) predictions: &'p Path,
     /// What was found for each issue, for those who weigh it.
     pub(super) features: Option<&'p Path>,
@@ -80,28 +86,23 @@ pub(super) fn instances(path: &Path) -> Result<Vec<Instance>> {
 }
 
 /// Writes a context per instance and budget.
-pub(super) fn run(places: &Places<'_>, all: &[Instance], twice: bool) -> Result<Run> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_time()
-        .build()?;
-    let mut predictions = fs::File::create(places.predictions)?;
-    let mut features = places.features.map(fs::File::create).transpose()?;
+pub(super) fn run(
+    places: &Places<'_>,
+    all: &[Instance],
+    out: &Out<'_>,
+    twice: bool,
+) -> Result<Run> {
+    let runtime = runtime()?;
+    let mut predictions = fs::File::create(out.predictions)?;
+    let mut features = out.features.map(fs::File::create).transpose()?;
     let mut run = Run::default();
     for (number, instance) in all.iter().enumerate() {
-        #[expect(clippy::print_stderr, reason = "it is progress")]
-        {
-            eprint!("\r{}/{} {:<50}", number + 1, all.len(), instance.id);
-        }
-        let (index, indexing) = index(places, instance)?;
-        let sources = Sources::new(Root::open(index.root())?, Limits::default());
-        let resolver = Arc::new(Resolver::new(sources, syntax::Limits::default()));
-        let index = Arc::new(index);
-        let retriever = Retriever::new(index.clone()).with_relations(index.clone());
-        let service = Service::new(retriever, resolver);
+        tell(number, all.len(), instance);
+        let (service, indexing) = service(places, instance)?;
         for budget in BUDGETS {
+            let ask = || answer(&service, instance, budget, retrieve::Options::default());
             let start = Instant::now();
-            let answer = runtime.block_on(answer(&service, instance, budget))?;
+            let answer = runtime.block_on(ask())?;
             let took = start.elapsed().as_secs_f64();
             let built = &answer.built;
             let spans = spans(&answer);
@@ -112,7 +113,7 @@ pub(super) fn run(places: &Places<'_>, all: &[Instance], twice: bool) -> Result<
             });
             writeln!(predictions, "{line}")?;
             if twice {
-                let again = runtime.block_on(self::answer(&service, instance, budget))?;
+                let again = runtime.block_on(ask())?;
                 run.unstable += usize::from(again.built.context != built.context);
             }
             if let (Some(file), true) = (&mut features, budget == BUDGETS[2]) {
@@ -124,7 +125,35 @@ pub(super) fn run(places: &Places<'_>, all: &[Instance], twice: bool) -> Result<
     Ok(run)
 }
 
-fn shown(instance: &Instance, budget: u32, spans: &[(String, u32, u32)], took: f64) -> Shown {
+pub(super) fn runtime() -> Result<Runtime> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    Ok(runtime.worker_threads(2).enable_time().build()?)
+}
+
+/// Tells on one line how far a run is.
+pub(super) fn tell(number: usize, of: usize, instance: &Instance) {
+    #[expect(clippy::print_stderr, reason = "it is progress")]
+    {
+        eprint!("\r{}/{of} {:<50}", number + 1, instance.id);
+    }
+}
+
+/// What answers questions about an instance's tree, and the seconds that its index took.
+pub(super) fn service(places: &Places<'_>, instance: &Instance) -> Result<(Service, f64)> {
+    let (index, indexing) = index(places, instance)?;
+    let sources = Sources::new(Root::open(index.root())?, Limits::default());
+    let resolver = Arc::new(Resolver::new(sources, syntax::Limits::default()));
+    let index = Arc::new(index);
+    let retriever = Retriever::new(index.clone()).with_relations(index);
+    Ok((Service::new(retriever, resolver), indexing))
+}
+
+pub(super) fn shown(
+    instance: &Instance,
+    budget: u32,
+    spans: &[(String, u32, u32)],
+    took: f64,
+) -> Shown {
     let is_shown = |path: &str, line: u32| {
         let mut spans = spans.iter();
         spans.any(|(of, first, last)| of == path && (*first..=*last).contains(&line))
@@ -146,14 +175,23 @@ fn shown(instance: &Instance, budget: u32, spans: &[(String, u32, u32)], took: f
     }
 }
 
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), it| (sum + it, count + 1.0));
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
 fn share(part: usize, of: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
     let share = part as f64 / of.max(1) as f64;
     share
 }
 
-async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<Answer> {
-    let mut retrieve = retrieve::Options::default();
+pub(super) async fn answer(
+    service: &Service,
+    instance: &Instance,
+    budget: u32,
+    mut retrieve: retrieve::Options,
+) -> Result<Answer> {
     retrieve.deadline = PATIENCE;
     let build = BuildOptions::default()
         .with_max_tokens(Tokens::new(budget))
@@ -166,7 +204,7 @@ async fn answer(service: &Service, instance: &Instance, budget: u32) -> Result<A
 }
 
 /// The lines that a context shows.
-fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
+pub(super) fn spans(answer: &Answer) -> Vec<(String, u32, u32)> {
     let mut spans = Vec::new();
     for included in &answer.built.included {
         let chunk = answer.chunks.iter().find(|it| it.id == included.id);

@@ -11,8 +11,8 @@ use anyhow::{Context, Result, ensure};
 use ctx::rank::Role;
 use ctx::syntax::{Language, is_prose, language_name};
 
-use super::code::{self, BUDGETS, Instance, Places, Shown, git_folder};
-use super::{History, stable};
+use super::code::{self, BUDGETS, Instance, Out, Places, Shown, git_folder, mean};
+use super::{History, stable, work};
 use crate::workspace::Workspace;
 
 /// What is asked is at least so long, in bytes: a headline alone is no report.
@@ -62,8 +62,7 @@ const TRAILERS: [&str; 10] = [
 
 /// Writes the changes and a context for each, and prints what the contexts show of them.
 pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
-    let work = workspace.root.join("target/eval");
-    fs::create_dir_all(&work)?;
+    let work = work(workspace)?;
     let all = instances(&options.repos, options.only.as_deref(), options.each)?;
     let lines: Result<Vec<String>, _> = all.iter().map(serde_json::to_string).collect();
     fs::write(work.join("history.jsonl"), lines?.join("\n") + "\n")?;
@@ -71,10 +70,12 @@ pub(super) fn run(workspace: &Workspace, options: &History) -> Result<()> {
     let places = Places {
         repos: &options.repos,
         work: &work,
+    };
+    let out = Out {
         predictions: &predictions,
         features: None,
     };
-    let run = code::run(&places, &all, options.twice)?;
+    let run = code::run(&places, &all, &out, options.twice)?;
     println!("{}", table(&run.shown));
     stable(&run)
 }
@@ -120,11 +121,6 @@ fn line(table: &mut String, name: &str, count: usize, cells: &[f64]) {
         let _ = write!(table, " {share:>6.3}");
     }
     let _ = writeln!(table, " {last:>6.0}");
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), it| (sum + it, count + 1.0));
-    if count > 0.0 { sum / count } else { 0.0 }
 }
 
 /// Of each repository below `repos` (but for `only`, where that is given) up to `each` changes, those with the

@@ -9,6 +9,7 @@ mod product;
 mod report;
 mod sets;
 mod shown;
+mod weights;
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,18 +27,31 @@ pub(crate) enum Options {
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
+    /// The same issues with each weight of the search halved and doubled, and what that shows of repositories that had
+    /// no say in the choice.
+    Weights(Issues),
     /// Changes of any repositories: what their authors said of them, and the lines that they touched.
     History(History),
 }
 
+/// Issues, and where their repositories are.
 #[derive(Debug, Args)]
-pub(crate) struct Code {
+pub(crate) struct Issues {
     /// The issues [default: ../shared/data/code/dev.jsonl, beside the checkout].
     #[arg(long, value_name = "FILE")]
     instances: Option<PathBuf>,
     /// The folder with a git folder for each repository, OWNER+NAME.
     #[arg(long, value_name = "DIR")]
     repos: PathBuf,
+    /// Only the first so many issues.
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Code {
+    #[command(flatten)]
+    issues: Issues,
     /// Where the contexts are written [default: target/eval/predictions.jsonl].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -47,9 +61,6 @@ pub(crate) struct Code {
     /// Build each context twice, and compare.
     #[arg(long)]
     twice: bool,
-    /// Only the first so many issues.
-    #[arg(long, value_name = "N")]
-    first: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -91,30 +102,54 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     match options {
         Options::Passages(options) => passages(workspace, options),
         Options::Code(options) => code(workspace, options),
+        Options::Weights(options) => weights(workspace, options),
         Options::History(options) => history::run(workspace, options),
     }
 }
 
 fn code(workspace: &Workspace, options: &Code) -> Result<()> {
-    let beside = workspace.root.join("../shared/data/code/dev.jsonl");
-    let instances = options.instances.clone().unwrap_or(beside);
-    let work = workspace.root.join("target/eval");
-    fs::create_dir_all(&work)?;
-    let predictions = options
-        .out
-        .clone()
-        .unwrap_or_else(|| work.join("predictions.jsonl"));
+    let work = work(workspace)?;
+    let predictions = options.out.clone();
+    let predictions = predictions.unwrap_or_else(|| work.join("predictions.jsonl"));
     let places = code::Places {
-        repos: &options.repos,
+        repos: &options.issues.repos,
         work: &work,
+    };
+    let all = options.issues.load(workspace)?;
+    let out = code::Out {
         predictions: &predictions,
         features: options.features.as_deref(),
     };
-    let mut all = code::instances(&instances)?;
-    all.truncate(options.first.unwrap_or(usize::MAX));
-    let run = code::run(&places, &all, options.twice)?;
+    let run = code::run(&places, &all, &out, options.twice)?;
     println!("wrote {}", predictions.display());
     stable(&run)
+}
+
+fn weights(workspace: &Workspace, options: &Issues) -> Result<()> {
+    let work = work(workspace)?;
+    let places = code::Places {
+        repos: &options.repos,
+        work: &work,
+    };
+    let table = weights::run(&places, &options.load(workspace)?)?;
+    println!("{table}");
+    Ok(())
+}
+
+/// Where trees and indexes are kept.
+fn work(workspace: &Workspace) -> Result<PathBuf> {
+    let work = workspace.root.join("target/eval");
+    fs::create_dir_all(&work)?;
+    Ok(work)
+}
+
+impl Issues {
+    fn load(&self, workspace: &Workspace) -> Result<Vec<code::Instance>> {
+        let beside = workspace.root.join("../shared/data/code/dev.jsonl");
+        let mut all = code::instances(self.instances.as_ref().unwrap_or(&beside))?;
+        all.truncate(self.first.unwrap_or(usize::MAX));
+        Ok(all)
+    }
 }
 
 fn stable(run: &code::Run) -> Result<()> {
