@@ -246,3 +246,7 @@ fn each_posting(
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "scores_tests.rs"]
+mod tests;

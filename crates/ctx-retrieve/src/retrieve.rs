@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ctx_model::{LineSpan, Origin};
 use ctx_rank::{
-    Contribution, Query, Role, Score, Signals, UNDATED, keyword_match, recency, source_priority,
+    Contribution, Name, Query, Role, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,
 };
 use tokio::runtime::Handle;
@@ -209,26 +209,38 @@ impl Retriever {
             return;
         }
         let uses = self.uses(&ranked, options).await;
+        let uses_of = |part: &Part| uses.get(&part.path).copied().unwrap_or(0);
+        // Names are looked for in each part only where that counts, and else in those that are kept.
+        let counts = options.profile.keyword_match > 0.0;
         let scored = ranked.into_iter().map(|it| {
-            let uses = uses.get(&it.part.path).copied().unwrap_or(0);
-            found_by(it, best, uses, query, options)
+            let names = if counts { &query.names[..] } else { &[] };
+            let signals = signals(&it, best, uses_of(&it.part), names, options);
+            (options.profile.score(&signals).total, it)
         });
-        let mut scored: Vec<Found> = scored.collect();
-        scored.sort_by(|a, b| {
-            let by_place = || a.hit.place().cmp(&b.hit.place());
-            b.score.total_cmp(&a.score).then_with(by_place)
+        let mut scored: Vec<(f64, Ranked)> = scored.collect();
+        scored.sort_by(|(a_score, a), (b_score, b)| {
+            let by_place = || a.part.place().cmp(&b.part.place());
+            b_score.total_cmp(a_score).then_with(by_place)
         });
-        let best = scored.first().map_or(0.0, |it| it.score);
+        let highest = scored.first().map_or(0.0, |it| it.0);
         let fit = scored
             .iter()
-            .take_while(|it| it.score >= options.min_score * best && it.score > 0.0);
+            .take_while(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
         let kept = fit.count().min(options.most());
         retrieved.left_out += scored.len() - kept;
         scored.truncate(kept);
-        for (index, it) in scored.iter_mut().enumerate() {
-            it.chance = chance(index + 1, it.score / best, it.hit.span);
-        }
-        retrieved.found = scored;
+        let found = (1..).zip(scored).map(|(rank, (score, it))| {
+            let signals = signals(&it, best, uses_of(&it.part), &query.names, options);
+            Found {
+                role: it.role,
+                score,
+                chance: chance(rank, score / highest, it.part.span),
+                contributions: it.contributions,
+                signals: options.profile.score(&signals).contributions,
+                hit: it.part,
+            }
+        });
+        retrieved.found = found.collect();
     }
 
     /// How often each file was of use, where that counts.
@@ -275,12 +287,12 @@ impl Retrieved {
     }
 }
 
-/// What `ranked` is worth by the profile, the best of all ranked being worth `best`.
-fn found_by(ranked: Ranked, best: f64, uses: u64, query: &Query, options: &Options) -> Found {
-    let part = ranked.part;
+/// The signals of `ranked`, the best of all ranked being worth `best`, and `names` being looked for.
+fn signals(ranked: &Ranked, best: f64, uses: u64, names: &[Name], options: &Options) -> Signals {
+    let part = &ranked.part;
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
-    signals.keyword_match = keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
+    signals.keyword_match = keyword_match(names.iter().map(|it| it.last.as_str()), |name| {
         part.name.as_deref() == Some(name) || part.refers_to.iter().any(|it| it == name)
     });
     signals.recency = part.modified_at.map_or(UNDATED, |at| {
@@ -288,19 +300,7 @@ fn found_by(ranked: Ranked, best: f64, uses: u64, query: &Query, options: &Optio
     });
     signals.source_priority = source_priority(Origin::Chunk);
     signals.usage_frequency = usage_frequency(uses);
-    let Score {
-        total,
-        contributions: signals,
-        ..
-    } = options.profile.score(&signals);
-    Found {
-        role: ranked.role,
-        score: total,
-        chance: 0.0,
-        hit: part,
-        contributions: ranked.contributions,
-        signals,
-    }
+    signals
 }
 
 /// Hours from `at` to `now`, both in seconds since 1970.

@@ -1,0 +1,175 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tantivy::collector::TopDocs;
+use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Query, TermQuery, TermSetQuery};
+use tantivy::schema::{Field, IndexRecordOption, STRING, Schema, TEXT};
+use tantivy::{Index, TantivyDocument};
+
+use super::*;
+
+/// More than there are documents.
+const MOST: usize = 1_000;
+const WORDS: usize = 6;
+
+/// Two texts, by the numbers of their words.
+type Document = [Vec<usize>; 2];
+
+/// A term is a number of a field and one of a word.
+#[derive(Clone, Debug)]
+enum Wanted {
+    Bm25(usize, usize, f32, bool),
+    Any(Vec<(usize, usize)>, f32),
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let text = || prop::collection::vec(0..WORDS, 0..12);
+    [text(), text()]
+}
+
+fn wanted() -> impl Strategy<Value = Wanted> {
+    let term = || (0..2_usize, 0..WORDS + 1);
+    let bm25 = (term(), 0.1..3.0_f32, any::<bool>());
+    prop_oneof![
+        bm25.prop_map(|((field, word), boost, counts)| Wanted::Bm25(field, word, boost, counts)),
+        (prop::collection::vec(term(), 1..4), 0.1..3.0_f32)
+            .prop_map(|(terms, worth)| Wanted::Any(terms, worth)),
+    ]
+}
+
+struct Fixture {
+    searcher: Searcher,
+    fields: [Field; 2],
+    id: Field,
+}
+
+impl Fixture {
+    /// A segment for each list of `segments`, without the documents of those numbers.
+    fn new(segments: &[Vec<Document>], gone: &[usize]) -> Self {
+        let mut schema = Schema::builder();
+        let fields = ["a", "b"].map(|name| schema.add_text_field(name, TEXT));
+        let id = schema.add_text_field("id", STRING);
+        let index = Index::create_in_ram(schema.build());
+        let mut writer = index.writer_with_num_threads(1, 15_000_000).unwrap();
+        writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
+        let mut number = 0;
+        for documents in segments {
+            for texts in documents {
+                let mut document = TantivyDocument::new();
+                for (field, words) in fields.iter().zip(texts) {
+                    let words: Vec<String> = words.iter().map(|it| format!("w{it}")).collect();
+                    document.add_text(*field, words.join(" "));
+                }
+                document.add_text(id, number.to_string());
+                number += 1;
+                writer.add_document(document).unwrap();
+            }
+            writer.commit().unwrap();
+        }
+        for number in gone {
+            writer.delete_term(Term::from_field_text(id, &number.to_string()));
+        }
+        writer.commit().unwrap();
+        let searcher = index.reader().unwrap().searcher();
+        Fixture {
+            searcher,
+            fields,
+            id,
+        }
+    }
+
+    fn term(&self, (field, word): (usize, usize)) -> Term {
+        Term::from_field_text(self.fields[field], &format!("w{word}"))
+    }
+
+    fn clause(&self, wanted: &Wanted) -> Clause {
+        match wanted {
+            Wanted::Bm25(field, word, boost, counts) => Clause::Bm25 {
+                term: self.term((*field, *word)),
+                boost: *boost,
+                counting: counting(*counts),
+            },
+            Wanted::Any(terms, worth) => Clause::Any {
+                terms: terms.iter().map(|it| self.term(*it)).collect(),
+                worth: *worth,
+            },
+        }
+    }
+
+    /// The same, as the text index asks it.
+    fn query(&self, wanted: &Wanted) -> Box<dyn Query> {
+        match wanted {
+            Wanted::Bm25(field, word, boost, counts) => {
+                let term = TermQuery::new(self.term((*field, *word)), counting(*counts));
+                Box::new(BoostQuery::new(Box::new(term), *boost))
+            }
+            Wanted::Any(terms, worth) => {
+                let basic = |it: &(usize, usize)| -> Box<dyn Query> {
+                    Box::new(TermQuery::new(self.term(*it), IndexRecordOption::Basic))
+                };
+                let any = BooleanQuery::union(terms.iter().map(basic).collect());
+                Box::new(ConstScoreQuery::new(Box::new(any), *worth))
+            }
+        }
+    }
+}
+
+fn counting(counts: bool) -> IndexRecordOption {
+    if counts {
+        IndexRecordOption::WithFreqs
+    } else {
+        IndexRecordOption::Basic
+    }
+}
+
+fn by_address(found: Vec<Scored>) -> BTreeMap<DocAddress, Score> {
+    found.into_iter().map(|(score, at)| (at, score)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn sums_are_those_of_the_text_index(
+        segments in prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
+        gone in prop::collection::vec(0..60_usize, 0..10),
+        wanted in prop::collection::vec(wanted(), 0..8),
+        within in prop::option::of(prop::collection::vec(0..60_usize, 1..10)),
+    ) {
+        let fixture = Fixture::new(&segments, &gone);
+        let searcher = &fixture.searcher;
+        let clauses: Vec<Clause> = wanted.iter().map(|it| fixture.clause(it)).collect();
+        let paths = within.map(|ids| {
+            let terms = ids.iter().map(|it| Term::from_field_text(fixture.id, &it.to_string()));
+            terms.collect::<Vec<Term>>()
+        });
+        let scores = Scores::of(searcher, &clauses, paths.as_deref(), searcher).unwrap();
+        let found = scores.best(Best::new(MOST));
+        prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
+
+        let any = BooleanQuery::union(wanted.iter().map(|it| fixture.query(it)).collect());
+        let mut query: Box<dyn Query> = Box::new(any);
+        if let Some(terms) = paths {
+            let within = ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), 0.0);
+            query = Box::new(BooleanQuery::intersection(vec![query, Box::new(within)]));
+        }
+        let collector = TopDocs::with_limit(MOST).order_by_score();
+        let expected = by_address(searcher.search(&*query, &collector).unwrap());
+        let best: Vec<Score> = found.iter().map(|it| it.0).collect();
+        let found = by_address(found);
+        prop_assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+        for (at, score) in &found {
+            // The same numbers, added in another order.
+            prop_assert!((score - expected[at]).abs() <= 8.0 * f32::EPSILON * score, "{at:?}");
+        }
+
+        // Fewer are the best of them.
+        for count in [1, 3, 10] {
+            let few = scores.best(Best::new(count));
+            let few: Vec<Score> = few.into_iter().map(|it| it.0).collect();
+            prop_assert_eq!(&few[..], &best[..count.min(best.len())]);
+        }
+    }
+}
