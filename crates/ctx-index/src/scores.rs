@@ -36,8 +36,9 @@ pub(crate) struct Scores<'s> {
 }
 
 impl<'s> Scores<'s> {
-    /// By `clauses`, of those that hold any of `within` if that is given. O(documents in the lists of the terms), and
-    /// four bytes for each document of the index, or of `within`.
+    /// By `clauses`, of those that hold any of `within` if that is given. O(documents of the index, and those in the lists
+    /// of the terms), and four bytes for each document; with `within`, O(its documents for each term), and eight bytes
+    /// for each.
     pub(crate) fn of(
         searcher: &'s Searcher,
         clauses: &[Clause],
@@ -59,8 +60,7 @@ impl<'s> Scores<'s> {
                     boost,
                     counting,
                 } => {
-                    if statistics.doc_freq(term)? > 0 {
-                        let weight = Bm25Weight::for_terms(statistics, std::slice::from_ref(term))?;
+                    if let Some(weight) = weight(statistics, term)? {
                         let weight = weight.boost_by(*boost);
                         for segment in &mut segments {
                             segment.add_bm25(term, *counting, &weight)?;
@@ -77,13 +77,30 @@ impl<'s> Scores<'s> {
         Ok(Scores { segments })
     }
 
-    /// Those that have a sum and are there: the best of them, the best first.
+    /// Those that have a sum above 0 and are there: the best of them, the best first.
     pub(crate) fn best(&self, mut best: Best) -> Vec<Scored> {
         for (ordinal, segment) in (0..).zip(&self.segments) {
             segment.tell(|document| DocAddress::new(ordinal, document), &mut best);
         }
         best.into_vec()
     }
+}
+
+/// Of a term that some document holds.
+fn weight(
+    statistics: &dyn Bm25StatisticsProvider,
+    term: &Term,
+) -> tantivy::Result<Option<Bm25Weight>> {
+    let count = statistics.doc_freq(term)?;
+    if count == 0 {
+        return Ok(None);
+    }
+    let documents = statistics.total_num_docs()?;
+    let tokens = statistics.total_num_tokens(term.field())?;
+    #[expect(clippy::cast_precision_loss, reason = "a score of f32 is no finer")]
+    let mean = tokens as Score / documents as Score;
+    let weight = Bm25Weight::for_one_term_without_explain(count, documents, mean);
+    Ok(Some(weight))
 }
 
 struct OfSegment<'s> {

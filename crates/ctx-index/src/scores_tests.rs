@@ -11,7 +11,7 @@ use tantivy::{Index, TantivyDocument};
 use super::*;
 
 /// More than there are documents.
-const MOST: usize = 1_000;
+const MOST: usize = 2_000;
 const WORDS: usize = 6;
 
 /// Two texts, by the numbers of their words.
@@ -46,8 +46,8 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A segment for each list of `segments`, without the documents of those numbers.
-    fn new(segments: &[Vec<Document>], gone: &[usize]) -> Self {
+    /// A segment of so many times each list of `segments`, without the documents of those numbers.
+    fn new(segments: &[Vec<Document>], times: usize, gone: &[usize]) -> Self {
         let mut schema = Schema::builder();
         let fields = ["a", "b"].map(|name| schema.add_text_field(name, TEXT));
         let id = schema.add_text_field("id", STRING);
@@ -56,7 +56,8 @@ impl Fixture {
         writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
         let mut number = 0;
         for documents in segments {
-            for texts in documents {
+            let all = documents.len() * times;
+            for texts in documents.iter().cycle().take(all) {
                 let mut document = TantivyDocument::new();
                 for (field, words) in fields.iter().zip(texts) {
                     let words: Vec<String> = words.iter().map(|it| format!("w{it}")).collect();
@@ -135,10 +136,11 @@ proptest! {
     fn sums_are_those_of_the_text_index(
         segments in prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
         gone in prop::collection::vec(0..60_usize, 0..10),
-        wanted in prop::collection::vec(wanted(), 0..8),
+        times in prop_oneof![Just(1), 2..30_usize],
+        wanted in prop::collection::vec(wanted(), 1..8),
         within in prop::option::of(prop::collection::vec(0..60_usize, 1..10)),
     ) {
-        let fixture = Fixture::new(&segments, &gone);
+        let fixture = Fixture::new(&segments, times, &gone);
         let searcher = &fixture.searcher;
         let clauses: Vec<Clause> = wanted.iter().map(|it| fixture.clause(it)).collect();
         let paths = within.map(|ids| {

@@ -67,6 +67,9 @@ impl Index {
             Counting::Frequency => by_frequency(&wanted.terms, &fields),
             Counting::Presence => by_presence(live, &wanted.terms, &fields)?,
         };
+        if clauses.is_empty() {
+            return Ok(Vec::new());
+        }
         let paths = wanted.paths.iter();
         let paths = paths.map(|path| Term::from_field_text(self.fields.path, path));
         let paths: Vec<Term> = paths.collect();

@@ -258,7 +258,9 @@ impl<'l> OfFiles<'l> {
 
 impl Bm25StatisticsProvider for OfFiles<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        Ok(self.live.total_num_tokens(field)? / LENGTH)
+        let tokens = self.live.total_num_tokens(field)?;
+        // Without any length on the mean all would be too long to be worth anything.
+        Ok((tokens / LENGTH).max(tokens.min(1)))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {

@@ -1,5 +1,6 @@
 //! What an index is on the disk: the text index and the manifest, opened and verified together.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -25,8 +26,8 @@ const LOOKS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(50);
 /// More than the checksum at the end of a file takes.
 const FOOTER_BYTES: usize = 256;
-/// So many blocks of what is stored are kept as they were before they were compressed: 16 KiB each.
-const STORED_BLOCKS: usize = 512;
+/// So many blocks of what is stored are kept as they were before they were compressed, of each segment: 16 KiB each.
+const STORED_BLOCKS: usize = 256;
 
 /// The text index and the manifest.
 pub(crate) struct Store {
@@ -226,9 +227,11 @@ pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexErr
             }
             None => false,
         };
-        if is_left {
-            // What cannot be removed does no harm but take room.
-            let _ = fs::remove_file(entry.path());
+        if is_left
+            && let Err(error) = fs::remove_file(entry.path())
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(io(error));
         }
     }
     Ok(())
@@ -290,7 +293,9 @@ fn without_manifest() -> IndexError {
 /// version. A writer that came to no end may have left others, of the same segments too.
 fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
     let listed = text.directory().list_managed_files();
-    for name in text.load_metas()?.list_segment_files() {
+    let named = text.load_metas()?.list_segment_files();
+    // The same is told every time.
+    for name in BTreeSet::from_iter(named) {
         let what = match has_footer(&folder.join(&name)) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(source) => return Err(IndexError::folder(folder, source)),

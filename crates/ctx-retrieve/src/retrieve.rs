@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ctx_model::{LineSpan, Origin};
 use ctx_rank::{
-    Contribution, Name, Query, Role, Signals, UNDATED, keyword_match, recency, source_priority,
+    Contribution, Query, Role, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,
 };
 use tokio::runtime::Handle;
@@ -210,15 +210,17 @@ impl Retriever {
         }
         let uses = self.uses(&ranked, options).await;
         let uses_of = |part: &Part| uses.get(&part.path).copied().unwrap_or(0);
-        // Names are looked for in each part only where that counts, and else in those that are kept.
-        let counts = options.profile.keyword_match > 0.0;
+        // Where names do not count, they are looked for in what is kept alone.
+        let names_count = options.profile.keyword_match > 0.0;
         let scored = ranked.into_iter().map(|it| {
-            let names = if counts { &query.names[..] } else { &[] };
-            let signals = signals(&it, best, uses_of(&it.part), names, options);
-            (options.profile.score(&signals).total, it)
+            let mut signals = signals(&it, best, uses_of(&it.part), options);
+            if names_count {
+                signals.keyword_match = names_in(&it.part, query);
+            }
+            (options.profile.score(&signals).total, signals, it)
         });
-        let mut scored: Vec<(f64, Ranked)> = scored.collect();
-        scored.sort_by(|(a_score, a), (b_score, b)| {
+        let mut scored: Vec<(f64, Signals, Ranked)> = scored.collect();
+        scored.sort_by(|(a_score, _, a), (b_score, _, b)| {
             let by_place = || a.part.place().cmp(&b.part.place());
             b_score.total_cmp(a_score).then_with(by_place)
         });
@@ -229,8 +231,10 @@ impl Retriever {
         let kept = fit.count().min(options.most());
         retrieved.left_out += scored.len() - kept;
         scored.truncate(kept);
-        let found = (1..).zip(scored).map(|(rank, (score, it))| {
-            let signals = signals(&it, best, uses_of(&it.part), &query.names, options);
+        let found = (1..).zip(scored).map(|(rank, (score, mut signals, it))| {
+            if !names_count {
+                signals.keyword_match = names_in(&it.part, query);
+            }
             Found {
                 role: it.role,
                 score,
@@ -287,20 +291,23 @@ impl Retrieved {
     }
 }
 
-/// The signals of `ranked`, the best of all ranked being worth `best`, and `names` being looked for.
-fn signals(ranked: &Ranked, best: f64, uses: u64, names: &[Name], options: &Options) -> Signals {
-    let part = &ranked.part;
+/// The signals of `ranked` but for names, the best of all ranked being worth `best`.
+fn signals(ranked: &Ranked, best: f64, uses: u64, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
-    signals.keyword_match = keyword_match(names.iter().map(|it| it.last.as_str()), |name| {
-        part.name.as_deref() == Some(name) || part.refers_to.iter().any(|it| it == name)
-    });
-    signals.recency = part.modified_at.map_or(UNDATED, |at| {
+    signals.recency = ranked.part.modified_at.map_or(UNDATED, |at| {
         recency(hours(options.now, at), options.profile.decay)
     });
     signals.source_priority = source_priority(Origin::Chunk);
     signals.usage_frequency = usage_frequency(uses);
     signals
+}
+
+/// The share of the names in `query` that `part` defines or uses.
+fn names_in(part: &Part, query: &Query) -> f64 {
+    keyword_match(query.names.iter().map(|it| it.last.as_str()), |name| {
+        part.name.as_deref() == Some(name) || part.refers_to.iter().any(|it| it == name)
+    })
 }
 
 /// Hours from `at` to `now`, both in seconds since 1970.

@@ -198,13 +198,20 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
         };
         let end = within_bytes(lines, start, end);
         // What closes a definition, or a table, belongs to it.
-        let is_blank = |row: &usize| lines[*row].trim().is_empty();
-        let shown = (start..end).rev().find(|row| is_whole || !is_blank(row));
-        let shown = shown.unwrap_or(start);
+        let shown = if is_whole {
+            end - 1
+        } else {
+            let says = (start..end).rev().find(|&row| !is_blank(lines[row]));
+            says.unwrap_or(start)
+        };
         spans.extend(span_of(start..=shown));
         at = end;
     }
     spans
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
 }
 
 /// Whether `lines` have more bytes than a run may have.
@@ -226,21 +233,20 @@ fn end_by_bytes(lines: &[&str], start: usize, last: usize) -> usize {
     };
     let fitting = (start..last).take_while(fits).count();
     let end = start + fitting.max(1);
-    let is_blank = |row: &usize| lines[*row].trim().is_empty();
-    if end == last || is_blank(&end) {
+    if end == last || is_blank(lines[end]) {
         return end;
     }
     // A part of half the size is no better than a cut paragraph.
     (start + fitting / 2..end)
         .rev()
-        .find(is_blank)
+        .find(|&row| is_blank(lines[row]))
         .filter(|&row| row > start)
         .unwrap_or(end)
 }
 
 fn end_of_run(lines: &[&str], start: usize, last: usize) -> usize {
     let wanted = start + RUN as usize;
-    let is_blank = |row: &usize| lines[*row].trim().is_empty();
+    let is_blank = |row: &usize| is_blank(lines[*row]);
     if is_long(&lines[start..last.min(wanted)]) {
         return end_by_bytes(lines, start, last);
     }

@@ -180,7 +180,7 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-fn share(part: usize, of: usize) -> f64 {
+pub(super) fn share(part: usize, of: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
     let share = part as f64 / of.max(1) as f64;
     share

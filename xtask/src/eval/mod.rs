@@ -27,8 +27,8 @@ pub(crate) enum Options {
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
-    /// The same issues with each weight of the search halved and doubled, and what that shows of repositories that had
-    /// no say in the choice.
+    /// The same issues with weights of the search halved and doubled, and what the best of these show of repositories
+    /// that had no say in the choice.
     Weights(Issues),
     /// Changes of any repositories: what their authors said of them, and the lines that they touched.
     History(History),

@@ -103,6 +103,16 @@ fn files_that_were_written_again_are_found_once() {
 }
 
 #[test]
+fn one_file_of_few_words_is_found() {
+    let index = Fixture::new(&[("a.txt", "voucher\n")]).updated();
+    for (word, field) in [("a", Field::Path), ("voucher", Field::Text)] {
+        let wanted = TextQuery::new(vec![(word.to_owned(), 1.0)], vec![(field, 1.0)], 9);
+        let files = block_on(index.files(&wanted)).unwrap();
+        assert!(files.len() == 1 && files[0].1 > 0.0, "{word}: {files:?}");
+    }
+}
+
+#[test]
 fn files_are_found_by_the_ends_of_their_paths() {
     let index = shop().updated();
     let ending = |end: &str| {

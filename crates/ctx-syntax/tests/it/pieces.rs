@@ -62,6 +62,12 @@ fn long_runs_end_at_a_blank_line_where_they_can() {
     assert_eq!(spans(&text), [(1, 7), (9, 11)]);
 }
 
+#[test]
+fn what_closes_a_table_belongs_to_it() {
+    assert_eq!(spans("a = [\n  1,\n]\n\n\n"), [(1, 3)]);
+    assert_eq!(spans("\n}\n\na = 1\n;\n"), [(4, 5)]);
+}
+
 /// The lines of each piece of a text without a grammar.
 fn spans(text: &str) -> Vec<(u32, u32)> {
     let outline = Outline::of(text, None, &Limits::default());
