@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::problem::KINDS;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-code,.path{font-family:ui-monospace,monospace}h2{border-bottom:1px solid #8886}table{border-collapse:collapse}\
+code,pre,.path{font-family:ui-monospace,monospace}h2{border-bottom:1px solid #8886}table{border-collapse:collapse}\
 td,th{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}@media(prefers-color-scheme:dark)\
 {body{background:#111;color:#ddd}a{color:#8bf}}";
 
@@ -103,6 +103,10 @@ impl Page {
             self.row("", &shape(schema), "");
         }
         self.push("</table>");
+        if !schema["example"].is_null() {
+            let example = format!("{:#}", schema["example"]);
+            self.push(&format!("<pre>{}</pre>", escape(&example)));
+        }
     }
 
     fn row(&mut self, name: &str, shape: &str, about: &str) {

@@ -32,6 +32,12 @@ pub(crate) struct Reply<D, M> {
 /// A message of a thread, for which a context is wanted.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "threadId": "prices",
+    "message": "How is a @price rounded, and where is it used?",
+    "references": ["src/price.rs:1-2"],
+    "options": {"maxTokens": 2000, "format": "markdown"}
+}))]
 pub(crate) struct BuildRequest {
     /// The thread that the message belongs to. Its last messages and what is pinned to it come in.
     #[serde(default)]
@@ -91,6 +97,13 @@ impl Input for BuildRequest {
 /// Chunks that a context is wanted of.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "chunks": [{
+        "id": "1", "filePath": "src/price.rs", "startLine": 1, "endLine": 3, "relevance": 0.9,
+        "content": "pub fn price(cents: i64) -> i64 {\n    cents - cents % 5\n}\n"
+    }],
+    "options": {"maxTokens": 500}
+}))]
 pub(crate) struct AssembleRequest {
     /// Search hits, files, messages.
     #[schema(value_type = Vec<schema::Chunk>, max_items = 10_000)]
@@ -114,6 +127,9 @@ impl Input for AssembleRequest {
 /// Files to be kept.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({
+    "files": [{"path": "src/price.rs", "content": "pub fn price(cents: i64) -> i64 {\n    cents - cents % 5\n}\n"}]
+}))]
 pub(crate) struct FilesRequest {
     /// Each in the place of what had its path.
     #[schema(min_items = 1, max_items = 1000)]
@@ -182,6 +198,7 @@ impl Input for FeedbackRequest {
 /// What a model answered to a context.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({"answer": "A price is rounded down to five cents [fil-9f2a1c]."}))]
 pub(crate) struct ResolveRequest {
     /// The answer, with its citations: ids of items between brackets.
     #[schema(min_length = 1, max_length = 262_144)]
@@ -197,6 +214,7 @@ impl Input for ResolveRequest {
 /// A thread to be begun.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({"id": "prices", "title": "How prices are rounded", "pinned": ["src/price.rs"]}))]
 pub(crate) struct ThreadRequest {
     /// Its id; without it, one is made.
     #[serde(default)]
@@ -231,6 +249,7 @@ impl Input for ThreadRequest {
 /// What is to be pinned to a thread.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({"pinned": ["src/price.rs:1-2"]}))]
 pub(crate) struct PinsRequest {
     /// What every context of it must show from now on: paths, `path:10-20`, names.
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
@@ -246,6 +265,7 @@ impl Input for PinsRequest {
 /// A message to be kept.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({"role": "user", "content": "Are prices rounded?"}))]
 pub(crate) struct MessageRequest {
     /// Who speaks.
     pub(crate) role: Role,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{ADA, Answer, BOB, Running};
 
-fn pin(server: &Running, token: &str, thread: &str, pinned: &Value) -> Answer {
+pub(crate) fn pin(server: &Running, token: &str, thread: &str, pinned: &Value) -> Answer {
     let bearer = format!("Bearer {token}");
     let headers = [
         ("Authorization", bearer.as_str()),

@@ -4,6 +4,7 @@ use ctx_model::{BuildOptions, Chunk};
 use serde_json::{Value, json};
 
 use crate::client::{ADA, OPERATOR, Running};
+use crate::pins::pin;
 
 fn described(server: &Running) -> Value {
     let answer = server.send("GET /openapi.json", &[], b"");
@@ -88,6 +89,32 @@ fn what_a_request_may_say_is_what_it_is_described_to_say() {
             );
         }
     }
+}
+
+/// In the order in which somebody would try them.
+#[test]
+fn what_is_given_for_an_example_is_answered() {
+    let server = Running::embedded();
+    let schemas = &described(&server)["components"]["schemas"];
+    let send = |path: &str, name: &str, status: u16| -> Value {
+        let example = &schemas[name]["example"];
+        assert!(example.is_object(), "{name}");
+        server.post(ADA, path, example).data(status)
+    };
+    send("/v1/files", "FilesRequest", 200);
+    send("/v1/threads", "ThreadRequest", 201);
+    send("/v1/threads/prices/messages", "MessageRequest", 201);
+    let pinned = &schemas["PinsRequest"]["example"]["pinned"];
+    assert_eq!(pin(&server, ADA, "prices", pinned).status, 200, "{pinned}");
+    let built = send("/v1/context/build", "BuildRequest", 200);
+    assert_eq!(built["files"], json!(["src/price.rs"]), "{built}");
+    let id = built["id"].as_str().unwrap();
+    send(&format!("/v1/context/{id}/resolve"), "ResolveRequest", 200);
+    let assembled = send("/v1/context/assemble", "AssembleRequest", 200);
+    assert!(assembled["omitted"].as_array().unwrap().is_empty());
+    // And people see them.
+    let page = server.send("GET /docs", &[], b"");
+    assert!(page.body.contains("How is a @price rounded"));
 }
 
 #[test]
