@@ -5,7 +5,7 @@
 //! each document. And sums of the same numbers in the same order are the same whatever the segments are.
 
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::Postings as _;
+use tantivy::postings::{Postings as _, SegmentPostings};
 use tantivy::query::{Bm25StatisticsProvider, Bm25Weight};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{
@@ -212,6 +212,7 @@ struct Posting {
 }
 
 /// Calls `visit` with each document of `index` that holds `term`, ascending; `within` has those that are looked at.
+/// What is not counted is there once.
 fn each_posting(
     index: &InvertedIndexReader,
     term: &Term,
@@ -228,40 +229,48 @@ fn each_posting(
                 visit(Posting {
                     document,
                     place: document as usize,
-                    count: if counting.has_freq() {
-                        block.freq(at)
-                    } else {
-                        1
-                    },
+                    count: block.freq(at),
                 });
             }
             block.advance();
         }
         return Ok(());
     };
-    let Some(mut postings) = index.read_postings(term, counting)? else {
-        return Ok(());
-    };
-    for (place, &document) in within.iter().enumerate() {
-        let next = match postings.doc() {
-            doc if doc < document => postings.seek(document),
-            doc => doc,
-        };
-        if next == document {
+    if let Some(postings) = index.read_postings(term, counting)? {
+        each_among(postings, within, |place, postings| {
             visit(Posting {
-                document,
+                document: within[place],
                 place,
-                count: if counting.has_freq() {
-                    postings.term_freq()
-                } else {
-                    1
-                },
+                count: postings.term_freq(),
             });
-        } else if next == TERMINATED {
-            break;
-        }
+        });
     }
     Ok(())
+}
+
+/// Calls `visit` with the place of each of `documents`, which ascend, that is among `postings`, which stand at it.
+/// Blocks of postings without any are not read.
+pub(crate) fn each_among(
+    mut postings: SegmentPostings,
+    documents: &[DocId],
+    mut visit: impl FnMut(usize, &SegmentPostings),
+) {
+    let mut place = 0;
+    while let Some(&wanted) = documents.get(place) {
+        let next = match postings.doc() {
+            doc if doc < wanted => postings.seek(wanted),
+            doc => doc,
+        };
+        if next == TERMINATED {
+            break;
+        }
+        if next == wanted {
+            visit(place, &postings);
+            place += 1;
+        } else {
+            place += documents[place..].partition_point(|it| *it < next);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -13,10 +13,11 @@ use tantivy::index::SegmentId;
 use tantivy::postings::SegmentPostings;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet as _, Opstamp, Searcher, SegmentReader, TERMINATED, Term};
+use tantivy::{DocId, Opstamp, Searcher, SegmentReader, Term};
 
 use crate::best::Places;
 use crate::schema::Fields;
+use crate::scores::each_among;
 
 /// By so much the length of a file weighs more than that of a part. BM25's score of a term that occurs `f` times in
 /// a file of `l` times the mean length is idf × f / (f + k × (1 − b + b × l)); tantivy fixes k = 1.2 and
@@ -119,8 +120,9 @@ impl OfSegment {
         replaced.counts.get_or_insert_with(term, || {
             let postings = index.read_postings(term, IndexRecordOption::Basic)?;
             let count = |it: SegmentPostings| {
-                let all = u64::from(it.doc_freq());
-                all - of_these(it, &replaced.documents)
+                let mut count = u64::from(it.doc_freq());
+                each_among(it, &replaced.documents, |_, _| count -= 1);
+                count
             };
             Ok(postings.map_or(0, count))
         })
@@ -144,26 +146,6 @@ fn held(segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
         documents: held.documents + u64::from(length > 0),
         tokens: held.tokens + u64::from(length),
     }))
-}
-
-/// How many of `documents`, which ascend, are among `postings`. Blocks of postings without any are not read.
-fn of_these(mut postings: SegmentPostings, mut documents: &[DocId]) -> u64 {
-    let mut count = 0;
-    while let Some(&wanted) = documents.first() {
-        let next = match postings.doc() {
-            doc if doc < wanted => postings.seek(wanted),
-            doc => doc,
-        };
-        if next == TERMINATED {
-            break;
-        }
-        count += u64::from(next == wanted);
-        documents = &documents[documents.partition_point(|it| *it < next)..];
-        if next == wanted {
-            documents = &documents[1..];
-        }
-    }
-    count
 }
 
 /// Statistics of the documents that are there.
