@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::embedded::database::Database;
+use crate::embedded::tests::{each_flip, empty};
 
 fn fill(folder: &Path) {
     let mut contexts = open(folder).unwrap();
@@ -41,30 +42,20 @@ fn a_flipped_bit_shows_no_context_otherwise_and_closes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     let written = everything(folder.path());
-    let bytes = fs::read(folder.path().join(BUILT_FILE)).unwrap();
-    let is_thorough = std::env::var_os("CTX_THOROUGH").is_some();
-    let step = if is_thorough { 1 } else { bytes.len() / 60 };
     let mut lost = 0;
-    for at in (0..bytes.len()).step_by(step) {
-        let damaged = tempfile::tempdir().unwrap();
-        let mut flipped = bytes.clone();
-        flipped[at] ^= 1 << (at % 8);
-        fs::write(damaged.path().join(BUILT_FILE), flipped).unwrap();
-        let found = everything(damaged.path());
+    let file = folder.path().join(BUILT_FILE);
+    each_flip(&file, (60, 1), empty, |at, damaged| {
+        let found = everything(damaged);
         for (key, value) in &found {
             if value.is_some() {
                 assert_eq!(value, &written[key], "byte {at}");
             }
         }
         lost += usize::from(found != written);
-        assert_eq!(everything(damaged.path()), found, "byte {at}, opened again");
-        fill(damaged.path());
-        assert_eq!(
-            everything(damaged.path()),
-            written,
-            "byte {at}, written again"
-        );
-    }
+        assert_eq!(everything(damaged), found, "byte {at}, opened again");
+        fill(damaged);
+        assert_eq!(everything(damaged), written, "byte {at}, written again");
+    });
     assert!(lost > 8, "{lost}");
 }
 

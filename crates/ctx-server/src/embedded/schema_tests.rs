@@ -9,6 +9,7 @@ use super::*;
 use crate::backend::{NewMessage, NewThread, Page};
 use crate::embedded::Quota;
 use crate::embedded::database::Database;
+use crate::embedded::tests::{each_flip, empty};
 
 fn fill(folder: &Path) {
     fill_open(&Database::open(folder).unwrap());
@@ -78,21 +79,15 @@ fn a_flipped_bit_is_told_or_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     let written = everything(folder.path()).unwrap();
-    let bytes = std::fs::read(folder.path().join("state.db")).unwrap();
     assert!(!folder.path().join("state.db-wal").exists(), "it is closed");
-    let is_thorough = std::env::var_os("CTX_THOROUGH").is_some();
-    let step = if is_thorough { 1 } else { bytes.len() / 60 };
     let mut told = 0;
-    for at in (0..bytes.len()).step_by(step) {
-        let damaged = tempfile::tempdir().unwrap();
-        let mut flipped = bytes.clone();
-        flipped[at] ^= 1 << (at % 8);
-        std::fs::write(damaged.path().join("state.db"), flipped).unwrap();
-        match everything(damaged.path()) {
+    let file = folder.path().join("state.db");
+    each_flip(&file, (60, 1), empty, |at, damaged| {
+        match everything(damaged) {
             Ok(found) => assert_eq!(found, written, "byte {at}"),
             Err(_) => told += 1,
         }
-    }
+    });
     assert!(told > 8, "{told}");
 }
 
@@ -157,22 +152,18 @@ fn a_log_that_is_damaged_between_a_crash_and_the_next_opening_is_told() {
     fill_open(&database);
     let written = everything(crashed(folder.path()).path()).unwrap();
     assert!(written.len() > 200, "{}", written.len());
-    let log = std::fs::read(folder.path().join("state.db-wal")).unwrap();
-    let is_thorough = std::env::var_os("CTX_THOROUGH").is_some();
-    let step = if is_thorough { 61 } else { log.len() / 40 };
     let mut told = 0;
-    for at in (0..log.len()).step_by(step) {
-        let crashed = crashed(folder.path());
-        let mut flipped = log.clone();
-        flipped[at] ^= 1 << (at % 8);
-        std::fs::write(crashed.path().join("state.db-wal"), flipped).unwrap();
-        match everything(crashed.path()) {
+    let file = folder.path().join("state.db-wal");
+    let copy = || crashed(folder.path());
+    each_flip(&file, (40, 61), copy, |at, crashed| {
+        match everything(crashed) {
             Ok(found) => assert_eq!(found, written, "byte {at}"),
             Err(BackendError::Damaged { .. }) => told += 1,
             Err(error) => panic!("byte {at}: {error}"),
         }
-    }
+    });
     assert!(told > 20, "{told}");
+    let log = std::fs::read(&file).unwrap();
     for missing in [log.len() / 2, 0] {
         let crashed = crashed(folder.path());
         std::fs::write(crashed.path().join("state.db-wal"), &log[..missing]).unwrap();
