@@ -87,12 +87,12 @@ struct NearWire {
 }
 
 impl PlaceWire {
-    fn of(graph: &Graph, id: usize) -> Self {
+    fn of(graph: &Graph<'_>, id: usize) -> Self {
         let node = &graph.nodes()[id];
         PlaceWire {
-            path: node.path.clone(),
-            symbol: node.symbol.as_ref().map(|(name, _)| name.clone()),
-            kind: node.symbol.as_ref().map(|(_, kind)| kind.as_str()),
+            path: node.path.to_owned(),
+            symbol: node.symbol.map(|(name, _)| name.to_owned()),
+            kind: node.symbol.map(|(_, kind)| kind.as_str()),
             start_line: node.span.map(ctx::model::LineSpan::start),
             end_line: node.span.map(ctx::model::LineSpan::end),
         }
@@ -108,7 +108,7 @@ impl PlaceWire {
 }
 
 impl NodeWire {
-    fn of(graph: &Graph, id: usize, args: &RelationsArgs) -> Self {
+    fn of(graph: &Graph<'_>, id: usize, args: &RelationsArgs) -> Self {
         let edge = |edge: &Edge, other: usize| EdgeWire {
             relation: edge.kind.as_str(),
             weight: edge.weight,

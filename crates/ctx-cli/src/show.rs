@@ -147,7 +147,7 @@ fn read(path: &Path, limit: u64) -> Result<Text, Failure> {
         .ok_or_else(|| Failure::input(format!("{} holds no text", path.display())).with_hint(hint))
 }
 
-fn numbered(lines: &Lines) -> String {
+fn numbered(lines: &Lines<'_>) -> String {
     let last = lines.numbers().last().unwrap_or_default();
     let width = last.to_string().len();
     let mut text = String::new();
@@ -180,9 +180,9 @@ impl<'a> Wire<'a> {
         path: &'a str,
         language: Option<Language>,
         rendition: RenditionKind,
-        lines: &'a Lines,
+        lines: &'a Lines<'_>,
     ) -> Self {
-        let line = |line: &'a ctx::syntax::Line| LineWire {
+        let line = |line: &'a ctx::syntax::Line<'_>| LineWire {
             number: line.number,
             text: &line.text,
         };

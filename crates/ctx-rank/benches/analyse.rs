@@ -81,14 +81,12 @@ fn score(criterion: &mut Criterion) {
 }
 
 fn fuse(criterion: &mut Criterion) {
-    let lists: Vec<List<u32>> = (0..6_u32)
-        .map(|list| List {
-            weight: 1.0,
-            items: (0..200)
-                .map(|n| (n * (list + 1) % 701, f64::from(200 - n)))
-                .collect(),
-        })
-        .collect();
+    let lists = [0, 1, 2, 3, 4, 5].map(|list| List {
+        weight: 1.0,
+        items: (0..200_u32)
+            .map(|n| (n * (list + 1) % 701, f64::from(200 - n)))
+            .collect(),
+    });
     assert_eq!(convex(&lists).expect("all are numbers")[0].item, 0);
     criterion.bench_function("fuse/convex, 6 × 200", |b| {
         b.iter(|| convex(black_box(&lists)));

@@ -16,13 +16,13 @@ pub struct List<I> {
 /// What an item came to.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Fused<I> {
+pub struct Fused<I, const N: usize> {
     /// The item.
     pub item: I,
     /// The sum of its contributions.
     pub score: f64,
     /// What each list added, in the order of the lists.
-    pub contributions: Vec<f64>,
+    pub contributions: [f64; N],
 }
 
 /// Why lists cannot be fused.
@@ -50,16 +50,17 @@ pub enum FusionError {
 /// Reciprocal rank fusion: each list gives an item `weight / (k + rank)`, ranks from 1 by descending score,
 /// equal scores by the order of the items. The result is ordered by descending score, then by item.
 /// O(n log n).
-pub fn reciprocal_rank<I: Ord + Clone>(
-    lists: &[List<I>],
+pub fn reciprocal_rank<I: Ord + Clone, const N: usize>(
+    lists: &[List<I>; N],
     k: f64,
-) -> Result<Vec<Fused<I>>, FusionError> {
+) -> Result<Vec<Fused<I, N>>, FusionError> {
     if !k.is_finite() || k < 0.0 {
         return Err(FusionError::Constant { k });
     }
-    fuse(lists, |ranked| {
-        let ranks = (1..=ranked.len()).map(as_f64);
-        ranks.map(|rank| 1.0 / (k + rank)).collect()
+    fuse(lists, |list| {
+        let ranked = (1..).map(as_f64).zip(ranked(list));
+        let voices = ranked.map(|(rank, (item, _))| (item, 1.0 / (k + rank)));
+        voices.collect()
     })
 }
 
@@ -68,9 +69,12 @@ pub fn reciprocal_rank<I: Ord + Clone>(
 /// functions for hybrid retrieval", 2023, call that the theoretical minimum). A list whose highest score is
 /// 0 or less says nothing. An item that a list lacks gets 0 from it. The result is ordered by descending
 /// score, then by item. O(n log n).
-pub fn convex<I: Ord + Clone>(lists: &[List<I>]) -> Result<Vec<Fused<I>>, FusionError> {
-    fuse(lists, |ranked| {
-        let highest = ranked.first().map_or(0.0, |&(_, score)| score);
+pub fn convex<I: Ord + Clone, const N: usize>(
+    lists: &[List<I>; N],
+) -> Result<Vec<Fused<I, N>>, FusionError> {
+    fuse(lists, |list| {
+        let scores = list.items.iter().map(|it| it.1);
+        let highest = scores.fold(0.0, f64::max);
         let share = |score: f64| {
             if highest > 0.0 {
                 (score / highest).max(0.0)
@@ -78,28 +82,28 @@ pub fn convex<I: Ord + Clone>(lists: &[List<I>]) -> Result<Vec<Fused<I>>, Fusion
                 0.0
             }
         };
-        ranked.iter().map(|&(_, score)| share(score)).collect()
+        let items = list.items.iter();
+        items.map(|(item, score)| (item, share(*score))).collect()
     })
 }
 
-fn fuse<I: Ord + Clone>(
-    lists: &[List<I>],
-    voices: impl Fn(&[(&I, f64)]) -> Vec<f64>,
-) -> Result<Vec<Fused<I>>, FusionError> {
+/// `voices` gives what a list says for its items; of one that is in it twice, the loudest is heard.
+fn fuse<I: Ord + Clone, const N: usize>(
+    lists: &[List<I>; N],
+    voices: impl Fn(&List<I>) -> Vec<(&I, f64)>,
+) -> Result<Vec<Fused<I, N>>, FusionError> {
     let mut said_of: Vec<(&I, usize, f64)> = Vec::new();
     for (index, list) in lists.iter().enumerate() {
         check(index, list)?;
-        let ranked = ranked(list);
-        let voices = voices(&ranked);
-        let heard = ranked.iter().zip(voices);
-        said_of.extend(heard.map(|(&(item, _), voice)| (item, index, list.weight * voice)));
+        let voices = voices(list).into_iter();
+        said_of.extend(voices.map(|(item, voice)| (item, index, list.weight * voice)));
     }
-    said_of.sort_unstable_by(|a, b| a.0.cmp(b.0).then(a.1.cmp(&b.1)));
+    said_of.sort_unstable_by(|a, b| a.0.cmp(b.0));
     let by_item = said_of.chunk_by(|a, b| a.0 == b.0);
     let fused = by_item.map(|of_item| {
-        let mut contributions = vec![0.0; lists.len()];
+        let mut contributions = [0.0; N];
         for &(_, list, voice) in of_item {
-            contributions[list] = voice;
+            contributions[list] = f64::max(contributions[list], voice);
         }
         Fused {
             item: of_item[0].0.clone(),
@@ -107,7 +111,7 @@ fn fuse<I: Ord + Clone>(
             contributions,
         }
     });
-    let mut fused: Vec<Fused<I>> = fused.collect();
+    let mut fused: Vec<Fused<I, N>> = fused.collect();
     fused.sort_unstable_by(|a, b| {
         b.score
             .total_cmp(&a.score)

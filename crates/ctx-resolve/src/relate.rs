@@ -28,7 +28,7 @@ pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outli
         .iter()
         .enumerate()
         .filter(|(_, node)| node.symbol.is_none())
-        .map(|(id, node)| (node.path.as_str(), id))
+        .map(|(id, node)| (node.path, id))
         .collect();
     let nodes = places.into_iter().map(|it| {
         let (path, symbol) = it?;
@@ -46,13 +46,10 @@ pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outli
         chunk.relations = told
             .map(|edge| {
                 let target = &graph.nodes()[edge.to];
-                let name = target
-                    .symbol
-                    .as_ref()
-                    .map_or(&target.path, |(name, _)| name);
+                let name = target.symbol.map_or(target.path, |(name, _)| name);
                 Relation {
                     kind: edge.kind.as_str().to_owned(),
-                    target: name.clone(),
+                    target: name.to_owned(),
                 }
             })
             .collect();

@@ -23,7 +23,7 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &[String]) -> V
             continue;
         }
         let lines = source.render(span, kind, &matches);
-        let length = lines.text().len();
+        let length = lines.size();
         if length == 0 || length >= shortest {
             continue;
         }

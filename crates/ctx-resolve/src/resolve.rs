@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
-use ctx_source::{Located, SourceError, Sources, Text, Wanted};
+use ctx_source::{Located, SourceError, Sources, Text, Wanted, locate};
 use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -111,8 +111,13 @@ impl Resolver {
         resolve_all(chunks, self)
     }
 
-    fn look_up(&self, index: usize, mut chunk: Chunk, text: Result<&Text, &SourceError>) -> Found {
-        let path = chunk.path.clone().unwrap_or_default();
+    fn look_up(
+        &self,
+        index: usize,
+        path: &str,
+        mut chunk: Chunk,
+        text: Result<&Arc<Text>, &SourceError>,
+    ) -> Found {
         let whole = || {
             let lines = text.map_or(1, |text| text.lines().count());
             LineSpan::new(1, lines).ok()
@@ -121,12 +126,13 @@ impl Resolver {
         let Some(span) = chunk.span.or_else(whole) else {
             return Found::as_given((index, chunk));
         };
-        let located = self.sources.locate(Wanted {
-            path: &path,
+        let wanted = Wanted {
+            path,
             span,
             content: stored.as_deref(),
             content_hash: chunk.content_hash.as_deref(),
-        });
+        };
+        let located = locate(text, wanted);
         let warning = |code: &str, detail: String| {
             Some(Warning {
                 id: Some(chunk.id.clone()),
@@ -251,7 +257,7 @@ fn of_file(
     let text = sources.text(&path);
     let mut found: Vec<Found> = chunks
         .into_iter()
-        .map(|(index, chunk)| resolver.look_up(index, chunk, text.as_deref()))
+        .map(|(index, chunk)| resolver.look_up(index, &path, chunk, text.as_ref()))
         .collect();
     let Ok(text) = text else {
         return (found, None);
@@ -302,8 +308,8 @@ fn imports(outline: &Outline) -> Vec<String> {
 
 fn has_lone_returns(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let mut returns = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\r');
-    returns.any(|(at, _)| bytes.get(at + 1) != Some(&b'\n'))
+    let mut returns = memchr::memchr_iter(b'\r', bytes);
+    returns.any(|at| bytes.get(at + 1) != Some(&b'\n'))
 }
 
 /// `span` with `more` lines at each end, in a text of `count` lines.

@@ -97,17 +97,14 @@ impl Pool {
         let weights = &options.weights;
         let order = Order::of(self);
         let is_mute = options.is_mute();
-        let lists: Vec<List<usize>> = Strategy::ALL
-            .into_iter()
-            .map(|strategy| List {
-                weight: if is_mute {
-                    1.0
-                } else {
-                    weights.strategies[strategy.index()]
-                },
-                items: order.items(&self.said[strategy.index()]),
-            })
-            .collect();
+        let lists = Strategy::ALL.map(|strategy| List {
+            weight: if is_mute {
+                1.0
+            } else {
+                weights.strategies[strategy.index()]
+            },
+            items: order.items(&self.said[strategy.index()]),
+        });
         // Scores are finite, and so are weights.
         let fused = convex(&lists).unwrap_or_default();
         let roles = self.asked(&fused, &order, weights);
@@ -116,7 +113,7 @@ impl Pool {
             .filter_map(|it| {
                 let part = order.part(it.item)?;
                 let role = self.files[self.parts[part].0].role;
-                Some(Scored::new(part, roles.of_role(role), &it.contributions))
+                Some(Scored::new(part, roles.of_role(role), it.contributions))
             })
             .collect();
         self.lift(&mut scored, weights);
@@ -139,7 +136,7 @@ impl Pool {
 
     /// `weights` with roles for one question: a role is worth less unless the question asks for it ([`ASKED`]), and the
     /// further the best of it is ahead, the nearer it is to all of its worth.
-    fn asked(&self, fused: &[Fused<usize>], order: &Order, weights: &Weights) -> Weights {
+    fn asked(&self, fused: &[Fused<usize, { Strategy::COUNT }>], order: &Order, weights: &Weights) -> Weights {
         let mut best = [0.0; Weights::ROLES.len()];
         for it in fused {
             let Some(part) = order.part(it.item) else {
@@ -191,9 +188,7 @@ struct Scored {
 }
 
 impl Scored {
-    fn new(part: usize, role: f64, said: &[f64]) -> Self {
-        let mut contributions = [0.0; Strategy::COUNT];
-        contributions.copy_from_slice(said);
+    fn new(part: usize, role: f64, contributions: [f64; Strategy::COUNT]) -> Self {
         let covered = contributions[Strategy::Coverage.index()];
         let all: f64 = contributions.iter().sum();
         Scored {

@@ -1,6 +1,5 @@
 //! From a question to a context.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -205,12 +204,11 @@ pub(crate) fn lap(clock: &mut Instant) -> Duration {
 /// What was found as chunks, without their text.
 pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let keywords = keywords(query);
-    let mut chunks: BTreeMap<String, Chunk> = BTreeMap::new();
-    for it in found {
+    let chunk = |it: &Found| {
         let (hit, score) = (&it.hit, it.chance);
         let id = format!("{}:{}-{}", hit.path, hit.span.start(), hit.span.end());
         let relevance = Relevance::new(score).unwrap_or(Relevance::ZERO);
-        let mut chunk = Chunk::new(id.clone(), "", relevance)
+        let mut chunk = Chunk::new(id, "", relevance)
             .with_kind(chunk_kind(&hit.kind))
             .with_path(hit.path.clone())
             .with_span(hit.span);
@@ -219,9 +217,11 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
         chunk.qualified_name.clone_from(&hit.qualified_name);
         chunk.language.clone_from(&hit.language);
         chunk.matched_keywords.clone_from(&keywords);
-        chunks.insert(id, chunk);
-    }
-    chunks.into_values().collect()
+        chunk
+    };
+    let mut chunks: Vec<Chunk> = found.iter().map(chunk).collect();
+    chunks.sort_by(|a, b| a.id.cmp(&b.id));
+    chunks
 }
 
 /// The words that tell which lines of a part the question is about.

@@ -11,7 +11,7 @@ mod text;
 pub use decode::{Decoded, decode};
 pub use error::{PathFault, SourceError};
 pub use lines::LineIndex;
-pub use locate::{Located, Wanted};
+pub use locate::{Located, Wanted, locate};
 pub use root::{Root, read_up_to};
 pub use sources::{Files, Limits, Metrics, Sources};
 pub use text::{Conversion, Text};

@@ -77,21 +77,26 @@ impl Sources {
     /// lines of the file (of several the nearest, of two as near the upper), else what is known of it.
     /// Texts are the same when their lines are, whatever the terminators. O(bytes of the file).
     pub fn locate(&self, wanted: Wanted<'_>) -> Located {
-        let text = match self.text(wanted.path) {
-            Ok(text) => text,
-            Err(error) => return without_file(wanted, &error),
-        };
-        match (wanted.content, wanted.content_hash) {
-            (Some(content), _) => by_content(text, wanted.span, content),
-            (None, Some(hash)) => by_hash(text, wanted.span, hash),
-            (None, None) if text.slice(wanted.span).is_some() => Located::Unverified {
-                text,
-                span: wanted.span,
-            },
-            (None, None) => Located::Unavailable {
-                why: too_short(&text, wanted.span),
-            },
-        }
+        locate(self.text(wanted.path).as_ref(), wanted)
+    }
+}
+
+/// The same in a file that was read, or could not be.
+pub fn locate(text: Result<&Arc<Text>, &SourceError>, wanted: Wanted<'_>) -> Located {
+    let text = match text {
+        Ok(text) => Arc::clone(text),
+        Err(error) => return without_file(wanted, error),
+    };
+    match (wanted.content, wanted.content_hash) {
+        (Some(content), _) => by_content(text, wanted.span, content),
+        (None, Some(hash)) => by_hash(text, wanted.span, hash),
+        (None, None) if text.slice(wanted.span).is_some() => Located::Unverified {
+            text,
+            span: wanted.span,
+        },
+        (None, None) => Located::Unavailable {
+            why: too_short(&text, wanted.span),
+        },
     }
 }
 

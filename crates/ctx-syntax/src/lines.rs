@@ -1,38 +1,44 @@
 //! Lines of a source, with their numbers, and marks where others were left out.
 
-use ctx_model::{ModelError, Rendition, RenditionKind};
+use std::borrow::Cow;
+
+use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind};
 
 use crate::Language;
 
 /// One line of what is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Line {
+pub struct Line<'t> {
     /// The source's line, from 1, of which this is every character; `None` for an elision mark.
     pub number: Option<u32>,
     /// The text, without its terminator.
-    pub text: String,
+    pub text: Cow<'t, str>,
 }
 
 /// What is shown of a source, top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines(pub(crate) Vec<Line>);
+pub struct Lines<'t>(pub(crate) Vec<Line<'t>>);
 
-impl Lines {
+impl<'t> Lines<'t> {
     /// The lines.
-    pub fn as_slice(&self) -> &[Line] {
+    pub fn as_slice(&self) -> &[Line<'t>] {
         &self.0
     }
 
     /// The lines, each with a line feed after it.
     pub fn text(&self) -> String {
-        let bytes = self.0.iter().map(|line| line.text.len() + 1).sum();
-        let mut text = String::with_capacity(bytes);
+        let mut text = String::with_capacity(self.size());
         for line in &self.0 {
             text.push_str(&line.text);
             text.push('\n');
         }
         text
+    }
+
+    /// The bytes of [`Lines::text`].
+    pub fn size(&self) -> usize {
+        self.0.iter().map(|line| line.text.len() + 1).sum()
     }
 
     /// The numbers of the source's lines that are shown, ascending.
@@ -54,8 +60,62 @@ impl Lines {
     }
 }
 
+/// The lines of a span, some of them shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    first: u32,
+    is_shown: Vec<bool>,
+}
+
+impl Shown {
+    /// None of `span`.
+    pub(crate) fn none(span: LineSpan) -> Self {
+        Shown {
+            first: span.start(),
+            is_shown: vec![false; span.line_count() as usize],
+        }
+    }
+
+    /// All of `span`.
+    pub(crate) fn all(span: LineSpan) -> Self {
+        let mut shown = Shown::none(span);
+        shown.is_shown.fill(true);
+        shown
+    }
+
+    /// Shows those from `first` to `last` that are lines of the span.
+    pub(crate) fn show(&mut self, first: u32, last: u32) {
+        self.set(first, last, true);
+    }
+
+    /// Hides those from `first` to `last`.
+    pub(crate) fn hide(&mut self, first: u32, last: u32) {
+        self.set(first, last, false);
+    }
+
+    fn set(&mut self, first: u32, last: u32, is_shown: bool) {
+        let start = first.saturating_sub(self.first) as usize;
+        let end = last.saturating_add(1).saturating_sub(self.first) as usize;
+        let end = end.min(self.is_shown.len());
+        if let Some(lines) = self.is_shown.get_mut(start..end) {
+            lines.fill(is_shown);
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.is_shown.iter().filter(|it| **it).count()
+    }
+
+    /// The numbers of the lines that are shown, or of those that are not.
+    pub(crate) fn numbers(&self, shown: bool) -> impl Iterator<Item = u32> {
+        let all = (self.first..).zip(&self.is_shown);
+        all.filter(move |(_, is_shown)| **is_shown == shown)
+            .map(|(number, _)| number)
+    }
+}
+
 /// The mark that stands for `count` lines, a comment of the language, as far in as the line after it.
-pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) -> Line {
+pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) -> Line<'static> {
     let lines = if count == 1 { "line" } else { "lines" };
     let what = format!("… {count} {lines} left out");
     let comment = match language {
@@ -64,7 +124,7 @@ pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) 
     };
     Line {
         number: None,
-        text: format!("{indentation}{}", comment.trim_end()),
+        text: format!("{indentation}{}", comment.trim_end()).into(),
     }
 }
 

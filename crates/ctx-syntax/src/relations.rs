@@ -1,8 +1,10 @@
 //! What refers to what, among the files of a project.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ctx_model::LineSpan;
+use rapidhash::RapidHashMap;
+use smallvec::SmallVec;
 
 use crate::{Outline, ReferenceKind, SymbolKind};
 
@@ -55,11 +57,11 @@ pub struct Edge {
 /// A file, or a symbol in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Node {
+pub struct Node<'f> {
     /// The file.
-    pub path: String,
+    pub path: &'f str,
     /// The symbol's qualified name and kind; `None` for the file itself.
-    pub symbol: Option<(String, SymbolKind)>,
+    pub symbol: Option<(&'f str, SymbolKind)>,
     /// The symbol's lines.
     pub span: Option<LineSpan>,
 }
@@ -79,24 +81,24 @@ pub enum Direction {
 /// imports, then where only one symbol of the project has the name; a name that several symbols
 /// might have is kept as leading to each of them, with its weight divided.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
-    nodes: Vec<Node>,
+pub struct Graph<'f> {
+    nodes: Vec<Node<'f>>,
     /// Ordered by where they go out from, and each once.
     outgoing: Vec<Vec<Edge>>,
     incoming: Vec<Vec<Edge>>,
 }
 
-impl Graph {
+impl<'f> Graph<'f> {
     /// The graph of `files`, each a path and its outline. The order of files does not matter.
     /// O(symbols + references) log of it.
-    pub fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f Outline)>) -> Self {
+    pub fn new(files: impl IntoIterator<Item = (&'f str, &'f Outline)>) -> Self {
         Graph::of(&files.into_iter().collect(), None)
     }
 
     /// The same with those edges alone that go out from what is `wanted`: by the path of its file, the number of a
     /// symbol in the file's outline, or `None` for the file itself. O(symbols + references of wanted files) log of
     /// it.
-    pub fn outgoing_from<'f>(
+    pub fn outgoing_from(
         files: impl IntoIterator<Item = (&'f str, &'f Outline)>,
         wanted: &BTreeMap<&str, BTreeSet<Option<usize>>>,
     ) -> Self {
@@ -104,7 +106,7 @@ impl Graph {
     }
 
     fn of(
-        files: &BTreeMap<&str, &Outline>,
+        files: &BTreeMap<&'f str, &'f Outline>,
         wanted: Option<&BTreeMap<&str, BTreeSet<Option<usize>>>>,
     ) -> Self {
         let mut builder = Builder::default();
@@ -114,7 +116,18 @@ impl Graph {
         for (file, (path, outline)) in files.iter().enumerate() {
             match wanted.map(|it| it.get(path)) {
                 None => builder.relate(file, path, outline, &|_| true),
-                Some(Some(its)) => builder.relate(file, path, outline, &|it| its.contains(&it)),
+                Some(Some(its)) => {
+                    let mut is_wanted = vec![false; outline.symbols.len()];
+                    for &symbol in its.iter().flatten() {
+                        if let Some(is_wanted) = is_wanted.get_mut(symbol) {
+                            *is_wanted = true;
+                        }
+                    }
+                    let of_file = its.contains(&None);
+                    builder.relate(file, path, outline, &|it| {
+                        it.map_or(of_file, |symbol| is_wanted[symbol])
+                    });
+                }
                 Some(None) => {}
             }
         }
@@ -122,7 +135,7 @@ impl Graph {
     }
 
     /// Files and symbols, by file.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[Node<'f>] {
         &self.nodes
     }
 
@@ -138,7 +151,7 @@ impl Graph {
 
     /// The nodes of this name: a path, or a symbol's name, qualified or not.
     pub fn find(&self, name: &str) -> Vec<usize> {
-        let is_it = |node: &Node| match &node.symbol {
+        let is_it = |node: &Node<'_>| match node.symbol {
             None => node.path == name,
             Some((symbol, _)) => {
                 symbol == name
@@ -189,24 +202,24 @@ impl Graph {
 
 #[derive(Default)]
 struct Builder<'f> {
-    nodes: Vec<Node>,
+    nodes: Vec<Node<'f>>,
     /// In any order, and some more than once.
     edges: Vec<Edge>,
     /// The node of each file, and of its first symbol.
     files: Vec<(usize, usize)>,
     /// A path without its extension → its file.
-    stems: HashMap<String, Vec<usize>>,
+    stems: RapidHashMap<String, SmallVec<[usize; 2]>>,
     /// A name → its symbols: file and node.
-    names: HashMap<&'f str, Vec<(usize, usize)>>,
+    names: RapidHashMap<&'f str, SmallVec<[(usize, usize); 2]>>,
 }
 
 impl<'f> Builder<'f> {
-    fn add_file(&mut self, path: &str, outline: &'f Outline) {
+    fn add_file(&mut self, path: &'f str, outline: &'f Outline) {
         let file = self.files.len();
         let node = self.nodes.len();
         self.files.push((node, node + 1));
         self.nodes.push(Node {
-            path: path.to_owned(),
+            path,
             symbol: None,
             span: None,
         });
@@ -216,8 +229,8 @@ impl<'f> Builder<'f> {
         for (index, symbol) in outline.symbols.iter().enumerate() {
             let id = self.nodes.len();
             self.nodes.push(Node {
-                path: path.to_owned(),
-                symbol: Some((symbol.qualified_name.clone(), symbol.kind)),
+                path,
+                symbol: Some((&symbol.qualified_name, symbol.kind)),
                 span: Some(symbol.span),
             });
             debug_assert_eq!(id, node + 1 + index);
@@ -318,7 +331,7 @@ impl<'f> Builder<'f> {
         while !parts.is_empty() {
             if let Some(files) = self.stems.get(&parts.join("/")) {
                 let shared = |file: &usize| {
-                    let other = &self.nodes[self.files[*file].0].path;
+                    let other = self.nodes[self.files[*file].0].path;
                     path.bytes()
                         .zip(other.bytes())
                         .take_while(|(a, b)| a == b)
@@ -337,7 +350,7 @@ impl<'f> Builder<'f> {
         Vec::new()
     }
 
-    fn finish(mut self) -> Graph {
+    fn finish(mut self) -> Graph<'f> {
         let place = |edge: &Edge| (edge.from, edge.to, edge.kind);
         // Of edges that say the same, the surest comes first and stays.
         self.edges.sort_unstable_by(|a, b| {

@@ -1,11 +1,10 @@
 //! A span of a source in several fidelities. Each shows a part of the lines of the one above it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ctx_model::{LineSpan, RenditionKind};
 
-use crate::lines::{Line, Lines, indentation, mark};
+use crate::lines::{Line, Lines, Shown, indentation, mark};
 use crate::{Language, Limits, Outline, Symbol, SymbolKind};
 
 /// How many lines are shown before and after one that matches.
@@ -89,18 +88,18 @@ impl<'t> Source<'t> {
     ///
     /// Each shows a part of the lines of the kind before it, and a mark for each run that it leaves
     /// out. Lines past the end are left out without one. O(lines + symbols).
-    pub fn render(&self, span: LineSpan, kind: RenditionKind, matches: &[u32]) -> Lines {
+    pub fn render(&self, span: LineSpan, kind: RenditionKind, matches: &[u32]) -> Lines<'t> {
         let Some(span) = self.clip(span) else {
             return Lines::default();
         };
-        let shown = self.numbers(span, kind, matches);
+        let shown = self.shown(span, kind, matches);
         self.show(span, &shown, kind != RenditionKind::Mention)
     }
 
     /// How much of the information of `span` its rendition keeps, 0 to 1: the share of lines that are
     /// not blank, and at least what names are worth. A rule of thumb: names and signatures tell more
     /// than their number of lines.
-    pub fn information(&self, span: LineSpan, kind: RenditionKind, lines: &Lines) -> f64 {
+    pub fn information(&self, span: LineSpan, kind: RenditionKind, lines: &Lines<'_>) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,
             RenditionKind::Excerpt => 0.3,
@@ -108,7 +107,7 @@ impl<'t> Source<'t> {
             RenditionKind::Signature => 0.12,
             RenditionKind::Mention => 0.05,
         };
-        let is_text = |number: &u32| !self.line(*number).trim().is_empty();
+        let is_text = |number: &u32| self.says(*number);
         let all = (span.start()..=span.end().min(self.line_count())).filter(is_text);
         let shown = lines.numbers().filter(is_text).count();
         #[expect(
@@ -123,74 +122,74 @@ impl<'t> Source<'t> {
         LineSpan::new(span.start(), span.end().min(self.line_count())).ok()
     }
 
+    /// Whether there is more in line `number` than white space.
+    fn says(&self, number: u32) -> bool {
+        !self.line(number).trim_start().is_empty()
+    }
+
     /// The lines of `span` that `kind` shows.
-    pub(crate) fn numbers(
-        &self,
-        span: LineSpan,
-        kind: RenditionKind,
-        matches: &[u32],
-    ) -> BTreeSet<u32> {
+    pub(crate) fn shown(&self, span: LineSpan, kind: RenditionKind, matches: &[u32]) -> Shown {
         match kind {
-            RenditionKind::Full => (span.start()..=span.end()).collect(),
+            RenditionKind::Full => Shown::all(span),
             RenditionKind::Excerpt => self.excerpt(span, matches),
             RenditionKind::Skeleton => self.skeleton(span),
-            RenditionKind::Signature => self.signature(span),
-            RenditionKind::Mention => BTreeSet::from([self.mention(span)]),
+            RenditionKind::Signature => self.signature(Shown::none(span), span),
+            RenditionKind::Mention => self.mention(Shown::none(span), span),
         }
     }
 
-    fn excerpt(&self, span: LineSpan, matches: &[u32]) -> BTreeSet<u32> {
+    fn excerpt(&self, span: LineSpan, matches: &[u32]) -> Shown {
         let mut shown = self.skeleton(span);
         for &number in matches {
             if span.start() <= number && number <= span.end() {
-                let first = number.saturating_sub(CONTEXT).max(span.start());
-                let last = number.saturating_add(CONTEXT).min(span.end());
-                shown.extend(first..=last);
+                shown.show(
+                    number.saturating_sub(CONTEXT),
+                    number.saturating_add(CONTEXT),
+                );
             }
         }
         shown
     }
 
-    fn skeleton(&self, span: LineSpan) -> BTreeSet<u32> {
+    fn skeleton(&self, span: LineSpan) -> Shown {
         if self.outline.fallback.is_some() {
             return self.outermost(span);
         }
-        let mut shown: BTreeSet<u32> = (span.start()..=span.end()).collect();
-        for body in self.outline.symbols.iter().filter_map(|it| it.body) {
-            for number in body.start().max(span.start())..=body.end().min(span.end()) {
-                shown.remove(&number);
-            }
+        let mut shown = Shown::all(span);
+        for body in self.begun_by(span.end()).iter().filter_map(|it| it.body) {
+            shown.hide(body.start(), body.end());
         }
         // Of a span within one body, the lines it is found by.
-        shown.extend(self.signature(span));
-        shown
+        self.signature(shown, span)
     }
 
-    fn signature(&self, span: LineSpan) -> BTreeSet<u32> {
-        let mut shown = BTreeSet::from([self.mention(span)]);
+    /// `shown`, and the signatures of what is defined in `span`.
+    fn signature(&self, shown: Shown, span: LineSpan) -> Shown {
+        let mut shown = self.mention(shown, span);
         if self.outline.fallback.is_some() {
             return shown;
         }
         for symbol in self.defined_in(span) {
             let spans = [Some(symbol.signature), symbol.doc];
             for part in spans.into_iter().flatten() {
-                shown.extend(part.start().max(span.start())..=part.end().min(span.end()));
+                shown.show(part.start(), part.end());
             }
         }
         shown
     }
 
-    /// The line that names what `span` is about: the first that is defined in it, else its first
+    /// `shown`, and the line that names what `span` is about: the first that is defined in it, else its first
     /// that says something.
-    fn mention(&self, span: LineSpan) -> u32 {
+    fn mention(&self, mut shown: Shown, span: LineSpan) -> Shown {
         let defined = self
             .defined_in(span)
             .map(|symbol| symbol.span.start())
             .next();
-        let says = |number: &u32| !self.line(*number).trim().is_empty();
-        defined
-            .or_else(|| (span.start()..=span.end()).find(says))
-            .unwrap_or(span.start())
+        let mention = defined
+            .or_else(|| (span.start()..=span.end()).find(|&it| self.says(it)))
+            .unwrap_or(span.start());
+        shown.show(mention, mention);
+        shown
     }
 
     /// The outermost symbols that begin in `span`, their doc comment included or not.
@@ -199,41 +198,48 @@ impl<'t> Source<'t> {
             span.start() <= symbol.span.start() && symbol.span.start() <= span.end()
         };
         let symbols = &self.outline.symbols;
-        symbols.iter().filter(move |symbol| {
-            let is_inner = symbol.parent.is_some_and(|parent| begins(&symbols[parent]));
-            begins(symbol) && (!is_inner || is_part_of_section(symbols, symbol))
+        self.begun_by(span.end()).iter().filter(move |symbol| {
+            begins(symbol) && {
+                let is_inner = symbol.parent.is_some_and(|parent| begins(&symbols[parent]));
+                !is_inner || is_part_of_section(symbols, symbol)
+            }
         })
     }
 
+    /// The symbols that begin no later than in line `number`.
+    fn begun_by(&self, number: u32) -> &[Symbol] {
+        let symbols = &self.outline.symbols;
+        &symbols[..symbols.partition_point(|it| it.span.start() <= number)]
+    }
+
     /// Without a grammar: the lines that are indented least.
-    fn outermost(&self, span: LineSpan) -> BTreeSet<u32> {
-        let says = |number: &u32| !self.line(*number).trim().is_empty();
+    fn outermost(&self, span: LineSpan) -> Shown {
         let depth = |number: u32| indentation(self.line(number)).len();
-        let numbers = || (span.start()..=span.end()).filter(says);
+        let numbers = || (span.start()..=span.end()).filter(|&it| self.says(it));
         let least = numbers().map(depth).min().unwrap_or_default();
-        let mut shown: BTreeSet<u32> = numbers().filter(|&it| depth(it) == least).collect();
-        shown.insert(self.mention(span));
-        shown
+        let mut shown = Shown::none(span);
+        for number in numbers().filter(|&it| depth(it) == least) {
+            shown.show(number, number);
+        }
+        self.mention(shown, span)
     }
 
     /// The lines `shown` of `span`, with marks between them where `marks` says so.
-    pub(crate) fn show(&self, span: LineSpan, shown: &BTreeSet<u32>, marks: bool) -> Lines {
-        let mut lines = Vec::with_capacity(shown.len() + 2);
+    pub(crate) fn show(&self, span: LineSpan, shown: &Shown, marks: bool) -> Lines<'t> {
+        let mut lines = Vec::with_capacity(shown.count() + 2);
         let mut next = span.start();
-        let ends = shown.iter().copied().chain([span.end() + 1]);
-        for number in ends {
+        for number in shown.numbers(true).chain([span.end() + 1]) {
             let left_out = number.saturating_sub(next) as usize;
             if marks && left_out > 0 {
                 let nearest = if number > span.end() { next } else { number };
-                let hidden = (next..number).map(|it| self.line(it));
-                let first = hidden.into_iter().find(|line| !line.trim().is_empty());
-                let first = first.unwrap_or_else(|| self.line(nearest));
+                let first = (next..number).find(|&it| self.says(it));
+                let first = self.line(first.unwrap_or(nearest));
                 lines.push(mark(self.language, indentation(first), left_out));
             }
             if number <= span.end() {
                 lines.push(Line {
                     number: Some(number),
-                    text: self.line(number).to_owned(),
+                    text: self.line(number).into(),
                 });
             }
             next = number + 1;

@@ -1,12 +1,11 @@
 //! Strategies that cut a span to a number of tokens, the mark of what was cut included.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use ctx_model::{LineSpan, RenditionKind, Tokens};
 use ctx_tokens::TokenCounter;
 
-use crate::lines::{Line, Lines, mark};
+use crate::lines::{Line, Lines, Shown, mark};
 use crate::rendition::Source;
 
 /// Which lines matter most, when not all of them fit.
@@ -21,14 +20,14 @@ pub trait Truncate: fmt::Debug + Send + Sync {
     /// that is left out; the whole of it where it fits. Where not even one line fits, its beginning
     /// between two characters; where not even that, nothing. What is returned never counts more than
     /// `limit`. O(log lines) counts of what is shown.
-    fn truncate(
+    fn truncate<'t>(
         &self,
-        source: &Source<'_>,
+        source: &Source<'t>,
         span: LineSpan,
         limit: Tokens,
         counter: &dyn TokenCounter,
-    ) -> Lines {
-        let fits = |lines: &Lines| counter.count_up_to(&lines.text(), limit).is_some();
+    ) -> Lines<'t> {
+        let fits = |lines: &Lines<'_>| counter.count_up_to(&lines.text(), limit).is_some();
         let whole = source.render(span, RenditionKind::Full, &[]);
         if fits(&whole) {
             return whole;
@@ -39,7 +38,10 @@ pub trait Truncate: fmt::Debug + Send + Sync {
             return Lines::default();
         };
         let first = |count: usize| {
-            let shown: BTreeSet<u32> = order[..count].iter().copied().collect();
+            let mut shown = Shown::none(span);
+            for &number in &order[..count] {
+                shown.show(number, number);
+            }
             source.show(span, &shown, true)
         };
         // More lines cost more, but for a mark that goes when its last line comes: what is found is
@@ -61,12 +63,12 @@ pub trait Truncate: fmt::Debug + Send + Sync {
 }
 
 /// The longest beginning of line `number` that fits, and a mark for what is left out besides.
-fn cut(
-    source: &Source<'_>,
+fn cut<'t>(
+    source: &Source<'t>,
     span: LineSpan,
     number: Option<u32>,
-    fits: &dyn Fn(&Lines) -> bool,
-) -> Lines {
+    fits: &dyn Fn(&Lines<'_>) -> bool,
+) -> Lines<'t> {
     let text = number.map_or("", |number| source.line(number));
     let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let beginning = |characters: usize| {
@@ -76,7 +78,7 @@ fn cut(
             // Not the whole line, so it has no number.
             lines.push(Line {
                 number: None,
-                text: text[..end].to_owned(),
+                text: text[..end].into(),
             });
         }
         lines.push(mark(source.language(), "", span.line_count() as usize));
@@ -170,9 +172,8 @@ fn these_first(source: &Source<'_>, span: LineSpan, kind: RenditionKind) -> Vec<
     let Ok(span) = LineSpan::new(span.start(), span.end().min(source.line_count())) else {
         return Vec::new();
     };
-    let first = source.numbers(span, kind, &[]);
-    let rest = (span.start()..=span.end()).filter(|number| !first.contains(number));
-    first.iter().copied().chain(rest).collect()
+    let first = source.shown(span, kind, &[]);
+    first.numbers(true).chain(first.numbers(false)).collect()
 }
 
 /// Every strategy.

@@ -9,7 +9,7 @@ fn list(weight: f64, items: &[(&'static str, f64)]) -> List<&'static str> {
     }
 }
 
-fn order(fused: &[Fused<&'static str>]) -> String {
+fn order<const N: usize>(fused: &[Fused<&'static str, N>]) -> String {
     let items: Vec<&str> = fused.iter().map(|it| it.item).collect();
     items.join(" ")
 }
@@ -71,7 +71,7 @@ fn a_list_without_a_good_score_says_nothing() {
 
 #[test]
 fn nothing_comes_of_nothing() {
-    assert!(convex::<u32>(&[]).unwrap().is_empty());
+    assert!(convex::<u32, 0>(&[]).unwrap().is_empty());
     assert!(convex(&[list(1.0, &[])]).unwrap().is_empty());
 }
 

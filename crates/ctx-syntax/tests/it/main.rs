@@ -14,7 +14,7 @@ use ctx_syntax::{Lines, Source};
 
 /// Every line with a number is the source's line of that number.
 #[track_caller]
-fn is_verbatim(text: &str, lines: &Lines) {
+fn is_verbatim(text: &str, lines: &Lines<'_>) {
     let all: Vec<&str> = text.split('\n').collect();
     let mut last = 0;
     for line in lines.as_slice() {
@@ -55,7 +55,7 @@ fn is_nested(text: &str, source: &Source<'_>, span: ctx_model::LineSpan, matches
     }
 }
 
-fn left_out(line: &ctx_syntax::Line) -> Option<usize> {
+fn left_out(line: &ctx_syntax::Line<'_>) -> Option<usize> {
     if line.number.is_some() {
         return None;
     }
