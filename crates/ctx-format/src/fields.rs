@@ -1,6 +1,7 @@
 //! The one-line fields that Markdown and plain text put before a body, written and read; and what
 //! all formats share.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use ctx_model::{LineSpan, Relation, RenditionKind};
@@ -225,18 +226,18 @@ pub(crate) fn read_label(line: &str) -> String {
 /// What programs want to know of a block.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Metadata {
-    pub(crate) id: String,
-    pub(crate) kind: String,
+pub(crate) struct Metadata<'b> {
+    pub(crate) id: Cow<'b, str>,
+    pub(crate) kind: Cow<'b, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Cow<'b, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) file: Option<String>,
+    pub(crate) file: Option<Cow<'b, str>>,
 }
 
 /// One line of JSON that holds no character with a meaning in Markdown or HTML.
 fn metadata(block: &Block<'_>) -> String {
-    let line = |text: &str| neutralise(text, Slot::Line).into_owned();
+    let line = |text| neutralise(text, Slot::Line);
     let json = serde_json::to_string(&Metadata {
         id: line(block.id),
         kind: line(block.kind.as_str()),
@@ -244,10 +245,14 @@ fn metadata(block: &Block<'_>) -> String {
         file: block.path.map(line),
     })
     .expect("strings are JSON");
+    let is_meant = |c: char| matches!(c, '<' | '>' | '&' | '`');
+    if !json.contains(is_meant) {
+        return json;
+    }
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
         // Outside its strings this JSON has braces, colons and commas only.
-        if matches!(c, '<' | '>' | '&' | '`') {
+        if is_meant(c) {
             let _ = write!(safe, "\\u{:04x}", u32::from(c));
         } else {
             safe.push(c);
@@ -278,7 +283,7 @@ pub(crate) fn read_field(line: &str, block: &mut ParsedBlock) -> bool {
     true
 }
 
-fn read_metadata(line: &str) -> Option<Metadata> {
+fn read_metadata(line: &str) -> Option<Metadata<'_>> {
     if !line.starts_with('{') {
         return None;
     }

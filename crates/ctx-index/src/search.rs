@@ -86,6 +86,13 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let limit = limit.min(MOST);
+        if limit < SLACK {
+            // To look at others costs more than to compare by place.
+            let places = live.places(self.fields.path)?;
+            let found = scores.best(Best::by_place(limit, places)).into_iter();
+            let hit = |(score, address)| Ok((rounded(score), self.hit(live.searcher, address)?));
+            return found.take(limit).map(hit).collect();
+        }
         let mut found = scores.best(Best::new(limit + SLACK));
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
         let enough = limit.div_ceil(2);

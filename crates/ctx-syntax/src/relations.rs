@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ctx_model::LineSpan;
-use rapidhash::RapidHashMap;
+use rapidhash::{RapidHashMap, RapidHashSet};
 use smallvec::SmallVec;
 
-use crate::{Outline, ReferenceKind, SymbolKind};
+use crate::{Outline, Reference, ReferenceKind, SymbolKind};
 
 /// A name that so many symbols have is nobody's in particular.
 const MOST_CANDIDATES: usize = 16;
@@ -109,26 +109,22 @@ impl<'f> Graph<'f> {
         files: &BTreeMap<&'f str, &'f Outline>,
         wanted: Option<&BTreeMap<&str, BTreeSet<Option<usize>>>>,
     ) -> Self {
+        let wanted_of = |(path, outline): (&&str, &&'f Outline)| match wanted {
+            None => Some(Holders::all(outline)),
+            Some(wanted) => Some(Holders::of(wanted.get(path)?, outline)),
+        };
+        let holders: Vec<Option<Holders>> = files.iter().map(wanted_of).collect();
         let mut builder = Builder::default();
+        for (outline, holders) in files.values().zip(&holders) {
+            let names = holders.iter().flat_map(|it| it.references(outline));
+            builder.said.extend(names.map(|it| it.name.as_str()));
+        }
         for (path, outline) in files {
             builder.add_file(path, outline);
         }
-        for (file, (path, outline)) in files.iter().enumerate() {
-            match wanted.map(|it| it.get(path)) {
-                None => builder.relate(file, path, outline, &|_| true),
-                Some(Some(its)) => {
-                    let mut is_wanted = vec![false; outline.symbols.len()];
-                    for &symbol in its.iter().flatten() {
-                        if let Some(is_wanted) = is_wanted.get_mut(symbol) {
-                            *is_wanted = true;
-                        }
-                    }
-                    let of_file = its.contains(&None);
-                    builder.relate(file, path, outline, &|it| {
-                        it.map_or(of_file, |symbol| is_wanted[symbol])
-                    });
-                }
-                Some(None) => {}
+        for (file, ((path, outline), holders)) in files.iter().zip(&holders).enumerate() {
+            if let Some(holders) = holders {
+                builder.relate(file, path, outline, holders);
             }
         }
         builder.finish()
@@ -200,6 +196,46 @@ impl<'f> Graph<'f> {
     }
 }
 
+/// What edges are to go out from, of one file.
+struct Holders {
+    /// The file itself.
+    file: bool,
+    /// By number, its symbols.
+    symbols: Vec<bool>,
+}
+
+impl Holders {
+    fn all(outline: &Outline) -> Self {
+        Holders {
+            file: true,
+            symbols: vec![true; outline.symbols.len()],
+        }
+    }
+
+    fn of(wanted: &BTreeSet<Option<usize>>, outline: &Outline) -> Self {
+        let mut symbols = vec![false; outline.symbols.len()];
+        for &symbol in wanted.iter().flatten() {
+            if let Some(is_wanted) = symbols.get_mut(symbol) {
+                *is_wanted = true;
+            }
+        }
+        Holders {
+            file: wanted.contains(&None),
+            symbols,
+        }
+    }
+
+    /// Whether a symbol is one, or the file.
+    fn has(&self, symbol: Option<usize>) -> bool {
+        symbol.map_or(self.file, |it| self.symbols[it])
+    }
+
+    /// What they refer to.
+    fn references<'o>(&self, outline: &'o Outline) -> impl Iterator<Item = &'o Reference> {
+        outline.references.iter().filter(|it| self.has(it.within))
+    }
+}
+
 #[derive(Default)]
 struct Builder<'f> {
     nodes: Vec<Node<'f>>,
@@ -209,7 +245,9 @@ struct Builder<'f> {
     files: Vec<(usize, usize)>,
     /// A path without its extension → its file.
     stems: RapidHashMap<String, SmallVec<[usize; 2]>>,
-    /// A name → its symbols: file and node.
+    /// The names that are referred to.
+    said: RapidHashSet<&'f str>,
+    /// Each of them → its symbols: file and node.
     names: RapidHashMap<&'f str, SmallVec<[(usize, usize); 2]>>,
 }
 
@@ -235,23 +273,18 @@ impl<'f> Builder<'f> {
             });
             debug_assert_eq!(id, node + 1 + index);
             // The blocks of methods of a type are not the type.
-            if symbol.kind != SymbolKind::Impl && symbol.kind != SymbolKind::Section {
+            let is_named = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section);
+            if is_named && self.said.contains(symbol.name.as_str()) {
                 self.names.entry(&symbol.name).or_default().push((file, id));
             }
         }
     }
 
-    /// The edges that go out from the file, and from those of its symbols that are wanted.
-    fn relate(
-        &mut self,
-        file: usize,
-        path: &str,
-        outline: &Outline,
-        is_wanted: &dyn Fn(Option<usize>) -> bool,
-    ) {
+    /// The edges that go out from those of a file that are wanted.
+    fn relate(&mut self, file: usize, path: &str, outline: &Outline, wanted: &Holders) {
         let (node, first) = self.files[file];
         for (index, symbol) in outline.symbols.iter().enumerate() {
-            if is_wanted(symbol.parent) {
+            if wanted.has(symbol.parent) {
                 let holder = symbol.parent.map_or(node, |parent| first + parent);
                 self.add(holder, first + index, EdgeKind::Defines, 1.0);
             }
@@ -261,14 +294,13 @@ impl<'f> Builder<'f> {
             imported.extend(self.imported(path, &import.module));
         }
         imported.remove(&file);
-        if is_wanted(None) {
+        if wanted.file {
             for &other in &imported {
                 let to = self.files[other].0;
                 self.add(node, to, EdgeKind::Imports, 1.0);
             }
         }
-        let references = outline.references.iter();
-        for reference in references.filter(|it| is_wanted(it.within)) {
+        for reference in wanted.references(outline) {
             let kind = match reference.kind {
                 ReferenceKind::Call => EdgeKind::Calls,
                 ReferenceKind::Type => EdgeKind::Uses,

@@ -4,6 +4,8 @@ mod json;
 mod lines;
 mod xml;
 
+use std::borrow::Cow;
+
 use ctx_model::{Category, Format, LineSpan, Relation, RenditionKind};
 
 use crate::fields::Metadata;
@@ -61,11 +63,11 @@ pub struct ParsedBlock {
 }
 
 impl ParsedBlock {
-    pub(crate) fn take_metadata(&mut self, metadata: Metadata) {
-        self.id = Some(metadata.id);
-        self.kind = Some(metadata.kind);
-        self.name = metadata.name;
-        self.path = metadata.file;
+    pub(crate) fn take_metadata(&mut self, metadata: Metadata<'_>) {
+        self.id = Some(metadata.id.into_owned());
+        self.kind = Some(metadata.kind.into_owned());
+        self.name = metadata.name.map(Cow::into_owned);
+        self.path = metadata.file.map(Cow::into_owned);
     }
 
     /// Sets the title from what names the block, where nothing else did.

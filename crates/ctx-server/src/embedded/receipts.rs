@@ -77,8 +77,9 @@ impl Database {
         let row = [prime.id().to_owned().into(), (last + 1).into(), text.into()];
         CONTEXTS.put(&transaction, &row)?;
         let gone = "DELETE FROM contexts WHERE seq <= ?1";
-        let gone = transaction.execute(gone, [last + 1 - most]);
-        gone.map_err(write_failed)?;
+        let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
+        gone.execute([last + 1 - most]).map_err(write_failed)?;
+        drop(gone);
         transaction.commit().map_err(write_failed)
     }
 
