@@ -202,11 +202,11 @@ fn ask(
     let root = Root::open(index.root())
         .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
     let sources = Sources::new(root, source::Limits::default());
-    let resolver = Arc::new(Resolver::new(sources, syntax::Limits::default()));
+    let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
     let retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());
-    let service = Service::new(retriever, resolver);
+    let service = Service::new(retriever, Arc::new(resolver));
     let answer = runtime.block_on(service.answer(question, retrieve, build, control));
     answer.map_err(|error| match error {
         ServiceError::Tokens(error) => error.into(),

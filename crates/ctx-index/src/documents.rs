@@ -1,26 +1,32 @@
 //! A file into what is written of it.
 
+use ctx_source::Text;
 use ctx_syntax::{Outline, Piece, language_name, lines, pieces};
 use tantivy::TantivyDocument;
 
+use crate::outlines;
 use crate::schema::{Fields, Stored};
 
 /// The document of the file, and one for each of its parts.
 pub(crate) fn documents(
     fields: &Fields,
     path: &str,
-    text: &str,
+    text: &Text,
     outline: &Outline,
     modified_at: i64,
 ) -> Vec<TantivyDocument> {
-    let lines = lines(text);
-    let language = language_name(path, text);
+    let lines = lines(text.as_str());
+    let language = language_name(path, text.as_str());
     let stored = Stored {
         language: language.map(str::to_owned),
         modified_at: Some(modified_at),
         ..Stored::default()
     };
-    let mut documents = vec![of_file(fields, path, text, &stored)];
+    let mut of_file = of_file(fields, path, text.as_str(), &stored);
+    if let Some(packed) = outlines::stored(text.hash(), outline) {
+        of_file.add_bytes(fields.outline, &packed);
+    }
+    let mut documents = vec![of_file];
     for piece in pieces(&lines, outline) {
         documents.push(of_piece(fields, path, &lines, &piece, &stored));
     }

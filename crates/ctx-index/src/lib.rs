@@ -8,6 +8,7 @@ mod index;
 mod lock;
 mod manifest;
 mod options;
+mod outlines;
 mod remembered;
 mod scan;
 mod schema;

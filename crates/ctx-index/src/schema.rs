@@ -10,7 +10,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 /// The form of the index. Another is made anew.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 
 /// The name of the analyzer.
 const WORDS: &str = "ctx-words";
@@ -39,6 +39,8 @@ pub(crate) struct Fields {
     pub(crate) text: Field,
     /// Of files: each end of the path that begins after a slash.
     pub(crate) path_ends: Field,
+    /// Of files: what they define, import and refer to.
+    pub(crate) outline: Field,
 }
 
 impl Fields {
@@ -68,6 +70,7 @@ impl Fields {
             path_words: builder.add_text_field("path_words", words(WORDS)),
             text: builder.add_text_field("text", words(WORDS)),
             path_ends: builder.add_text_field("path_ends", raw),
+            outline: builder.add_bytes_field("outline", STORED),
             schema: builder.build(),
         }
     }

@@ -210,7 +210,7 @@ impl Index {
         let language = Language::of(&seen.path, text.as_str());
         let outline = Outline::of(text.as_str(), language, &self.options.syntax);
         let modified = seen.modified / 1_000_000_000;
-        let documents = documents(&self.fields, &seen.path, text.as_str(), &outline, modified);
+        let documents = documents(&self.fields, &seen.path, &text, &outline, modified);
         let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
         let by_lines = outline.fallback.filter(is_limit);
         let by_lines = by_lines.map(|why| format!("{:?}: {why}", seen.path));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
 use ctx_source::{Located, SourceError, Sources, Text, Wanted, locate};
-use ctx_syntax::{Fallback, Language, Limits, Outline, Source};
+use ctx_syntax::{Fallback, Language, Limits, Outline, Outlines, Source};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -15,7 +15,7 @@ use crate::renditions::renditions;
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
-const KEPT: u64 = 1 << 20;
+const MOST_KEPT: u64 = 1 << 20;
 /// About as many files have them.
 const FILES: usize = 4096;
 
@@ -46,11 +46,13 @@ pub struct Resolver {
     limits: Limits,
     /// How many lines before and after a hit are shown with it.
     context_lines: u32,
-    outlines: Arc<Outlines>,
+    /// Whom to ask before a text is parsed.
+    parsed: Option<Arc<dyn Outlines>>,
+    outlines: Arc<Kept>,
 }
 
 /// The outlines of the files met last.
-type Outlines = Cache<OutlineKey, Arc<Outline>, Size>;
+type Kept = Cache<OutlineKey, Arc<Outline>, Size>;
 
 /// The hash of a text, and its language.
 type OutlineKey = ([u8; 32], Option<&'static str>);
@@ -78,7 +80,8 @@ impl Resolver {
             sources,
             limits,
             context_lines: 0,
-            outlines: Arc::new(Cache::with_weighter(FILES, KEPT, Size)),
+            parsed: None,
+            outlines: Arc::new(Cache::with_weighter(FILES, MOST_KEPT, Size)),
         }
     }
 
@@ -90,8 +93,16 @@ impl Resolver {
             sources,
             limits: self.limits,
             context_lines: self.context_lines,
+            parsed: self.parsed.clone(),
             outlines: Arc::clone(&self.outlines),
         }
+    }
+
+    /// Asks `parsed` for an outline before it parses a text.
+    #[must_use]
+    pub fn with_outlines(mut self, parsed: Arc<dyn Outlines>) -> Self {
+        self.parsed = Some(parsed);
+        self
     }
 
     /// Shows `lines` more before and after each hit, as far as the file has them.
@@ -174,12 +185,15 @@ impl Resolver {
         }
     }
 
-    fn outline(&self, text: &Text, language: Option<Language>) -> Arc<Outline> {
+    fn outline(&self, path: &str, text: &Text, language: Option<Language>) -> Arc<Outline> {
         let key = (*text.hash(), language.map(Language::name));
         if let Some(outline) = self.outlines.get(&key) {
             return outline;
         }
-        let outline = Arc::new(Outline::of(text.as_str(), language, &self.limits));
+        let parsed = self.parsed.as_ref();
+        let parsed = parsed.and_then(|it| it.outline(path, text.hash()));
+        let parse = || Outline::of(text.as_str(), language, &self.limits);
+        let outline = Arc::new(parsed.unwrap_or_else(parse));
         // What took too long today may not tomorrow.
         if outline.fallback != Some(Fallback::TooSlow) {
             self.outlines.insert(key, Arc::clone(&outline));
@@ -267,7 +281,7 @@ fn of_file(
     if has_lone_returns(text.as_str()) {
         return (found, None);
     }
-    let outline = resolver.outline(&text, language);
+    let outline = resolver.outline(&path, &text, language);
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
     let imports = imports(&outline);
     let mut is_first = true;

@@ -136,7 +136,12 @@ impl Pool {
 
     /// `weights` with roles for one question: a role is worth less unless the question asks for it ([`ASKED`]), and the
     /// further the best of it is ahead, the nearer it is to all of its worth.
-    fn asked(&self, fused: &[Fused<usize, { Strategy::COUNT }>], order: &Order, weights: &Weights) -> Weights {
+    fn asked(
+        &self,
+        fused: &[Fused<usize, { Strategy::COUNT }>],
+        order: &Order,
+        weights: &Weights,
+    ) -> Weights {
         let mut best = [0.0; Weights::ROLES.len()];
         for it in fused {
             let Some(part) = order.part(it.item) else {

@@ -40,35 +40,43 @@ pub enum SymbolKind {
 }
 
 impl SymbolKind {
-    const WORDS: [(&'static str, SymbolKind); 13] = [
-        ("function", SymbolKind::Function),
-        ("method", SymbolKind::Method),
-        ("class", SymbolKind::Class),
-        ("struct", SymbolKind::Struct),
-        ("enum", SymbolKind::Enum),
-        ("interface", SymbolKind::Interface),
-        ("impl", SymbolKind::Impl),
-        ("module", SymbolKind::Module),
-        ("type", SymbolKind::Type),
-        ("constant", SymbolKind::Constant),
-        ("field", SymbolKind::Field),
-        ("macro", SymbolKind::Macro),
-        ("section", SymbolKind::Section),
+    pub(crate) const ALL: [SymbolKind; 13] = [
+        SymbolKind::Function,
+        SymbolKind::Method,
+        SymbolKind::Class,
+        SymbolKind::Struct,
+        SymbolKind::Enum,
+        SymbolKind::Interface,
+        SymbolKind::Impl,
+        SymbolKind::Module,
+        SymbolKind::Type,
+        SymbolKind::Constant,
+        SymbolKind::Field,
+        SymbolKind::Macro,
+        SymbolKind::Section,
     ];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
-        let mut words = Self::WORDS.into_iter();
-        words
-            .find(|(_, kind)| *kind == self)
-            .map_or("symbol", |(word, _)| word)
+        match self {
+            SymbolKind::Function => "function",
+            SymbolKind::Method => "method",
+            SymbolKind::Class => "class",
+            SymbolKind::Struct => "struct",
+            SymbolKind::Enum => "enum",
+            SymbolKind::Interface => "interface",
+            SymbolKind::Impl => "impl",
+            SymbolKind::Module => "module",
+            SymbolKind::Type => "type",
+            SymbolKind::Constant => "constant",
+            SymbolKind::Field => "field",
+            SymbolKind::Macro => "macro",
+            SymbolKind::Section => "section",
+        }
     }
 
     pub(crate) fn of(word: &str) -> Option<Self> {
-        let mut words = Self::WORDS.into_iter();
-        words
-            .find(|(known, _)| *known == word)
-            .map(|(_, kind)| kind)
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 
     /// Whether functions in it are its methods.

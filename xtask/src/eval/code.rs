@@ -142,10 +142,10 @@ pub(super) fn tell(number: usize, of: usize, instance: &Instance) {
 pub(super) fn service(places: &Places<'_>, instance: &Instance) -> Result<(Service, f64)> {
     let (index, indexing) = index(places, instance)?;
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
-    let resolver = Arc::new(Resolver::new(sources, syntax::Limits::default()));
     let index = Arc::new(index);
+    let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
     let retriever = Retriever::new(index.clone()).with_relations(index);
-    Ok((Service::new(retriever, resolver), indexing))
+    Ok((Service::new(retriever, Arc::new(resolver)), indexing))
 }
 
 pub(super) fn shown(

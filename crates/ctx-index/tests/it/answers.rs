@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _};
+use ctx_syntax::{Outline, Outlines as _};
 
 use crate::{Fixture, block_on, definitions, passages, update};
 
@@ -168,4 +169,28 @@ fn what_was_shown_is_remembered() {
     );
     let counts = block_on(index.counts(&paths)).unwrap();
     assert_eq!(counts, BTreeMap::from([("src/cart.rs".to_owned(), 0)]));
+}
+
+#[test]
+fn what_was_parsed_is_known_until_it_changes() {
+    let one = "use a::b;\n\n/// Adds.\npub fn add(x: u32) -> u32 {\n    more(x)\n}\n";
+    let long = "pub fn f() {}\n".repeat(300);
+    let fixture = Fixture::new(&[("a.rs", one), ("b.rs", &long), ("c.unknown", "words\n")]);
+    let index = fixture.updated();
+    let hash = |text: &str| *ctx_source::Text::decode(text.into()).unwrap().hash();
+    let parsed = |text: &str| {
+        let language = ctx_syntax::Language::of("a.rs", text);
+        Outline::of(text, language, &ctx_syntax::Limits::default())
+    };
+    assert_eq!(index.outline("a.rs", &hash(one)), Some(parsed(one)));
+    assert_eq!(index.outline("b.rs", &hash(&long)), Some(parsed(&long)));
+    // Of another text, of a file that is not there, and of one that no grammar reads.
+    assert_eq!(index.outline("a.rs", &hash(&long)), None);
+    assert_eq!(index.outline("d.rs", &hash(one)), None);
+    assert_eq!(index.outline("c.unknown", &hash("words\n")), None);
+    let two = "pub fn sub() {}\n";
+    fixture.write("a.rs", two);
+    update(&index);
+    assert_eq!(index.outline("a.rs", &hash(one)), None);
+    assert_eq!(index.outline("a.rs", &hash(two)), Some(parsed(two)));
 }

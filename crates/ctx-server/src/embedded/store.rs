@@ -77,8 +77,9 @@ impl Store {
         limits.cache_bytes = CACHE;
         let root = Root::open(&root).map_err(|error| BackendError::failed("open files", error))?;
         let sources = Sources::new(root, limits);
-        let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
         let index = Arc::new(index);
+        let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
+        let resolver = Arc::new(resolver.with_outlines(index.clone()));
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
         let database = Arc::new(Database::open(path)?);
         let ports = ports(&index, &database, random_number()?);

@@ -6,9 +6,9 @@ use ctx_syntax::{Limits, Source, SymbolKind};
 /// What stands in every body, and must not be shown.
 const BODY: &str = "hidden";
 
-struct Sample {
-    path: &'static str,
-    text: &'static str,
+pub(crate) struct Sample {
+    pub(crate) path: &'static str,
+    pub(crate) text: &'static str,
     /// Qualified names and what they are, in order.
     symbols: &'static [(&'static str, SymbolKind)],
     /// What the skeleton shows.
@@ -20,7 +20,7 @@ use SymbolKind::{
     Class, Constant, Enum, Field, Function, Impl, Interface, Method, Module, Section, Struct, Type,
 };
 
-const SAMPLES: &[Sample] = &[
+pub(crate) const SAMPLES: &[Sample] = &[
     Sample {
         path: "a.rs",
         text: "use std::fmt;\n\n/// A point.\n#[derive(Debug)]\npub struct Point {\n    pub x: f64,\n}\n\nimpl Point {\n    /// Makes one.\n    pub fn new(x: f64) -> Self {\n        let hidden = x;\n        Point { x: hidden }\n    }\n}\n\ntrait Shape {\n    fn area(&self) -> f64;\n}\n",

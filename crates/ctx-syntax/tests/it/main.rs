@@ -3,6 +3,7 @@
 
 mod hostile;
 mod languages;
+mod packed;
 mod pieces;
 mod registry;
 mod relations;

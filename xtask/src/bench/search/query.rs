@@ -75,13 +75,14 @@ pub(super) fn measure(corpus: &Path, folder: &Path, count: usize) -> Result<Aske
     update(&index)?;
     let material = Material::read(corpus, &bare::paths(corpus)?)?;
     let sources = Sources::new(Root::open(corpus)?, Limits::default());
-    let resolver = Arc::new(Resolver::new(sources, ctx::syntax::Limits::default()));
     let index = Arc::new(index);
+    let resolver =
+        Resolver::new(sources, ctx::syntax::Limits::default()).with_outlines(index.clone());
     let retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());
     let client = Client {
-        service: Service::new(retriever, resolver),
+        service: Service::new(retriever, Arc::new(resolver)),
         runtime: tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_time()

@@ -1,0 +1,246 @@
+//! Outlines in few bytes, so that a text that was parsed once need not be parsed again.
+//!
+//! Names stand in a table, once each; numbers are what they differ by from those before them. A reference takes
+//! some four bytes so.
+
+use std::fmt;
+
+use ctx_model::{LineSpan, ModelError};
+use rapidhash::RapidHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
+
+/// Whoever has parsed texts before.
+pub trait Outlines: fmt::Debug + Send + Sync {
+    /// The outline of the text at `path` whose BLAKE3 is `hash`, if it is known.
+    fn outline(&self, path: &str, hash: &[u8; 32]) -> Option<Outline>;
+}
+
+#[derive(Serialize, Deserialize)]
+struct Packed<'t> {
+    #[serde(borrow)]
+    names: Vec<&'t str>,
+    symbols: Vec<PackedSymbol>,
+    imports: Vec<(u32, Lines)>,
+    references: Vec<PackedReference>,
+}
+
+/// Where lines begin, by what they are after others, and how many there are after the first.
+type Lines = (i32, u32);
+
+#[derive(Serialize, Deserialize)]
+struct PackedSymbol {
+    /// Its place among all.
+    kind: u8,
+    name: u32,
+    qualified: Qualified,
+    /// After the symbol before it.
+    span: Lines,
+    /// After the symbol before it.
+    bytes: (u32, u32),
+    /// After the symbol's own lines, as those that follow.
+    signature: Lines,
+    body: Option<Lines>,
+    doc: Option<Lines>,
+    /// How many symbols before it; 0 for none.
+    parent: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Qualified {
+    /// That of its parent, this between the two, and its own.
+    Between(u32),
+    Whole(u32),
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedReference {
+    name: u32,
+    /// Four times how many symbols after that of the reference before it (one after, where there is none), and its
+    /// kind's place in [`USES`].
+    within: i32,
+    line: i32,
+}
+
+const USES: [ReferenceKind; 3] = [
+    ReferenceKind::Call,
+    ReferenceKind::Type,
+    ReferenceKind::Extends,
+];
+
+impl Outline {
+    /// In few bytes, which only this version reads back; `None` of a text that no grammar read, or one of 2^29
+    /// symbols. O(symbols + references).
+    pub fn pack(&self) -> Option<Vec<u8>> {
+        if self.fallback.is_some() {
+            return None;
+        }
+        let mut table = Table::default();
+        let mut symbols = Vec::with_capacity(self.symbols.len());
+        let (mut line, mut byte) = (0, 0);
+        for (index, symbol) in self.symbols.iter().enumerate() {
+            let start = symbol.span.start();
+            let parent = symbol.parent.map(|it| &self.symbols[it]);
+            symbols.push(PackedSymbol {
+                kind: place_in(&SymbolKind::ALL, &symbol.kind)?,
+                name: table.number(&symbol.name)?,
+                qualified: table.qualified(symbol, parent)?,
+                span: lines_after(line, symbol.span),
+                bytes: (
+                    u32::try_from(symbol.bytes.start.checked_sub(byte)?).ok()?,
+                    u32::try_from(symbol.bytes.len()).ok()?,
+                ),
+                signature: lines_after(start, symbol.signature),
+                body: symbol.body.map(|it| lines_after(start, it)),
+                doc: symbol.doc.map(|it| lines_after(start, it)),
+                parent: match symbol.parent {
+                    Some(parent) => u32::try_from(index.checked_sub(parent)?).ok()?,
+                    None => 0,
+                },
+            });
+            (line, byte) = (start, symbol.bytes.start);
+        }
+        let mut imports = Vec::with_capacity(self.imports.len());
+        let mut line = 0;
+        for import in &self.imports {
+            let module = table.number(&import.module)?;
+            imports.push((module, lines_after(line, import.span)));
+            line = import.span.start();
+        }
+        let mut references = Vec::with_capacity(self.references.len());
+        let (mut line, mut within) = (0, 0);
+        for reference in &self.references {
+            let its = match reference.within {
+                Some(symbol) => i32::try_from(symbol).ok()?.checked_add(1)?,
+                None => 0,
+            };
+            let kind = place_in(&USES, &reference.kind)?;
+            references.push(PackedReference {
+                name: table.number(&reference.name)?,
+                within: (its - within).checked_mul(4)?.checked_add(kind.into())?,
+                line: after(line, reference.line),
+            });
+            (line, within) = (reference.line, its);
+        }
+        let packed = Packed {
+            names: table.names,
+            symbols,
+            imports,
+            references,
+        };
+        postcard::to_allocvec(&packed).ok()
+    }
+
+    /// What [`Outline::pack`] was given; `None` if `bytes` are none of its. O(bytes).
+    pub fn unpack(bytes: &[u8]) -> Option<Self> {
+        let packed: Packed<'_> = postcard::from_bytes(bytes).ok()?;
+        let name = |number: u32| packed.names.get(number as usize).copied();
+        let mut outline = Outline::default();
+        let (mut line, mut byte) = (0_u32, 0_usize);
+        for (index, symbol) in packed.symbols.into_iter().enumerate() {
+            let its = name(symbol.name)?;
+            let span = span_at(line, symbol.span).ok()?;
+            let near = |lines| span_at(span.start(), lines);
+            let start = byte.checked_add(symbol.bytes.0 as usize)?;
+            let parent = match symbol.parent {
+                0 => None,
+                before => Some(index.checked_sub(before as usize)?),
+            };
+            let qualified_name = match symbol.qualified {
+                Qualified::Whole(whole) => name(whole)?.to_owned(),
+                Qualified::Between(between) => {
+                    let outer = &outline.symbols.get(parent?)?.qualified_name;
+                    [outer, name(between)?, its].concat()
+                }
+            };
+            outline.symbols.push(Symbol {
+                kind: *SymbolKind::ALL.get(usize::from(symbol.kind))?,
+                name: its.to_owned(),
+                qualified_name,
+                span,
+                bytes: start..start.checked_add(symbol.bytes.1 as usize)?,
+                signature: near(symbol.signature).ok()?,
+                body: symbol.body.map(near).transpose().ok()?,
+                doc: symbol.doc.map(near).transpose().ok()?,
+                parent,
+            });
+            (line, byte) = (span.start(), start);
+        }
+        let mut line = 0;
+        for (module, lines) in packed.imports {
+            let span = span_at(line, lines).ok()?;
+            let module = name(module)?.to_owned();
+            outline.imports.push(Import { module, span });
+            line = span.start();
+        }
+        let (mut line, mut within) = (0_u32, 0_i32);
+        for reference in packed.references {
+            within = within.checked_add(reference.within.div_euclid(4))?;
+            line = line.wrapping_add_signed(reference.line);
+            let symbol = match within {
+                0 => None,
+                number => Some(usize::try_from(number.checked_sub(1)?).ok()?),
+            };
+            if symbol.is_some_and(|it| it >= outline.symbols.len()) {
+                return None;
+            }
+            outline.references.push(Reference {
+                kind: *USES.get(reference.within.rem_euclid(4) as usize)?,
+                name: name(reference.name)?.to_owned(),
+                line,
+                within: symbol,
+            });
+        }
+        Some(outline)
+    }
+}
+
+/// Texts by their numbers.
+#[derive(Default)]
+struct Table<'t> {
+    names: Vec<&'t str>,
+    numbers: RapidHashMap<&'t str, u32>,
+}
+
+impl<'t> Table<'t> {
+    fn number(&mut self, name: &'t str) -> Option<u32> {
+        let next = u32::try_from(self.names.len()).ok()?;
+        let number = *self.numbers.entry(name).or_insert(next);
+        if number == next {
+            self.names.push(name);
+        }
+        Some(number)
+    }
+
+    fn qualified(&mut self, symbol: &'t Symbol, parent: Option<&Symbol>) -> Option<Qualified> {
+        let whole = symbol.qualified_name.as_str();
+        let between = parent.and_then(|parent| {
+            let rest = whole.strip_prefix(parent.qualified_name.as_str())?;
+            rest.strip_suffix(symbol.name.as_str())
+        });
+        Some(match between {
+            Some(between) => Qualified::Between(self.number(between)?),
+            None => Qualified::Whole(self.number(whole)?),
+        })
+    }
+}
+
+fn place_in<T: PartialEq>(all: &[T], one: &T) -> Option<u8> {
+    let place = all.iter().position(|it| it == one)?;
+    u8::try_from(place).ok()
+}
+
+/// How far `line` is after `other`.
+fn after(other: u32, line: u32) -> i32 {
+    line.wrapping_sub(other).cast_signed()
+}
+
+fn lines_after(line: u32, span: LineSpan) -> Lines {
+    (after(line, span.start()), span.end() - span.start())
+}
+
+fn span_at(line: u32, (after, more): Lines) -> Result<LineSpan, ModelError> {
+    let start = line.wrapping_add_signed(after);
+    LineSpan::new(start, start.saturating_add(more))
+}

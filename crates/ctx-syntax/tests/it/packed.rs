@@ -1,0 +1,67 @@
+//! An outline is what was packed, and nothing else is taken for one.
+
+use std::sync::LazyLock;
+
+use ctx_syntax::{Language, Limits, Outline};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::languages::{SAMPLES, Sample};
+
+fn outline(path: &str, text: &str) -> Outline {
+    Outline::of(text, Language::of(path, text), &Limits::default())
+}
+
+static PACKED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let packed = |it: &Sample| outline(it.path, it.text).pack().unwrap();
+    SAMPLES.iter().map(packed).collect()
+});
+
+#[test]
+fn an_outline_comes_back_as_it_was() {
+    for sample in SAMPLES {
+        let outline = outline(sample.path, sample.text);
+        let packed = outline.pack().unwrap();
+        assert_eq!(Outline::unpack(&packed), Some(outline), "{}", sample.path);
+    }
+    let empty = outline("a.rs", "");
+    assert_eq!(Outline::unpack(&empty.pack().unwrap()), Some(empty));
+}
+
+#[test]
+fn a_reference_takes_few_bytes() {
+    let calls = "    used(again);\n".repeat(1_000);
+    let text = format!("fn all() {{\n{calls}}}\n");
+    let outline = outline("a.rs", &text);
+    assert_eq!(outline.references.len(), 1_000);
+    let size = outline.pack().unwrap().len();
+    assert!(size < 4_000, "{size}");
+}
+
+#[test]
+fn what_no_grammar_read_is_not_packed() {
+    assert_eq!(outline("a.unknown", "text").pack(), None);
+}
+
+proptest! {
+    #[test]
+    fn what_is_no_outline_is_none(bytes in vec(any::<u8>(), 0..200)) {
+        let _ = Outline::unpack(&bytes);
+    }
+
+    #[test]
+    fn a_changed_outline_is_none_or_another(
+        sample in 0..SAMPLES.len(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let mut packed = PACKED[sample].clone();
+        let at = at.index(packed.len());
+        packed[at] = byte;
+        // What comes back can be packed: its numbers are those of what it has.
+        if let Some(outline) = Outline::unpack(&packed) {
+            let packed = outline.pack();
+            prop_assert_eq!(packed.as_deref().and_then(Outline::unpack), packed.is_some().then_some(outline));
+        }
+    }
+}
