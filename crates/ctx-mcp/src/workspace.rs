@@ -82,7 +82,7 @@ impl Folder {
         let work = move || -> Result<_, Fault> {
             let found = match found {
                 Some(found) => found,
-                None => open(&path, &at, resolver)?,
+                None => open(&path, &at, &resolver)?,
             };
             let (looked, note) = up_to_date(&found, &report, &cancel);
             Ok((found, looked, note))
@@ -98,13 +98,14 @@ impl Folder {
     }
 }
 
-fn open(path: &Path, at: &Path, resolver: Arc<Resolver>) -> Result<Search, Fault> {
+fn open(path: &Path, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
     let (index, anew) = Index::open(path, at, ctx_index::Options::default())?;
     if let Some(why) = anew {
         debug!(why, "the index is begun anew");
     }
     let index = Arc::new(index);
     let retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    let resolver = Arc::new(resolver.clone().with_outlines(index.clone()));
     Ok(Search {
         index,
         service: Arc::new(Service::new(retriever, resolver)),

@@ -39,10 +39,10 @@ struct Found {
     warning: Option<Warning>,
 }
 
-/// Looks hits up below one folder, and keeps the outlines of the files it has met.
-#[derive(Debug)]
+/// Looks hits up below one folder, and keeps the outlines of the files it has met. Clones have all they keep in common.
+#[derive(Clone, Debug)]
 pub struct Resolver {
-    sources: Sources,
+    sources: Arc<Sources>,
     limits: Limits,
     /// How many lines before and after a hit are shown with it.
     context_lines: u32,
@@ -77,7 +77,7 @@ impl Resolver {
     /// Looks hits up in `sources`, and parses within `limits`.
     pub fn new(sources: Sources, limits: Limits) -> Self {
         Resolver {
-            sources,
+            sources: Arc::new(sources),
             limits,
             context_lines: 0,
             parsed: None,
@@ -90,11 +90,8 @@ impl Resolver {
     #[must_use]
     pub fn over(&self, sources: Sources) -> Self {
         Resolver {
-            sources,
-            limits: self.limits,
-            context_lines: self.context_lines,
-            parsed: self.parsed.clone(),
-            outlines: Arc::clone(&self.outlines),
+            sources: Arc::new(sources),
+            ..self.clone()
         }
     }
 
