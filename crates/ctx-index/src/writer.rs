@@ -1,5 +1,8 @@
 //! One update in the making.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use tantivy::query::AllQuery;
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
@@ -142,9 +145,17 @@ impl<'i> Writer<'i> {
             return Ok(());
         }
         if let Some(text) = self.text.as_mut().filter(|_| self.is_dirty) {
-            manifest.announce(&changes, self.generation)?;
+            let generation = self.generation;
+            // What is prepared is in no list yet, and both wait for the disk.
+            let (announced, prepared) = thread::scope(|scope| {
+                let announced = scope.spawn(|| manifest.announce(&changes, generation));
+                let prepared = text.prepare_commit();
+                let announced = announced.join();
+                (announced.unwrap_or_else(|it| resume_unwind(it)), prepared)
+            });
+            announced?;
             self.generation += 1;
-            let mut prepared = text.prepare_commit()?;
+            let mut prepared = prepared?;
             prepared.set_payload(&self.generation.to_string());
             prepared.commit()?;
             self.is_dirty = false;
