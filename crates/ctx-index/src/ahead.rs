@@ -3,41 +3,44 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::Yield;
 
 /// So many items are made ahead of the one that is taken,
 const ITEMS: usize = 256;
-/// of so many bytes together, where they are several.
+/// and so many bytes are held at once, where several items hold them.
 const BYTES: u64 = 8 << 20;
 
 /// Gives `take` what `make` comes to for each of `items`, in their order, while those that follow are made on other
-/// threads: a few hundred, which have `bytes` of a few MiB. Where `take` fails, what was not begun is not made.
+/// threads. An item is begun when there is room for its `bytes`, which are held until whoever has the second
+/// value drops it. Where `take` fails, what was not begun is not made.
 pub(crate) fn in_order<T: Sync, R: Send, E>(
     items: &[T],
     bytes: impl Fn(&T) -> u64,
-    make: impl Fn(&T) -> R + Sync,
+    make: impl Fn(&T, Held) -> R + Sync,
     mut take: impl FnMut(&T, R) -> Result<(), E>,
 ) -> Result<(), E> {
+    let room = Arc::new(Room::default());
     let is_over = AtomicBool::new(false);
     let (is_over, make) = (&is_over, &make);
     rayon::in_place_scope_fifo(|scope| {
         let _over = Over(is_over);
         let mut ahead: VecDeque<(&T, Receiver<R>)> = VecDeque::new();
-        let mut bytes_ahead = 0;
         let mut rest = items.iter().peekable();
         loop {
-            while let Some(item) = rest.next_if(|item| {
-                ahead.is_empty() || ahead.len() < ITEMS && bytes_ahead + bytes(item) <= BYTES
-            }) {
+            while let Some(item) = rest.peek().filter(|_| ahead.len() < ITEMS)
+                && let Some(held) = room.hold(bytes(item), ahead.is_empty())
+            {
+                let item: &T = item;
+                rest.next();
                 let (sender, receiver) = sync_channel(1);
                 scope.spawn_fifo(move |_| {
                     if !is_over.load(Ordering::Relaxed) {
                         // Nobody receives it where it is over.
-                        let _ = sender.send(make(item));
+                        let _ = sender.send(make(item, held));
                     }
                 });
-                bytes_ahead += bytes(item);
                 ahead.push_back((item, receiver));
             }
             let Some((item, receiver)) = ahead.pop_front() else {
@@ -47,10 +50,51 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
             let Some(result) = received(&receiver) else {
                 return Ok(());
             };
-            bytes_ahead -= bytes(item);
             take(item, result)?;
         }
     })
+}
+
+/// How many bytes are held.
+#[derive(Debug, Default)]
+struct Room {
+    held: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds so many, if there is room for them or nothing is held; whoever `waits` has it in the end.
+    fn hold(self: &Arc<Self>, bytes: u64, waits: bool) -> Option<Held> {
+        let mut held = self.lock();
+        while *held > 0 && *held + bytes > BYTES {
+            if !waits {
+                return None;
+            }
+            let freed = self.freed.wait(held);
+            held = freed.unwrap_or_else(PoisonError::into_inner);
+        }
+        *held += bytes;
+        let room = Arc::clone(self);
+        Some(Held { room, bytes })
+    }
+}
+
+/// Bytes that are held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    room: Arc<Room>,
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        *self.room.lock() -= self.bytes;
+        self.room.freed.notify_one();
+    }
 }
 
 /// Says that it is over when it goes out of scope, whatever the reason.
@@ -79,6 +123,7 @@ fn received<R>(receiver: &Receiver<R>) -> Option<R> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::AtomicU64;
+    use std::sync::mpsc::channel;
     use std::thread;
     use std::time::Duration;
 
@@ -95,7 +140,7 @@ mod tests {
         let result: Result<(), ()> = in_order(
             items,
             |_| 1,
-            |item| slowly(*item),
+            |item, _| slowly(*item),
             |item, result| {
                 assert_eq!(*item, result);
                 taken.push(result);
@@ -129,7 +174,7 @@ mod tests {
         let result = in_order(
             &items,
             |_| 1,
-            |item| made.fetch_add(1, Ordering::Relaxed).max(*item),
+            |item, _| made.fetch_add(1, Ordering::Relaxed).max(*item),
             |item, _| if *item < 10 { Ok(()) } else { Err(*item) },
         );
         assert_eq!(result, Err(10));
@@ -137,23 +182,32 @@ mod tests {
     }
 
     #[test]
-    fn those_ahead_have_no_more_bytes_than_there_is_room_for() {
+    fn no_more_bytes_are_held_than_there_is_room_for() {
         let items = [BYTES / 2 - 1, BYTES / 2, 1, 2, BYTES * 3, 7, BYTES];
-        let ahead = AtomicU64::new(0);
-        let result: Result<(), ()> = in_order(
-            &items,
-            |item| *item,
-            |item| {
-                let all = ahead.fetch_add(*item, Ordering::SeqCst) + item;
-                assert!(all <= BYTES.max(*item), "{all} bytes");
-            },
-            |item, ()| {
-                ahead.fetch_sub(*item, Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(2));
-                Ok(())
-            },
-        );
-        assert_eq!(result, Ok(()));
+        let all_held = AtomicU64::new(0);
+        let (sender, receiver) = channel();
+        thread::scope(|scope| {
+            // Whoever is done with them is so later than what takes them.
+            scope.spawn(|| {
+                for (bytes, held) in receiver {
+                    thread::sleep(Duration::from_millis(2));
+                    all_held.fetch_sub(bytes, Ordering::SeqCst);
+                    drop::<Held>(held);
+                }
+            });
+            let result = in_order(
+                &items,
+                |item| *item,
+                |item, held| {
+                    let all = all_held.fetch_add(*item, Ordering::SeqCst) + item;
+                    assert!(all <= BYTES.max(*item), "{all} bytes");
+                    held
+                },
+                |item, held| sender.send((*item, held)),
+            );
+            drop(sender);
+            assert!(result.is_ok());
+        });
     }
 
     #[test]
@@ -162,7 +216,7 @@ mod tests {
             in_order(
                 &[1, 2, 3],
                 |_| 1,
-                |item| assert_ne!(*item, 2),
+                |item, _| assert_ne!(*item, 2),
                 |_, ()| Ok::<(), ()>(()),
             )
         }));

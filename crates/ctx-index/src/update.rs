@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use ctx_source::{SourceError, Text};
 use ctx_syntax::{Fallback, Language, Outline};
 
-use crate::ahead::in_order;
-use crate::documents::documents;
+use crate::ahead::{Held, in_order};
+use crate::documents::{HeldDocument, documents};
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::FileRow;
 use crate::options::{Passed, Progress, Reason, Updated, Wanted};
@@ -166,7 +167,7 @@ impl Index {
             in_order(
                 &work.wanted,
                 |seen| seen.size,
-                |seen| self.read(wanted, seen, before(seen)),
+                |seen, held| self.read(wanted, seen, before(seen), held),
                 |seen, read| {
                     writer.take(seen, read, known.files.get(&seen.path), updated)?;
                     done += 1;
@@ -189,7 +190,7 @@ impl Index {
         writer.finish()
     }
 
-    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> Read {
+    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>, held: Held) -> Read {
         let row = FileRow {
             size: seen.size,
             modified: seen.stamp(),
@@ -222,9 +223,14 @@ impl Index {
         let modified = seen.modified / 1_000_000_000;
         let documents = documents(&self.fields, &seen.path, text.as_str(), &outline, modified);
         let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
+        let held = Arc::new(held);
+        let documents = documents.into_iter().map(|document| HeldDocument {
+            document,
+            _held: Arc::clone(&held),
+        });
         let by_lines = outline.fallback.filter(is_limit);
         let by_lines = by_lines.map(|why| format!("{:?}: {why}", seen.path));
-        Read::Changed(FileRow { parts, ..row }, documents, by_lines)
+        Read::Changed(FileRow { parts, ..row }, documents.collect(), by_lines)
     }
 
     /// What is to be done to have `seen` in place of `known`. Files that could not be read are tried.

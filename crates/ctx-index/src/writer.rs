@@ -3,9 +3,11 @@
 use std::panic::resume_unwind;
 use std::thread;
 
+use tantivy::indexer::UserOperation;
 use tantivy::query::AllQuery;
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use tantivy::{IndexWriter, Term};
 
+use crate::documents::HeldDocument;
 use crate::manifest::{Changes, FileRow, Manifest};
 use crate::scan::Seen;
 use crate::store::{generation_of, open_text, sweep};
@@ -17,7 +19,7 @@ const MEMORY: usize = 96 << 20;
 /// What reading a file came to.
 pub(crate) enum Read {
     /// With why it is known by its lines alone, if it is.
-    Changed(FileRow, Vec<TantivyDocument>, Option<String>),
+    Changed(FileRow, Vec<HeldDocument>, Option<String>),
     /// Its metadata changed alone.
     Same(FileRow),
     NoText(FileRow),
@@ -32,7 +34,7 @@ pub(crate) struct Writer<'i> {
     /// Whether everything is written, in place of all there was.
     is_anew: bool,
     /// Opened for the first change.
-    text: Option<IndexWriter>,
+    text: Option<IndexWriter<HeldDocument>>,
     /// Whether the text index has changes that are not committed.
     is_dirty: bool,
     changes: Changes,
@@ -52,7 +54,7 @@ impl<'i> Writer<'i> {
         }
     }
 
-    fn text(&mut self) -> Result<&mut IndexWriter, IndexError> {
+    fn text(&mut self) -> Result<&mut IndexWriter<HeldDocument>, IndexError> {
         self.is_dirty = true;
         if self.text.is_none() {
             let text = open_text(&self.index.folder)?;
@@ -100,9 +102,8 @@ impl<'i> Writer<'i> {
                 if has_parts {
                     self.forget(&seen.path)?;
                 }
-                for document in documents {
-                    self.text()?.add_document(document)?;
-                }
+                let documents = documents.into_iter().map(UserOperation::Add);
+                self.text()?.run(documents)?;
                 updated.changed += 1;
                 updated.by_lines.extend(by_lines);
                 row
