@@ -1,11 +1,30 @@
 //! A file into what is written of it.
 
+use std::sync::Arc;
+
 use ctx_source::Text;
 use ctx_syntax::{Outline, Piece, language_name, lines, pieces};
-use tantivy::TantivyDocument;
+use tantivy::{Document, TantivyDocument};
 
+use crate::ahead::Held;
 use crate::outlines;
 use crate::schema::{Fields, Stored};
+
+/// A document on its way into the text index. The bytes of its file are held until all of them are there.
+#[derive(Debug)]
+pub(crate) struct HeldDocument {
+    pub(crate) document: TantivyDocument,
+    pub(crate) _held: Arc<Held>,
+}
+
+impl Document for HeldDocument {
+    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        self.document.iter_fields_and_values()
+    }
+}
 
 /// The document of the file, and one for each of its parts.
 pub(crate) fn documents(

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod ahead;
 mod best;
 mod database;
 mod documents;

@@ -1,6 +1,7 @@
 //! What is kept of each file and each of its parts.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_rank::{Analyzer, Part};
 use serde::{Deserialize, Serialize};
@@ -104,10 +105,11 @@ pub(crate) fn tokenizers() -> TokenizerManager {
     manager
 }
 
-/// [`Analyzer`], as the index calls it.
+/// [`Analyzer`], as the index calls it. All clones have the same, as an identifier is in several fields and is to be
+/// learned, and kept at hand, once: a segment has its fields written one after another.
 #[derive(Clone, Default)]
 struct Words {
-    analyzer: Analyzer,
+    analyzer: Arc<Mutex<Analyzer>>,
     tokens: Tokens,
 }
 
@@ -119,7 +121,7 @@ impl Tokenizer for Words {
         WordStream {
             text,
             at: 0,
-            analyzer: &mut self.analyzer,
+            analyzer: self.analyzer.lock().unwrap_or_else(PoisonError::into_inner),
             tokens: &mut self.tokens,
         }
     }
@@ -129,7 +131,7 @@ impl Tokenizer for Words {
 struct WordStream<'a> {
     text: &'a str,
     at: usize,
-    analyzer: &'a mut Analyzer,
+    analyzer: MutexGuard<'a, Analyzer>,
     tokens: &'a mut Tokens,
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use ctx_source::{SourceError, Text};
 use ctx_syntax::{Fallback, Language, Outline};
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::documents::documents;
+use crate::ahead::{Held, in_order};
+use crate::documents::{HeldDocument, documents};
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::FileRow;
 use crate::options::{Passed, Progress, Reason, Updated, Wanted};
@@ -17,8 +18,8 @@ use crate::store::{open_text, sweep};
 use crate::writer::{Read, Writer};
 use crate::{Index, IndexError};
 
-/// Files that are read and parsed side by side, before what they came to is written in their order.
-const BATCH: usize = 64;
+/// How far it is is told every so many files.
+const TELL_EVERY: usize = 64;
 /// What was indexed is kept at least every so many files.
 const COMMIT_EVERY: usize = 8192;
 
@@ -154,32 +155,42 @@ impl Index {
             updated.left_out += usize::from(is_there.is_ok_and(|it| it.is_file()));
             writer.remove(path)?;
         }
-        let of = work.wanted.len();
-        for (number, batch) in work.wanted.chunks(BATCH).enumerate() {
-            let done = number * BATCH;
-            if progress(Progress::of(done, of)).is_break() {
-                if !is_anew {
-                    writer.finish()?;
-                }
+        let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
+        let (mut done, of) = (0_usize, work.wanted.len());
+        let mut tell = |done| {
+            if done < of && progress(Progress::of(done, of)).is_break() {
                 return Err(IndexError::Cancelled);
             }
-            let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
-            let read: Vec<Read> = batch
-                .par_iter()
-                .map(|seen| self.read(wanted, seen, before(seen)))
-                .collect();
-            for (seen, read) in batch.iter().zip(read) {
-                writer.take(seen, read, known.files.get(&seen.path), updated)?;
-            }
-            if !is_anew && (done + BATCH).is_multiple_of(COMMIT_EVERY) {
-                writer.commit()?;
-            }
+            Ok(())
+        };
+        let written = tell(done).and_then(|()| {
+            in_order(
+                &work.wanted,
+                |seen| seen.size,
+                |seen, held| self.read(wanted, seen, before(seen), held),
+                |seen, read| {
+                    writer.take(seen, read, known.files.get(&seen.path), updated)?;
+                    done += 1;
+                    if !is_anew && done.is_multiple_of(COMMIT_EVERY) {
+                        writer.commit()?;
+                    }
+                    if done.is_multiple_of(TELL_EVERY) {
+                        tell(done)?;
+                    }
+                    Ok(())
+                },
+            )
+        });
+        if !is_anew && matches!(written, Err(IndexError::Cancelled)) {
+            writer.finish()?;
+            return written;
         }
+        written?;
         let _ = progress(Progress::of(of, of));
         writer.finish()
     }
 
-    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> Read {
+    fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>, held: Held) -> Read {
         let row = FileRow {
             size: seen.size,
             modified: seen.stamp(),
@@ -212,9 +223,14 @@ impl Index {
         let modified = seen.modified / 1_000_000_000;
         let documents = documents(&self.fields, &seen.path, &text, &outline, modified);
         let parts = u32::try_from(documents.len() - 1).unwrap_or(u32::MAX);
+        let held = Arc::new(held);
+        let documents = documents.into_iter().map(|document| HeldDocument {
+            document,
+            _held: Arc::clone(&held),
+        });
         let by_lines = outline.fallback.filter(is_limit);
         let by_lines = by_lines.map(|why| format!("{:?}: {why}", seen.path));
-        Read::Changed(FileRow { parts, ..row }, documents, by_lines)
+        Read::Changed(FileRow { parts, ..row }, documents.collect(), by_lines)
     }
 
     /// What is to be done to have `seen` in place of `known`. Files that could not be read are tried.

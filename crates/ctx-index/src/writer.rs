@@ -1,8 +1,13 @@
 //! One update in the making.
 
-use tantivy::query::AllQuery;
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use std::panic::resume_unwind;
+use std::thread;
 
+use tantivy::indexer::UserOperation;
+use tantivy::query::AllQuery;
+use tantivy::{IndexWriter, Term};
+
+use crate::documents::HeldDocument;
 use crate::manifest::{Changes, FileRow, Manifest};
 use crate::scan::Seen;
 use crate::store::{generation_of, open_text, sweep};
@@ -14,7 +19,7 @@ const MEMORY: usize = 96 << 20;
 /// What reading a file came to.
 pub(crate) enum Read {
     /// With why it is known by its lines alone, if it is.
-    Changed(FileRow, Vec<TantivyDocument>, Option<String>),
+    Changed(FileRow, Vec<HeldDocument>, Option<String>),
     /// Its metadata changed alone.
     Same(FileRow),
     NoText(FileRow),
@@ -29,7 +34,7 @@ pub(crate) struct Writer<'i> {
     /// Whether everything is written, in place of all there was.
     is_anew: bool,
     /// Opened for the first change.
-    text: Option<IndexWriter>,
+    text: Option<IndexWriter<HeldDocument>>,
     /// Whether the text index has changes that are not committed.
     is_dirty: bool,
     changes: Changes,
@@ -49,7 +54,7 @@ impl<'i> Writer<'i> {
         }
     }
 
-    fn text(&mut self) -> Result<&mut IndexWriter, IndexError> {
+    fn text(&mut self) -> Result<&mut IndexWriter<HeldDocument>, IndexError> {
         self.is_dirty = true;
         if self.text.is_none() {
             let text = open_text(&self.index.folder)?;
@@ -97,9 +102,8 @@ impl<'i> Writer<'i> {
                 if has_parts {
                     self.forget(&seen.path)?;
                 }
-                for document in documents {
-                    self.text()?.add_document(document)?;
-                }
+                let documents = documents.into_iter().map(UserOperation::Add);
+                self.text()?.run(documents)?;
                 updated.changed += 1;
                 updated.by_lines.extend(by_lines);
                 row
@@ -142,9 +146,17 @@ impl<'i> Writer<'i> {
             return Ok(());
         }
         if let Some(text) = self.text.as_mut().filter(|_| self.is_dirty) {
-            manifest.announce(&changes, self.generation)?;
+            let generation = self.generation;
+            // What is prepared is in no list yet, and both wait for the disk.
+            let (announced, prepared) = thread::scope(|scope| {
+                let announced = scope.spawn(|| manifest.announce(&changes, generation));
+                let prepared = text.prepare_commit();
+                let announced = announced.join();
+                (announced.unwrap_or_else(|it| resume_unwind(it)), prepared)
+            });
+            announced?;
             self.generation += 1;
-            let mut prepared = text.prepare_commit()?;
+            let mut prepared = prepared?;
             prepared.set_payload(&self.generation.to_string());
             prepared.commit()?;
             self.is_dirty = false;

@@ -1,0 +1,225 @@
+//! Work that is done side by side, ahead of whoever takes what it comes to in its order.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rayon::Yield;
+
+/// So many items are made ahead of the one that is taken,
+const ITEMS: usize = 256;
+/// and so many bytes are held at once, where several items hold them.
+const BYTES: u64 = 8 << 20;
+
+/// Gives `take` what `make` comes to for each of `items`, in their order, while those that follow are made on other
+/// threads. An item is begun when there is room for its `bytes`, which are held until whoever has the second
+/// value drops it. Where `take` fails, what was not begun is not made.
+pub(crate) fn in_order<T: Sync, R: Send, E>(
+    items: &[T],
+    bytes: impl Fn(&T) -> u64,
+    make: impl Fn(&T, Held) -> R + Sync,
+    mut take: impl FnMut(&T, R) -> Result<(), E>,
+) -> Result<(), E> {
+    let room = Arc::new(Room::default());
+    let is_over = AtomicBool::new(false);
+    let (is_over, make) = (&is_over, &make);
+    rayon::in_place_scope_fifo(|scope| {
+        let _over = Over(is_over);
+        let mut ahead: VecDeque<(&T, Receiver<R>)> = VecDeque::new();
+        let mut rest = items.iter().peekable();
+        loop {
+            while let Some(item) = rest.peek().filter(|_| ahead.len() < ITEMS)
+                && let Some(held) = room.hold(bytes(item), ahead.is_empty())
+            {
+                let item: &T = item;
+                rest.next();
+                let (sender, receiver) = sync_channel(1);
+                scope.spawn_fifo(move |_| {
+                    if !is_over.load(Ordering::Relaxed) {
+                        // Nobody receives it where it is over.
+                        let _ = sender.send(make(item, held));
+                    }
+                });
+                ahead.push_back((item, receiver));
+            }
+            let Some((item, receiver)) = ahead.pop_front() else {
+                return Ok(());
+            };
+            // What panicked sends nothing, and the scope goes on with the panic when it ends.
+            let Some(result) = received(&receiver) else {
+                return Ok(());
+            };
+            take(item, result)?;
+        }
+    })
+}
+
+/// How many bytes are held.
+#[derive(Debug, Default)]
+struct Room {
+    held: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds so many, if there is room for them or nothing is held; whoever `waits` has it in the end.
+    fn hold(self: &Arc<Self>, bytes: u64, waits: bool) -> Option<Held> {
+        let mut held = self.lock();
+        while *held > 0 && *held + bytes > BYTES {
+            if !waits {
+                return None;
+            }
+            let freed = self.freed.wait(held);
+            held = freed.unwrap_or_else(PoisonError::into_inner);
+        }
+        *held += bytes;
+        let room = Arc::clone(self);
+        Some(Held { room, bytes })
+    }
+}
+
+/// Bytes that are held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    room: Arc<Room>,
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        *self.room.lock() -= self.bytes;
+        self.room.freed.notify_one();
+    }
+}
+
+/// Says that it is over when it goes out of scope, whatever the reason.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What is sent, or `None` if whoever would send it is gone. A thread that others wait for to do such work does some
+/// meanwhile.
+fn received<R>(receiver: &Receiver<R>) -> Option<R> {
+    loop {
+        match receiver.try_recv() {
+            Ok(result) => return Some(result),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) if rayon::yield_now() == Some(Yield::Executed) => {}
+            Err(TryRecvError::Empty) => return receiver.recv().ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicU64;
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The later an item is among ten, the sooner it is made.
+    fn slowly(item: u64) -> u64 {
+        thread::sleep(Duration::from_micros(10 - item % 10));
+        item
+    }
+
+    fn all(items: &[u64]) -> Vec<u64> {
+        let mut taken = Vec::new();
+        let result: Result<(), ()> = in_order(
+            items,
+            |_| 1,
+            |item, _| slowly(*item),
+            |item, result| {
+                assert_eq!(*item, result);
+                taken.push(result);
+                Ok(())
+            },
+        );
+        assert_eq!(result, Ok(()));
+        taken
+    }
+
+    #[test]
+    fn each_is_taken_once_and_in_its_order() {
+        for count in [0, 1, 2, 1000] {
+            let items: Vec<u64> = (0..count).collect();
+            assert_eq!(all(&items), items);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_makes_may_take() {
+        let items: Vec<u64> = (0..1000).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+        let pool = pool.build().unwrap();
+        assert_eq!(pool.install(|| all(&items)), items);
+    }
+
+    #[test]
+    fn after_a_failure_nothing_is_begun() {
+        let items: Vec<u64> = (0..100_000).collect();
+        let made = AtomicU64::new(0);
+        let result = in_order(
+            &items,
+            |_| 1,
+            |item, _| made.fetch_add(1, Ordering::Relaxed).max(*item),
+            |item, _| if *item < 10 { Ok(()) } else { Err(*item) },
+        );
+        assert_eq!(result, Err(10));
+        assert!(made.into_inner() <= 11 + ITEMS as u64);
+    }
+
+    #[test]
+    fn no_more_bytes_are_held_than_there_is_room_for() {
+        let items = [BYTES / 2 - 1, BYTES / 2, 1, 2, BYTES * 3, 7, BYTES];
+        let all_held = AtomicU64::new(0);
+        let (sender, receiver) = channel();
+        thread::scope(|scope| {
+            // Whoever is done with them is so later than what takes them.
+            scope.spawn(|| {
+                for (bytes, held) in receiver {
+                    thread::sleep(Duration::from_millis(2));
+                    all_held.fetch_sub(bytes, Ordering::SeqCst);
+                    drop::<Held>(held);
+                }
+            });
+            let result = in_order(
+                &items,
+                |item| *item,
+                |item, held| {
+                    let all = all_held.fetch_add(*item, Ordering::SeqCst) + item;
+                    assert!(all <= BYTES.max(*item), "{all} bytes");
+                    held
+                },
+                |item, held| sender.send((*item, held)),
+            );
+            drop(sender);
+            assert!(result.is_ok());
+        });
+    }
+
+    #[test]
+    fn a_panic_is_passed_on() {
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            in_order(
+                &[1, 2, 3],
+                |_| 1,
+                |item, _| assert_ne!(*item, 2),
+                |_, ()| Ok::<(), ()>(()),
+            )
+        }));
+        assert!(panicked.is_err());
+    }
+}
