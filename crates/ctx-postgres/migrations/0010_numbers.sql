@@ -66,7 +66,7 @@ BEGIN
             SELECT p.path, p.first, p.number FROM ctx.parts p
             WHERE p.owner = current_setting('ctx.owner') AND p.defines @> ARRAY[n.name]
             -- A name of thousands is nobody's in particular: which of them are its first is not worth reading all.
-            LIMIT most + 256
+            LIMIT most + 64
         ) q
         ORDER BY q.path, q.first LIMIT most
     )
@@ -85,7 +85,7 @@ BEGIN
         SELECT q.number FROM (
             SELECT p.path, p.first, p.number FROM ctx.parts p
             WHERE p.owner = current_setting('ctx.owner') AND p.uses @> ARRAY[n.name]
-            LIMIT most + 256
+            LIMIT most + 64
         ) q
         ORDER BY q.path, q.first LIMIT most
     )

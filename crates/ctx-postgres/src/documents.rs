@@ -25,6 +25,8 @@ pub(crate) const AT_ONCE: usize = 256;
 const DOCUMENT_BYTES: u64 = 1 << 10;
 /// Lists of numbers have this share of the bytes.
 const SHARE_OF_LISTS: u64 = 8;
+/// So many owners are known at a time.
+const OWNERS: usize = 4_096;
 /// What an entry takes beside what it holds, in bytes.
 const ENTRY_BYTES: usize = 96;
 
@@ -67,29 +69,35 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// A place among the texts, from 1, and the numbers.
-    fn sql(self) -> &'static str {
-        match self {
+    /// A place among the texts, from 1, and the numbers; the generation of the files stands in every row, and there is
+    /// one at least.
+    fn sql(self) -> String {
+        let lists = match self {
             List::Defining => "SELECT place, numbers FROM ctx.defining($1, $2)",
             List::Using => "SELECT place, numbers FROM ctx.using_names($1, $2)",
             List::PartsOf => {
                 "SELECT q.place, ARRAY(
                      SELECT p.number FROM ctx.parts p WHERE p.owner = $3 AND p.path = q.path COLLATE \"C\"
                      ORDER BY p.first LIMIT $2::int
-                 ) FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
+                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
             }
             List::FileAt => {
                 "SELECT q.place, ARRAY(
                      SELECT f.number FROM ctx.files f WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" LIMIT $2::int
-                 ) FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
+                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
             }
             List::ChangedAt => {
                 "SELECT q.place, ARRAY(
                      SELECT f.modified_at FROM ctx.files f
                      WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" AND f.modified_at IS NOT NULL LIMIT $2::int
-                 ) FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
+                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
             }
-        }
+        };
+        format!(
+            "SELECT it.place, it.numbers, g.generation
+             FROM (SELECT coalesce((SELECT generation FROM ctx.owners WHERE owner = $3), 0) AS generation) g
+             LEFT JOIN ({lists}) it ON true"
+        )
     }
 
     fn doing(self) -> &'static str {
@@ -111,6 +119,8 @@ type Numbers = Arc<[i64]>;
 pub(crate) struct Kept {
     documents: Cache<DocumentKey, Document, Bytes>,
     lists: Cache<ListKey, Numbers, Bytes>,
+    /// The generation of each owner's files that was told last.
+    generations: Cache<Arc<str>, u64>,
 }
 
 impl Kept {
@@ -122,6 +132,7 @@ impl Kept {
         Kept {
             documents: Cache::with_weighter(count(of_documents), of_documents, Bytes),
             lists: Cache::with_weighter(count(of_lists), of_lists, Bytes),
+            generations: Cache::new(OWNERS),
         }
     }
 }
@@ -160,6 +171,7 @@ impl OwnedStore {
         essential: &TermQuery,
         most: i32,
     ) -> Result<Numbers, StoreError> {
+        // How many at most is the same for all of a store.
         let question = Question::Chosen(of, essential.clone());
         let key = (self.shared_owner(), generation, question);
         let guard = match self.kept().lists.get_value_or_guard_async(&key).await {
@@ -178,47 +190,88 @@ impl OwnedStore {
         Ok(numbers)
     }
 
-    /// For each of `texts`, the list that belongs to it, of `most` numbers at most.
+    /// For each of `texts`, the list that belongs to it, of `most` numbers at most, and the generation of files at
+    /// which that is so: `generation`, where one is given, or that of now.
     pub(crate) async fn lists(
         &self,
         list: List,
-        generation: u64,
+        generation: Option<u64>,
         texts: &[String],
         most: i32,
-    ) -> Result<Vec<Numbers>, StoreError> {
-        let key = |text: &String| {
-            let question = Question::About(list, text.clone(), most);
-            (self.shared_owner(), generation, question)
-        };
-        let mut found: HashMap<&String, Numbers> = HashMap::new();
-        let mut unknown = BTreeSet::new();
-        for text in texts {
-            match self.kept().lists.get(&key(text)) {
-                Some(numbers) => drop(found.insert(text, numbers)),
-                None => drop(unknown.insert(text)),
-            }
-        }
-        let unknown: Vec<&String> = unknown.into_iter().collect();
-        for asked in unknown.chunks(AT_ONCE) {
-            let values: [&(dyn ToSql + Sync); 3] = [&asked, &most, &self.owner()];
-            // The functions take the owner from the transaction.
-            let values = match list {
-                List::Defining | List::Using => &values[..2],
-                _ => &values,
+    ) -> Result<(u64, Vec<Numbers>), StoreError> {
+        let kept = self.kept();
+        let owner = self.shared_owner();
+        let mut is_told = generation.is_some();
+        let mut generation = generation
+            .or_else(|| kept.generations.get(&owner))
+            .unwrap_or(0);
+        let mut found: HashMap<&str, Numbers> = HashMap::new();
+        loop {
+            let key = |text: &str| {
+                let question = Question::About(list, text.to_owned(), most);
+                (Arc::clone(&owner), generation, question)
             };
-            let rows = self.read(list.doing(), list.sql(), values).await?;
-            for row in rows {
-                let place = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
-                let Some(&text) = asked.get(place) else {
-                    continue;
-                };
-                let numbers: Numbers = row.get::<_, Vec<i64>>(1).into();
-                self.kept().lists.insert(key(text), Arc::clone(&numbers));
+            let mut unknown = BTreeSet::new();
+            for text in texts.iter().map(String::as_str) {
+                if !found.contains_key(text) {
+                    match kept.lists.get(&key(text)) {
+                        Some(numbers) => drop(found.insert(text, numbers)),
+                        None => drop(unknown.insert(text)),
+                    }
+                }
+            }
+            if is_told && unknown.is_empty() {
+                break;
+            }
+            let asked: Vec<&str> = unknown.into_iter().take(AT_ONCE).collect();
+            let (told, read) = self.read_lists(list, &asked, most).await?;
+            if !is_told && told != generation {
+                // What was kept is of another generation.
+                generation = told;
+                self.told(told);
+                found.clear();
+            }
+            is_told = true;
+            for (text, numbers) in asked.into_iter().zip(read) {
+                let question = Question::About(list, text.to_owned(), most);
+                let key = (Arc::clone(&owner), generation, question);
+                kept.lists.insert(key, Arc::clone(&numbers));
                 found.insert(text, numbers);
             }
         }
-        let of = |text| found.get(text).cloned().unwrap_or_default();
-        Ok(texts.iter().map(of).collect())
+        let of = |text: &String| found.get(text.as_str()).cloned().unwrap_or_default();
+        Ok((generation, texts.iter().map(of).collect()))
+    }
+
+    /// Notes that the files are of `generation` now.
+    pub(crate) fn told(&self, generation: u64) {
+        let known = &self.kept().generations;
+        if known.get(&*self.shared_owner()) != Some(generation) {
+            known.insert(self.shared_owner(), generation);
+        }
+    }
+
+    /// The generation of files, and the list of each of `asked` at that.
+    async fn read_lists(
+        &self,
+        list: List,
+        asked: &[&str],
+        most: i32,
+    ) -> Result<(u64, Vec<Numbers>), StoreError> {
+        let values: [&(dyn ToSql + Sync); 3] = [&asked, &most, &self.owner()];
+        let rows = self.read(list.doing(), &list.sql(), &values).await?;
+        let mut generation = 0;
+        let mut lists = vec![Numbers::default(); asked.len()];
+        for row in rows {
+            generation = row.get::<_, i64>(2).cast_unsigned();
+            // Where nothing is asked, there is the generation alone.
+            let place = row.get::<_, Option<i64>>(0).unwrap_or(0) - 1;
+            let place = usize::try_from(place).unwrap_or(usize::MAX);
+            if let Some(list) = lists.get_mut(place) {
+                *list = row.get::<_, Vec<i64>>(1).into();
+            }
+        }
+        Ok((generation, lists))
     }
 
     /// The documents of these numbers, in their order, without those that are gone by now.
@@ -270,7 +323,8 @@ impl OwnedStore {
         let paths: BTreeSet<&String> = stale.map(|(_, it)| &it.part.path).collect();
         let paths: Vec<String> = paths.into_iter().cloned().collect();
         if !paths.is_empty() {
-            let times = self.lists(List::ChangedAt, generation, &paths, 1).await?;
+            let times = self.lists(List::ChangedAt, Some(generation), &paths, 1);
+            let (_, times) = times.await?;
             let times: HashMap<String, Numbers> = paths.into_iter().zip(times).collect();
             for (number, document) in &mut documents {
                 if document.dated == generation {

@@ -85,9 +85,8 @@ impl OwnedStore {
         texts: &[String],
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
-        let generation = self.generation_of_files().await?;
         let limit = self.limits().rows(limit);
-        let lists = self.lists(list, generation, texts, limit).await?;
+        let (generation, lists) = self.lists(list, None, texts, limit).await?;
         let lists: Vec<&[i64]> = lists.iter().map(|it| &**it).collect();
         self.hits(generation, &lists).await
     }

@@ -118,7 +118,7 @@ impl OwnedStore {
         };
         let usable = paths.iter().filter(|it| !it.contains('\0'));
         let paths: Vec<String> = usable.cloned().collect();
-        let lists = self.lists(list, generation, &paths, most).await?;
+        let (_, lists) = self.lists(list, Some(generation), &paths, most).await?;
         let numbers = lists.iter().flat_map(|it| it.iter().copied());
         let all = self.limits().candidates.saturating_mul(MOST_WITHIN);
         let mut numbers: Vec<i64> = numbers.take(all).collect();
@@ -163,15 +163,8 @@ impl OwnedStore {
                 state.counts.insert(term, count);
             }
         }
+        self.told(state.generation);
         Ok(state)
-    }
-
-    /// The generation of the files.
-    pub(crate) async fn generation_of_files(&self) -> Result<u64, StoreError> {
-        let sql = "SELECT generation FROM ctx.owners WHERE owner = $1";
-        let rows = self.read("tell the state", sql, &[&self.owner()]).await?;
-        let generation = rows.first().map_or(0, |it| it.get::<_, i64>(0));
-        Ok(generation.cast_unsigned())
     }
 }
 

@@ -7,7 +7,8 @@ use crate::fresh;
 use crate::ranking::asked;
 
 fn file(path: &str, name: &str, at: i64) -> FileText {
-    let text = format!("/// About walruses.\nfn {name}() {{\n    walrus(tusk, {name}_again);\n}}\n");
+    let text =
+        format!("/// About walruses.\nfn {name}() {{\n    walrus(tusk, {name}_again);\n}}\n");
     FileText::new(path, text).with_modified_at(at)
 }
 
