@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use bytes::{BufMut as _, BytesMut};
 use ctx_rank::Analyzer;
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use rapidhash::v3::rapidhash_v3;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 type Sent = Result<IsNull, Box<dyn std::error::Error + Sync + Send>>;
 
@@ -90,14 +91,76 @@ impl ToSql for Vector {
     to_sql_checked!();
 }
 
-/// A query for terms. The server refuses one that has none.
+/// The terms of a [`Vector`] that was stored: how often each stands in what, without the terms themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Terms {
+    // Invariant: as many as counts, and in the order of the server, which is that of terms whatever the document.
+    hashes: Box<[u64]>,
+    /// By label.
+    counts: Box<[[u8; 4]]>,
+    /// How many terms there are, each as often as it occurs.
+    pub(crate) length: i32,
+}
+
+impl Terms {
+    /// Hashes of terms, and how often each stands in what has each label.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, [u8; 4])> {
+        let hashes = self.hashes.iter().copied();
+        hashes.zip(self.counts.iter().copied())
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Terms>() + size_of_val(&*self.hashes) + size_of_val(&*self.counts)
+    }
+}
+
+/// What a term is known by where it is counted. Two of one owner with the same of 2^64 would be taken for one.
+pub(crate) fn hash_of(term: &[u8]) -> u64 {
+    rapidhash_v3(term)
+}
+
+impl<'r> FromSql<'r> for Terms {
+    fn from_sql(_: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        let damaged = || "a vector is not as the server sends it";
+        let (count, mut rest) = raw.split_first_chunk().ok_or_else(damaged)?;
+        let count = u32::from_be_bytes(*count) as usize;
+        // No more than there are bytes, whatever is said.
+        let most = count.min(raw.len());
+        let (mut hashes, mut counts) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for _ in 0..count {
+            let end = rest.iter().position(|it| *it == 0).ok_or_else(damaged)?;
+            hashes.push(hash_of(&rest[..end]));
+            let (places, after) = rest[end + 1..].split_first_chunk().ok_or_else(damaged)?;
+            let places = usize::from(u16::from_be_bytes(*places)) * 2;
+            let (places, after) = after.split_at_checked(places).ok_or_else(damaged)?;
+            let mut its = [0_u8; 4];
+            for place in places.chunks_exact(2) {
+                let label = &mut its[usize::from(place[0] >> 6)];
+                *label = label.saturating_add(1);
+            }
+            counts.push(its);
+            rest = after;
+        }
+        Ok(Terms {
+            hashes: hashes.into(),
+            counts: counts.into(),
+            length: 0,
+        })
+    }
+
+    fn accepts(its: &Type) -> bool {
+        *its == Type::TS_VECTOR
+    }
+}
+
+/// A query for terms. The server refuses one that has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TermQuery {
     // Invariant: operators come before their operands; no term holds a NUL.
     items: Vec<Item>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Item {
     Or,
     And,
@@ -136,6 +199,14 @@ impl TermQuery {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let item = |it: &Item| match it {
+            Item::Term(term, _) => size_of::<Item>() + term.len(),
+            _ => size_of::<Item>(),
+        };
+        self.items.iter().map(item).sum()
     }
 }
 

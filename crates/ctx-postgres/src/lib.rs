@@ -2,6 +2,7 @@
 
 mod address;
 mod conversations;
+mod documents;
 mod error;
 mod files;
 mod ingest;
@@ -10,6 +11,7 @@ mod limits;
 mod lookup;
 mod migrate;
 mod plan;
+mod ranking;
 mod search;
 mod store;
 mod threads;

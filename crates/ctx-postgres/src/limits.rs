@@ -24,13 +24,15 @@ pub struct Limits {
     pub file_bytes: usize,
     /// Longer messages are refused, in bytes.
     pub message_bytes: usize,
+    /// So many bytes of what searches have read are kept, of all owners together.
+    pub kept_bytes: u64,
     /// So often a transaction that gave way to another is tried again.
     pub retries: u32,
 }
 
 impl Default for Limits {
     /// 8 connections; a second to read and half a minute to write; 32 terms, 1,000 candidates, 1,000 rows; files and
-    /// messages of 1 MiB; 6 retries.
+    /// messages of 1 MiB; 256 MiB of what was read; 6 retries.
     fn default() -> Self {
         Limits {
             connections: 8,
@@ -42,6 +44,7 @@ impl Default for Limits {
             rows: 1_000,
             file_bytes: 1 << 20,
             message_bytes: 1 << 20,
+            kept_bytes: 256 << 20,
             retries: 6,
         }
     }
@@ -66,6 +69,13 @@ impl Limits {
     #[must_use]
     pub fn with_candidates(mut self, candidates: usize) -> Self {
         self.candidates = candidates;
+        self
+    }
+
+    /// With so many bytes of what searches have read.
+    #[must_use]
+    pub fn with_kept_bytes(mut self, bytes: u64) -> Self {
+        self.kept_bytes = bytes;
         self
     }
 

@@ -7,11 +7,9 @@ use ctx_retrieve::{Hit, Part, PartQuery};
 use tokio_postgres::Row;
 
 use crate::StoreError;
+use crate::documents::{AT_ONCE, List};
 use crate::ingest::{LONGEST_NAME, reversed};
 use crate::store::OwnedStore;
-
-/// So many are looked up by one statement, which has its time for them all.
-const AT_ONCE: usize = 256;
 
 /// All that a hit is made of, of parts `p` of files `f`.
 pub(crate) const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qualified_name, p.language, p.refers_to, f.modified_at";
@@ -59,29 +57,38 @@ const ENDING: &str = "
     ORDER BY e.number, it.path";
 
 impl OwnedStore {
-    /// For each of `names`, the parts whose keys `function` gives for it.
+    /// For each of `names`, the parts that `list` has for it.
     pub(crate) async fn parts_by_name(
         &self,
-        doing: &'static str,
-        function: &str,
+        list: List,
         names: &[String],
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS}, 1::double precision, s.number FROM ctx.{function}($2, $3) s
-             JOIN ctx.parts p ON p.owner = $1 AND p.path = s.path AND p.first = s.first
-             JOIN ctx.files f ON f.owner = $1 AND f.path = s.path
-             ORDER BY s.number, p.path, p.first"
-        );
-        let limit = self.limits().rows(limit);
-        let mut each = Each::new(names.iter().map(|it| lower(it)));
-        for names in each.batches() {
-            let rows = self
-                .read(doing, &sql, &[&self.owner(), &names, &limit])
-                .await?;
-            each.take(&rows, 10, hit);
+        let names: Vec<Option<String>> = names.iter().map(|it| lower(it)).collect();
+        let asked: Vec<String> = names.iter().flatten().cloned().collect();
+        if asked.is_empty() {
+            return Ok(vec![Vec::new(); names.len()]);
         }
-        Ok(each.answers())
+        let mut answers = self.parts_in(list, &asked, limit).await?.into_iter();
+        let answer = |it: &Option<String>| it.as_ref().and_then(|_| answers.next());
+        Ok(names
+            .iter()
+            .map(answer)
+            .map(Option::unwrap_or_default)
+            .collect())
+    }
+
+    /// The parts that `list` has for each of `texts`.
+    async fn parts_in(
+        &self,
+        list: List,
+        texts: &[String],
+        limit: usize,
+    ) -> Result<Vec<Vec<Hit>>, StoreError> {
+        let limit = self.limits().rows(limit);
+        let (generation, lists) = self.lists(list, None, texts, limit).await?;
+        let lists: Vec<&[i64]> = lists.iter().map(|it| &**it).collect();
+        self.hits(generation, &lists).await
     }
 
     /// For each of `ends`, the paths that are it or end with it.
@@ -108,6 +115,14 @@ impl OwnedStore {
         wanted: &[PartQuery],
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
+        let is_whole = |it: &PartQuery| it.line.is_none() && it.name.is_none();
+        if wanted
+            .iter()
+            .all(|it| is_whole(it) && !it.path.contains('\0'))
+        {
+            let paths: Vec<String> = wanted.iter().map(|it| it.path.clone()).collect();
+            return self.parts_in(List::PartsOf, &paths, limit).await;
+        }
         let sql = format!(
             "SELECT {COLUMNS}, 1::double precision, q.number
              FROM unnest($2::text[], $3::int[], $4::text[]) WITH ORDINALITY AS q (path, line, name, number)

@@ -8,10 +8,9 @@ use tracing::info;
 
 use crate::StoreError;
 use crate::error::said;
-use crate::plan::{GROUPS, TERMS};
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 9] = [
+const STEPS: [&str; 10] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -21,6 +20,7 @@ const STEPS: [&str; 9] = [
     include_str!("../migrations/0007_votes.sql"),
     include_str!("../migrations/0008_bytes.sql"),
     include_str!("../migrations/0009_said.sql"),
+    include_str!("../migrations/0010_numbers.sql"),
 ];
 
 /// The version that this program needs.
@@ -110,8 +110,9 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
     let index = usize::try_from(next - 1).unwrap_or_default();
     let sql = STEPS[index]
         .replace("{extensions}", &schemas)
-        .replace("{score}", &score())
-        .replace("{presence}", &presence());
+        // What ranked in the server is gone with step 10.
+        .replace("{score}", "0::float8")
+        .replace("{presence}", "0::float8");
     let path = format!(
         "SET LOCAL search_path = pg_catalog, {schemas}, pg_temp; SET LOCAL client_min_messages = warning;"
     );
@@ -121,26 +122,6 @@ async fn step(transaction: &Transaction<'_>, next: i32) -> Result<(), tokio_post
         .execute("INSERT INTO ctx.version (version) VALUES ($1)", &[&next])
         .await?;
     Ok(())
-}
-
-/// The sum over groups. A rank by one of them is a mean over its terms of 1/n² for the n-th occurrence, times the
-/// weight of where it stands; length counts as in BM25, with k₁ = 1.2 and b = ¾.
-fn score() -> String {
-    let groups: Vec<String> = (1..=GROUPS)
-        .map(|it| format!("coalesce(factors[{it}] * ts_rank(weights, it.terms, groups[{it}]), 0)"))
-        .collect();
-    format!(
-        "({}) * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * it.length / average))",
-        groups.join(" + ")
-    )
-}
-
-/// The sum of what is held.
-fn presence() -> String {
-    let held =
-        (1..=TERMS).map(|it| format!("coalesce(factors[{it}] * (it.terms @@ each[{it}])::int, 0)"));
-    let held: Vec<String> = held.collect();
-    format!("({})::float8", held.join(" + "))
 }
 
 /// The version of the tables; `None` where there are none.

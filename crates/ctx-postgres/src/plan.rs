@@ -3,28 +3,19 @@
 use std::collections::BTreeMap;
 
 use ctx_rank::LONGEST;
-use ctx_retrieve::Counting;
 
 use crate::lexemes::TermQuery;
 
-/// The server ranks by so many groups of terms; in one, all are worth the same.
-pub(crate) const GROUPS: usize = 8;
-/// By presence, it asks for so many terms, each by itself.
-pub(crate) const TERMS: usize = 32;
-/// So much less than the first of a group another may be worth.
-const ALIKE: f64 = 0.75;
 /// Where every term is common, two of so many must be there.
 const PAIRED: usize = 6;
 
-/// How candidates are chosen and ranked.
+/// How candidates are chosen, and what each term is worth among them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
-    /// What a candidate must hold.
-    pub(crate) essential: TermQuery,
-    /// [`GROUPS`] queries, or [`TERMS`] of a term each; some may not be needed.
-    pub(crate) groups: Vec<Option<TermQuery>>,
-    /// What a group is worth, times how many terms it has.
-    pub(crate) factors: Vec<f32>,
+pub(crate) struct Plan<'t> {
+    /// What a candidate must hold; nothing, where all terms may choose.
+    pub(crate) essential: Option<TermQuery>,
+    /// Terms, with their weight × inverse document frequency: the heaviest first.
+    pub(crate) worths: Vec<(&'t str, f64)>,
 }
 
 /// A term, in how many documents it is, and what it is worth.
@@ -52,8 +43,6 @@ pub(crate) fn usable(terms: &[(String, f32)], most: usize) -> Vec<(&str, f32)> {
 /// What a plan is made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose {
-    /// How often a term is counted.
-    pub(crate) counting: Counting,
     /// The labels that are searched, 0 for all of them.
     pub(crate) mask: u8,
     /// So many terms at most.
@@ -62,17 +51,17 @@ pub(crate) struct Purpose {
     pub(crate) candidates: Option<u64>,
 }
 
-impl Plan {
+impl<'t> Plan<'t> {
     /// How to look for `terms`, which so many of `total` documents hold. Rare terms are worth more (BM25's inverse
     /// document frequency), and those worth most choose the candidates. `None` where no term is known.
     pub(crate) fn new(
-        terms: &[(&str, f32)],
+        terms: &[(&'t str, f32)],
         counts: &BTreeMap<String, u64>,
         total: u64,
         purpose: Purpose,
-    ) -> Option<Plan> {
+    ) -> Option<Self> {
         let Purpose { mask, most, .. } = purpose;
-        let mut weighed: Vec<Weighed<'_>> = terms
+        let mut weighed: Vec<Weighed<'t>> = terms
             .iter()
             .filter_map(|&(term, weight)| {
                 let count = counts.get(term).copied().filter(|&it| it > 0)?;
@@ -85,19 +74,9 @@ impl Plan {
         if weighed.is_empty() {
             return None;
         }
-        let essential = match purpose.candidates {
-            Some(candidates) => essential(&weighed, candidates, mask),
-            None => TermQuery::any(weighed.iter().map(|it| it.term), mask),
-        };
-        let (groups, factors) = match purpose.counting {
-            Counting::Frequency => groups(&weighed, mask),
-            Counting::Presence => each(&weighed, mask),
-        };
-        Some(Plan {
-            essential,
-            groups,
-            factors,
-        })
+        let essential = purpose.candidates.map(|it| essential(&weighed, it, mask));
+        let worths = weighed.iter().map(|it| (it.term, it.worth)).collect();
+        Some(Plan { essential, worths })
     }
 }
 
@@ -138,49 +117,4 @@ fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> TermQuery {
     } else {
         pairs
     }
-}
-
-/// Each term by itself, with what it is worth.
-fn each(weighed: &[Weighed<'_>], mask: u8) -> (Vec<Option<TermQuery>>, Vec<f32>) {
-    let mut queries = vec![None; TERMS];
-    let mut factors = vec![0.0; TERMS];
-    for (at, it) in weighed.iter().take(TERMS).enumerate() {
-        queries[at] = Some(TermQuery::any([it.term], mask));
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a score of f32 is no finer"
-        )]
-        let worth = it.worth as f32;
-        factors[at] = worth;
-    }
-    (queries, factors)
-}
-
-/// Terms of like worth together; the last group takes the rest.
-fn groups(weighed: &[Weighed<'_>], mask: u8) -> (Vec<Option<TermQuery>>, Vec<f32>) {
-    let mut groups: Vec<&[Weighed<'_>]> = Vec::new();
-    let mut rest = weighed;
-    while let Some(first) = rest.first() {
-        let is_last = groups.len() + 1 == GROUPS;
-        let alike = rest
-            .iter()
-            .take_while(|it| is_last || it.worth >= ALIKE * first.worth)
-            .count();
-        let (group, others) = rest.split_at(alike);
-        groups.push(group);
-        rest = others;
-    }
-    let best = weighed[0].worth.max(f64::MIN_POSITIVE);
-    #[expect(clippy::cast_possible_truncation, reason = "ranks are of f32")]
-    let factor = |group: &&[Weighed<'_>]| {
-        // The server's rank is a mean over terms, so the sum of worths makes it a weighted sum.
-        (group.iter().map(|it| it.worth).sum::<f64>() / best) as f32
-    };
-    let mut factors: Vec<f32> = groups.iter().map(factor).collect();
-    let query = |group: &[Weighed<'_>]| TermQuery::any(group.iter().map(|it| it.term), mask);
-    let mut queries: Vec<Option<TermQuery>> =
-        groups.into_iter().map(|it| Some(query(it))).collect();
-    queries.resize(GROUPS, None);
-    factors.resize(GROUPS, 0.0);
-    (queries, factors)
 }

@@ -1,16 +1,18 @@
 //! What the store answers about files.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Counting, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
-use tokio_postgres::Row;
+use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
+use crate::documents::{Document, List, Of};
 use crate::lexemes::Label;
-use crate::lookup::{COLUMNS, hit, lower_all};
+use crate::lookup::{hit, lower_all};
 use crate::plan::{Plan, Purpose, usable};
+use crate::ranking::Ranking;
 use crate::store::OwnedStore;
 
 /// So many terms are looked up; the heaviest of them are looked for.
@@ -19,13 +21,8 @@ const MOST_LOOKED_UP: usize = 256;
 const PARTS_OF_A_FILE: u64 = 5;
 /// Candidates are chosen by counts, of which two may share a document; no more than this many times as many are ranked.
 const MOST_RANKED: i32 = 2;
-
-/// Which of the two indexes of terms is asked.
-#[derive(Clone, Copy)]
-enum Of {
-    Parts,
-    Files,
-}
+/// Where files are named, all their parts are ranked: of all together so many times as many as candidates.
+const MOST_WITHIN: usize = 4;
 
 impl Of {
     /// What a field's terms are labelled with.
@@ -46,106 +43,88 @@ impl Of {
             Of::Files => 0b1001,
         }
     }
-
-    fn counts(self) -> &'static str {
-        match self {
-            Of::Parts => {
-                "SELECT t.term, t.parts, o.parts, o.part_terms FROM ctx.terms t
-                 JOIN ctx.owners o ON o.owner = t.owner WHERE t.owner = $1 AND t.term = ANY ($2)"
-            }
-            Of::Files => {
-                "SELECT t.term, t.files, o.files, o.file_terms FROM ctx.terms t
-                 JOIN ctx.owners o ON o.owner = t.owner WHERE t.owner = $1 AND t.term = ANY ($2)"
-            }
-        }
-    }
-
-    /// The statement that ranks, by the function for how terms are counted.
-    fn search(self, counting: Counting) -> String {
-        let function = match (self, counting) {
-            (Of::Parts, Counting::Frequency) => "passages($2, $3, $4, $5, $6, $7, $8, $9)",
-            (Of::Parts, Counting::Presence) => "covering($2, $3, $4, $5, $6, $7)",
-            (Of::Files, Counting::Frequency) => "fitting_files($2, $3, $4, $5, $6, $7, $8, $9)",
-            (Of::Files, Counting::Presence) => "covering_files($2, $3, $4, $5, $6, $7)",
-        };
-        match self {
-            Of::Parts => format!(
-                "SELECT {COLUMNS}, s.score FROM ctx.{function} s
-                 JOIN ctx.parts p ON p.owner = $1 AND p.ctid = s.place
-                 JOIN ctx.files f ON f.owner = $1 AND f.path = p.path
-                 ORDER BY s.score DESC, p.path, p.first"
-            ),
-            Of::Files => format!(
-                "SELECT f.path, s.score FROM ctx.{function} s
-                 JOIN ctx.files f ON f.owner = $1 AND f.ctid = s.place
-                 ORDER BY s.score DESC, f.path"
-            ),
-        }
-    }
 }
 
-/// What fields are worth, as the server takes it: D, C, B, A, none above 1; and the labels that are searched, 0 for
-/// all of them.
-fn worths(of: Of, fields: &[(Field, f32)]) -> Option<(Vec<f32>, u8)> {
-    let mut worths = vec![0.0_f32; 4];
+/// What fields are worth, by label; and the labels that are searched, 0 for all of them.
+fn worths(of: Of, fields: &[(Field, f32)]) -> Option<([f64; 4], u8)> {
+    let mut worths = [0.0; 4];
     let mut mask = 0;
     for &(field, worth) in fields {
         if let Some(label) = of.label(field).filter(|_| worth.is_finite() && worth > 0.0) {
-            worths[label as usize] += worth;
+            worths[label as usize] += f64::from(worth);
             mask |= 1 << label as u8;
         }
-    }
-    let most = worths.iter().copied().fold(0.0, f32::max);
-    for worth in &mut worths {
-        *worth /= most;
     }
     (mask != 0).then_some((worths, if mask == of.mask() { 0 } else { mask }))
 }
 
+/// A document, by its number, and how well it fits.
+type Ranked = (f64, (i64, Document));
+
 impl OwnedStore {
-    async fn ranked(&self, of: Of, wanted: &TextQuery) -> Result<Vec<Row>, StoreError> {
+    /// The documents that fit best, the best first, and the generation at which that was found.
+    async fn ranked(&self, of: Of, wanted: &TextQuery) -> Result<(u64, Vec<Ranked>), StoreError> {
         let terms = usable(&wanted.terms, MOST_LOOKED_UP);
-        let Some((weights, mask)) = worths(of, &wanted.fields) else {
-            return Ok(Vec::new());
+        let Some((fields, mask)) = worths(of, &wanted.fields) else {
+            return Ok((0, Vec::new()));
         };
         if terms.is_empty() || wanted.limit == 0 {
-            return Ok(Vec::new());
+            return Ok((0, Vec::new()));
         }
-        let known = self.counts(of, &terms).await?;
-        let within: Vec<&str> = wanted
-            .paths
-            .iter()
-            .map(String::as_str)
-            .filter(|it| !it.contains('\0'))
-            .collect();
+        let known = self.state(of, &terms).await?;
         let is_within = !wanted.paths.is_empty();
         let candidates = self.candidates(of);
-        // In few files every term may choose.
-        let choosing = (!is_within).then_some(candidates);
         let purpose = Purpose {
-            counting: wanted.counting,
             mask,
             most: self.limits().terms,
-            candidates: choosing,
+            // In few files every term may choose.
+            candidates: (!is_within).then_some(candidates),
         };
         let Some(plan) = Plan::new(&terms, &known.counts, known.total, purpose) else {
-            return Ok(Vec::new());
+            return Ok((0, Vec::new()));
         };
         let most = i32::try_from(candidates).unwrap_or(i32::MAX);
         let most = most.saturating_mul(MOST_RANKED);
-        let (owner, rows) = (self.owner(), self.limits().rows(wanted.limit));
-        let within = is_within.then_some(within);
-        let mut values: Vec<&(dyn ToSql + Sync)> =
-            vec![&owner, &plan.essential, &plan.groups, &plan.factors];
-        match wanted.counting {
-            Counting::Frequency => {
-                values.extend([&weights as &(dyn ToSql + Sync), &within, &known.average]);
-            }
-            Counting::Presence => values.push(&within),
-        }
-        values.extend([&most as &(dyn ToSql + Sync), &rows]);
-        self.read("search files", &of.search(wanted.counting), &values)
-            .await
+        let generation = known.generation;
+        let numbers = match &plan.essential {
+            Some(essential) => self.chosen(of, generation, essential, most).await?,
+            None => self.within(of, generation, &wanted.paths, most).await?,
+        };
+        let documents = self.documents(of, &numbers).await?;
+        let ranking = Ranking::new(&plan.worths, fields, wanted.counting, known.average);
+        let scored = documents
+            .into_iter()
+            .map(|it| (ranking.score(&it.1.terms), it));
+        let mut scored: Vec<Ranked> = scored.filter(|it| it.0 > 0.0).collect();
+        scored.sort_unstable_by(|(a_score, (_, a)), (b_score, (_, b))| {
+            let by_place = || a.part.place().cmp(&b.part.place());
+            b_score.total_cmp(a_score).then_with(by_place)
+        });
+        scored.truncate(wanted.limit.min(self.limits().rows));
+        Ok((generation, scored))
+    }
+
+    /// The numbers of what is at `paths`: `most` at most of each, and [`MOST_WITHIN`] times the candidates of all.
+    async fn within(
+        &self,
+        of: Of,
+        generation: u64,
+        paths: &[String],
+        most: i32,
+    ) -> Result<Arc<[i64]>, StoreError> {
+        let list = match of {
+            Of::Parts => List::PartsOf,
+            Of::Files => List::FileAt,
+        };
+        let usable = paths.iter().filter(|it| !it.contains('\0'));
+        let paths: Vec<String> = usable.cloned().collect();
+        let (_, lists) = self.lists(list, Some(generation), &paths, most).await?;
+        let numbers = lists.iter().flat_map(|it| it.iter().copied());
+        let all = self.limits().candidates.saturating_mul(MOST_WITHIN);
+        let mut numbers: Vec<i64> = numbers.take(all).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok(numbers.into())
     }
 
     fn candidates(&self, of: Of) -> u64 {
@@ -156,50 +135,66 @@ impl OwnedStore {
         }
     }
 
-    async fn counts(&self, of: Of, terms: &[(&str, f32)]) -> Result<Known, StoreError> {
+    /// How many documents there are, how long they are, and how many of them hold each of `terms`.
+    async fn state(&self, of: Of, terms: &[(&str, f32)]) -> Result<State, StoreError> {
         let terms: Vec<&str> = terms.iter().map(|(term, _)| *term).collect();
-        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &terms];
-        let rows = self.read("count terms", of.counts(), &values).await?;
-        let mut known = Known {
-            average: 1.0,
-            ..Known::default()
+        let sql = match of {
+            Of::Parts => {
+                "SELECT o.generation, o.parts, o.part_terms, t.term, t.parts FROM ctx.owners o
+                 LEFT JOIN ctx.terms t ON t.owner = $1 AND t.term = ANY ($2) WHERE o.owner = $1"
+            }
+            Of::Files => {
+                "SELECT o.generation, o.files, o.file_terms, t.term, t.files FROM ctx.owners o
+                 LEFT JOIN ctx.terms t ON t.owner = $1 AND t.term = ANY ($2) WHERE o.owner = $1"
+            }
         };
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &terms];
+        let rows = self.read("count terms", sql, &values).await?;
+        let mut state = State::default();
         for row in rows {
-            let count = u64::try_from(row.get::<_, i32>(1)).unwrap_or(0);
-            known.counts.insert(row.get(0), count);
-            let (total, length): (i64, i64) = (row.get(2), row.get(3));
-            known.total = total.max(0).cast_unsigned();
+            let (total, length): (i64, i64) = (row.get(1), row.get(2));
+            state.generation = row.get::<_, i64>(0).cast_unsigned();
+            state.total = total.max(0).cast_unsigned();
             #[expect(clippy::cast_precision_loss, reason = "a mean of lengths is no finer")]
-            let average = length as f32 / total.max(1) as f32;
-            known.average = average.max(1.0);
+            let average = length as f64 / total.max(1) as f64;
+            state.average = average.max(1.0);
+            if let Some(term) = row.get(3) {
+                let count = u64::try_from(row.get::<_, i32>(4)).unwrap_or(0);
+                state.counts.insert(term, count);
+            }
         }
-        Ok(known)
+        self.told(state.generation);
+        Ok(state)
     }
 }
 
-/// What is known of terms.
+/// What is known of an owner's documents, and of terms.
 #[derive(Default)]
-struct Known {
-    counts: BTreeMap<String, u64>,
+struct State {
+    generation: u64,
     total: u64,
-    average: f32,
+    average: f64,
+    counts: BTreeMap<String, u64>,
 }
 
 #[async_trait]
 impl FileSearch for OwnedStore {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        let rows = self.ranked(Of::Parts, wanted).await?;
-        Ok(rows.iter().filter_map(hit).collect())
+        let (generation, ranked) = self.ranked(Of::Parts, wanted).await?;
+        let (scores, documents): (Vec<f64>, Vec<_>) = ranked.into_iter().unzip();
+        let parts = self.dated(generation, documents).await?;
+        let hits = parts.into_iter().zip(scores);
+        Ok(hits.map(|(part, score)| Hit::new(part, score)).collect())
     }
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
-        let rows = self.ranked(Of::Files, wanted).await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        let (_, ranked) = self.ranked(Of::Files, wanted).await?;
+        let file = |(score, (_, it)): Ranked| (it.part.path.clone(), score);
+        Ok(ranked.into_iter().map(file).collect())
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
-        let found = self.parts_by_name("find definitions", "defining", names, limit);
-        Ok(found.await?)
+        Ok(self.parts_by_name(List::Defining, names, limit).await?)
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
@@ -238,7 +233,6 @@ const SIMILAR: &str = "
 #[async_trait]
 impl Relations for OwnedStore {
     async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
-        let found = self.parts_by_name("find users of names", "using_names", names, limit);
-        Ok(found.await?)
+        Ok(self.parts_by_name(List::Using, names, limit).await?)
     }
 }

@@ -8,17 +8,20 @@ use deadpool_postgres::{
 use tokio_postgres::NoTls;
 
 use crate::address::{Address, Encryption};
+use crate::documents::Kept;
 use crate::error::said;
 use crate::transaction::not_migrated;
 use crate::{Limits, StoreError, migrate, tls};
 
 /// No owner's name is longer, in bytes: it is in every key.
 const LONGEST_OWNER: usize = 255;
-/// A database that many processes share, with the data of many owners. Clones share their connections.
+/// A database that many processes share, with the data of many owners. Clones share their connections, and what
+/// searches have read.
 #[derive(Clone)]
 pub struct Store {
     pool: Pool,
     limits: Arc<Limits>,
+    kept: Arc<Kept>,
 }
 
 impl std::fmt::Debug for Store {
@@ -76,6 +79,7 @@ impl Store {
             })?;
         let store = Store {
             pool,
+            kept: Arc::new(Kept::new(limits.kept_bytes)),
             limits: Arc::new(limits),
         };
         drop(store.client().await?);
@@ -147,6 +151,15 @@ impl OwnedStore {
     /// Whose it is.
     pub fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// The same, as keys have it.
+    pub(crate) fn shared_owner(&self) -> Arc<str> {
+        Arc::clone(&self.owner)
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.store.kept
     }
 
     pub(crate) fn limits(&self) -> &Limits {

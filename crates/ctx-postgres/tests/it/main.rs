@@ -16,6 +16,7 @@ mod encryption;
 mod files;
 mod fuzz;
 mod hostile;
+mod kept;
 mod measure;
 mod migrations;
 mod owners;

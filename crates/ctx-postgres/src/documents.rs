@@ -1,0 +1,389 @@
+//! What parts and files say, read once and kept.
+//!
+//! Each has a number that is never given again, and what a row says does not change for as long as it is there; so a
+//! document that was read is good wherever the database tells its number. Only when its file was changed may be
+//! told anew, and lists of numbers change with files: both are kept for a generation of an owner's files, which every
+//! search asks for first. Whatever another process writes, nothing here is older than the beginning of the search.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use ctx_model::LineSpan;
+use ctx_retrieve::{Hit, Part};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::StoreError;
+use crate::lexemes::{TermQuery, Terms};
+use crate::store::OwnedStore;
+
+/// So many are read by one statement, which has its time for them all.
+pub(crate) const AT_ONCE: usize = 256;
+/// Documents are about so large.
+const DOCUMENT_BYTES: u64 = 1 << 10;
+/// Lists of numbers have this share of the bytes.
+const SHARE_OF_LISTS: u64 = 8;
+/// So many owners are known at a time.
+const OWNERS: usize = 4_096;
+/// What an entry takes beside what it holds, in bytes.
+const ENTRY_BYTES: usize = 96;
+
+/// Which of the two kinds of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Of {
+    Parts,
+    Files,
+}
+
+/// A part of a file, or a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub(crate) part: Arc<Part>,
+    pub(crate) terms: Arc<Terms>,
+    /// The generation at which it was told when the file was changed; 0 if never.
+    dated: u64,
+}
+
+/// Lists that are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Question {
+    Chosen(Of, TermQuery),
+    About(List, String, i32),
+}
+
+/// Lists that are asked for by a text each, many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum List {
+    /// The parts that define a name.
+    Defining,
+    /// The parts that use a name.
+    Using,
+    /// The parts of the file at a path.
+    PartsOf,
+    /// The file at a path.
+    FileAt,
+    /// When the file at a path was changed.
+    ChangedAt,
+}
+
+impl List {
+    /// A place among the texts, from 1, and the numbers; the generation of the files stands in every row, and there is
+    /// one at least.
+    fn sql(self) -> String {
+        let lists = match self {
+            List::Defining => "SELECT place, numbers FROM ctx.defining($1, $2)",
+            List::Using => "SELECT place, numbers FROM ctx.using_names($1, $2)",
+            List::PartsOf => {
+                "SELECT q.place, ARRAY(
+                     SELECT p.number FROM ctx.parts p WHERE p.owner = $3 AND p.path = q.path COLLATE \"C\"
+                     ORDER BY p.first LIMIT $2::int
+                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
+            }
+            List::FileAt => {
+                "SELECT q.place, ARRAY(
+                     SELECT f.number FROM ctx.files f WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" LIMIT $2::int
+                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
+            }
+            List::ChangedAt => {
+                "SELECT q.place, ARRAY(
+                     SELECT f.modified_at FROM ctx.files f
+                     WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" AND f.modified_at IS NOT NULL LIMIT $2::int
+                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
+            }
+        };
+        format!(
+            "SELECT it.place, it.numbers, g.generation
+             FROM (SELECT coalesce((SELECT generation FROM ctx.owners WHERE owner = $3), 0) AS generation) g
+             LEFT JOIN ({lists}) it ON true"
+        )
+    }
+
+    fn doing(self) -> &'static str {
+        match self {
+            List::Defining => "find definitions",
+            List::Using => "find users of names",
+            List::PartsOf => "list parts of files",
+            List::FileAt => "find files",
+            List::ChangedAt => "tell when files were changed",
+        }
+    }
+}
+
+type DocumentKey = (Arc<str>, Of, i64);
+type ListKey = (Arc<str>, u64, Question);
+type Numbers = Arc<[i64]>;
+
+/// What was read, of all owners together. Every key begins with the owner.
+pub(crate) struct Kept {
+    documents: Cache<DocumentKey, Document, Bytes>,
+    lists: Cache<ListKey, Numbers, Bytes>,
+    /// The generation of each owner's files that was told last.
+    generations: Cache<Arc<str>, u64>,
+}
+
+impl Kept {
+    /// At most so many bytes.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let of_lists = bytes / SHARE_OF_LISTS;
+        let of_documents = bytes - of_lists;
+        let count = |bytes: u64| usize::try_from(bytes / DOCUMENT_BYTES).unwrap_or(usize::MAX);
+        Kept {
+            documents: Cache::with_weighter(count(of_documents), of_documents, Bytes),
+            lists: Cache::with_weighter(count(of_lists), of_lists, Bytes),
+            generations: Cache::new(OWNERS),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<DocumentKey, Document> for Bytes {
+    fn weight(&self, _: &DocumentKey, it: &Document) -> u64 {
+        let part = &*it.part;
+        let names = [&part.name, &part.qualified_name, &part.language];
+        let names = names.into_iter().flatten().chain(&part.refers_to);
+        let texts: usize = names.map(|it| it.len() + size_of::<String>() + 8).sum();
+        let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
+        (ENTRY_BYTES + own + texts + it.terms.bytes()) as u64
+    }
+}
+
+impl Weighter<ListKey, Numbers> for Bytes {
+    fn weight(&self, (_, _, question): &ListKey, numbers: &Numbers) -> u64 {
+        let asked = match question {
+            Question::Chosen(_, terms) => terms.bytes(),
+            Question::About(_, text, _) => text.len(),
+        };
+        (ENTRY_BYTES + size_of::<ListKey>() + asked + size_of_val(&**numbers)) as u64
+    }
+}
+
+impl OwnedStore {
+    /// The numbers of documents that `essential` finds, `most` at most. Of those who ask for the same at once, one
+    /// asks the database, and reads the documents before the others go on.
+    pub(crate) async fn chosen(
+        &self,
+        of: Of,
+        generation: u64,
+        essential: &TermQuery,
+        most: i32,
+    ) -> Result<Numbers, StoreError> {
+        // How many at most is the same for all of a store.
+        let question = Question::Chosen(of, essential.clone());
+        let key = (self.shared_owner(), generation, question);
+        let guard = match self.kept().lists.get_value_or_guard_async(&key).await {
+            Ok(numbers) => return Ok(numbers),
+            Err(guard) => guard,
+        };
+        let sql = match of {
+            Of::Parts => "SELECT ctx.choose_parts($1, $2)",
+            Of::Files => "SELECT ctx.choose_files($1, $2)",
+        };
+        let rows = self.read("search files", sql, &[essential, &most]).await?;
+        let numbers: Numbers = rows.first().map_or_else(Vec::new, |it| it.get(0)).into();
+        self.documents(of, &numbers).await?;
+        // It may be too large to be kept.
+        let _ = guard.insert(Arc::clone(&numbers));
+        Ok(numbers)
+    }
+
+    /// For each of `texts`, the list that belongs to it, of `most` numbers at most, and the generation of files at
+    /// which that is so: `generation`, where one is given, or that of now.
+    pub(crate) async fn lists(
+        &self,
+        list: List,
+        generation: Option<u64>,
+        texts: &[String],
+        most: i32,
+    ) -> Result<(u64, Vec<Numbers>), StoreError> {
+        let kept = self.kept();
+        let owner = self.shared_owner();
+        let mut is_told = generation.is_some();
+        let mut generation = generation
+            .or_else(|| kept.generations.get(&owner))
+            .unwrap_or(0);
+        let mut found: HashMap<&str, Numbers> = HashMap::new();
+        loop {
+            let key = |text: &str| {
+                let question = Question::About(list, text.to_owned(), most);
+                (Arc::clone(&owner), generation, question)
+            };
+            let mut unknown = BTreeSet::new();
+            for text in texts.iter().map(String::as_str) {
+                if !found.contains_key(text) {
+                    match kept.lists.get(&key(text)) {
+                        Some(numbers) => drop(found.insert(text, numbers)),
+                        None => drop(unknown.insert(text)),
+                    }
+                }
+            }
+            if is_told && unknown.is_empty() {
+                break;
+            }
+            let asked: Vec<&str> = unknown.into_iter().take(AT_ONCE).collect();
+            let (told, read) = self.read_lists(list, &asked, most).await?;
+            if !is_told && told != generation {
+                // What was kept is of another generation.
+                generation = told;
+                self.told(told);
+                found.clear();
+            }
+            is_told = true;
+            for (text, numbers) in asked.into_iter().zip(read) {
+                let question = Question::About(list, text.to_owned(), most);
+                let key = (Arc::clone(&owner), generation, question);
+                kept.lists.insert(key, Arc::clone(&numbers));
+                found.insert(text, numbers);
+            }
+        }
+        let of = |text: &String| found.get(text.as_str()).cloned().unwrap_or_default();
+        Ok((generation, texts.iter().map(of).collect()))
+    }
+
+    /// Notes that the files are of `generation` now.
+    pub(crate) fn told(&self, generation: u64) {
+        let known = &self.kept().generations;
+        if known.get(&*self.shared_owner()) != Some(generation) {
+            known.insert(self.shared_owner(), generation);
+        }
+    }
+
+    /// The generation of files, and the list of each of `asked` at that.
+    async fn read_lists(
+        &self,
+        list: List,
+        asked: &[&str],
+        most: i32,
+    ) -> Result<(u64, Vec<Numbers>), StoreError> {
+        let values: [&(dyn ToSql + Sync); 3] = [&asked, &most, &self.owner()];
+        let rows = self.read(list.doing(), &list.sql(), &values).await?;
+        let mut generation = 0;
+        let mut lists = vec![Numbers::default(); asked.len()];
+        for row in rows {
+            generation = row.get::<_, i64>(2).cast_unsigned();
+            // Where nothing is asked, there is the generation alone.
+            let place = row.get::<_, Option<i64>>(0).unwrap_or(0) - 1;
+            let place = usize::try_from(place).unwrap_or(usize::MAX);
+            if let Some(list) = lists.get_mut(place) {
+                *list = row.get::<_, Vec<i64>>(1).into();
+            }
+        }
+        Ok((generation, lists))
+    }
+
+    /// The documents of these numbers, in their order, without those that are gone by now.
+    pub(crate) async fn documents(
+        &self,
+        of: Of,
+        numbers: &[i64],
+    ) -> Result<Vec<(i64, Document)>, StoreError> {
+        let owner = self.shared_owner();
+        let kept = &self.kept().documents;
+        let mut found: Vec<(i64, Option<Document>)> = Vec::with_capacity(numbers.len());
+        let mut unknown = Vec::new();
+        for &number in numbers {
+            let document = kept.get(&(Arc::clone(&owner), of, number));
+            if document.is_none() {
+                unknown.push(number);
+            }
+            found.push((number, document));
+        }
+        let mut read = HashMap::new();
+        if !unknown.is_empty() {
+            let sql = match of {
+                Of::Parts => PARTS,
+                Of::Files => FILES,
+            };
+            let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &unknown];
+            for row in self.read("read what was found", sql, &values).await? {
+                let number: i64 = row.get(0);
+                if let Some(document) = document(&row) {
+                    kept.insert((Arc::clone(&owner), of, number), document.clone());
+                    read.insert(number, document);
+                }
+            }
+        }
+        let found = found.into_iter().filter_map(|(number, document)| {
+            let document = document.or_else(|| read.get(&number).cloned())?;
+            Some((number, document))
+        });
+        Ok(found.collect())
+    }
+
+    /// The parts among these, with when their files were changed as of `generation`.
+    pub(crate) async fn dated(
+        &self,
+        generation: u64,
+        mut documents: Vec<(i64, Document)>,
+    ) -> Result<Vec<Arc<Part>>, StoreError> {
+        let stale = documents.iter().filter(|(_, it)| it.dated != generation);
+        let paths: BTreeSet<&String> = stale.map(|(_, it)| &it.part.path).collect();
+        let paths: Vec<String> = paths.into_iter().cloned().collect();
+        if !paths.is_empty() {
+            let times = self.lists(List::ChangedAt, Some(generation), &paths, 1);
+            let (_, times) = times.await?;
+            let times: HashMap<String, Numbers> = paths.into_iter().zip(times).collect();
+            for (number, document) in &mut documents {
+                if document.dated == generation {
+                    continue;
+                }
+                let time = times.get(&document.part.path);
+                let time = time.and_then(|it| it.first().copied());
+                if document.part.modified_at != time {
+                    Arc::make_mut(&mut document.part).modified_at = time;
+                }
+                document.dated = generation;
+                let key = (self.shared_owner(), Of::Parts, *number);
+                self.kept().documents.insert(key, document.clone());
+            }
+        }
+        Ok(documents.into_iter().map(|(_, it)| it.part).collect())
+    }
+
+    /// The parts of each of `lists`, each part with the same score.
+    pub(crate) async fn hits(
+        &self,
+        generation: u64,
+        lists: &[&[i64]],
+    ) -> Result<Vec<Vec<Hit>>, StoreError> {
+        let numbers: BTreeSet<i64> = lists.iter().copied().flatten().copied().collect();
+        let numbers: Vec<i64> = numbers.into_iter().collect();
+        let documents = self.documents(Of::Parts, &numbers).await?;
+        let numbers: Vec<i64> = documents.iter().map(|(number, _)| *number).collect();
+        let parts = self.dated(generation, documents).await?;
+        let parts: HashMap<i64, Arc<Part>> = numbers.into_iter().zip(parts).collect();
+        let hit = |number: &i64| Some(Hit::new(Arc::clone(parts.get(number)?), 1.0));
+        let hits = |list: &&[i64]| list.iter().filter_map(hit).collect();
+        Ok(lists.iter().map(hits).collect())
+    }
+}
+
+const PARTS: &str = "
+    SELECT number, terms, length, path, first, last, kind, name, qualified_name, language, refers_to
+    FROM ctx.parts WHERE owner = $1 AND number = ANY ($2)";
+
+const FILES: &str = "
+    SELECT number, terms, length, path, 1, 1, 'file', NULL, NULL, NULL, '{}'::text[]
+    FROM ctx.files WHERE owner = $1 AND number = ANY ($2)";
+
+/// A row of these. Lines that are none cannot have been written.
+fn document(row: &Row) -> Option<Document> {
+    let line = |at: usize| row.get::<_, i32>(at).cast_unsigned();
+    let span = LineSpan::new(line(4), line(5)).ok()?;
+    let mut part = Part::new(row.get::<_, String>(3), span);
+    part.kind = row.get(6);
+    part.name = row.get(7);
+    part.qualified_name = row.get(8);
+    part.language = row.get(9);
+    part.refers_to = row.get(10);
+    let mut terms: Terms = row.get(1);
+    terms.length = row.get(2);
+    Some(Document {
+        part: Arc::new(part),
+        terms: Arc::new(terms),
+        dated: 0,
+    })
+}

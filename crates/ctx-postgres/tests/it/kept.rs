@@ -1,0 +1,117 @@
+//! What searches have read is kept, and is never older than the search that shows it.
+
+use ctx_postgres::{FileText, Limits, OwnedStore, Store};
+use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _, TextQuery};
+
+use crate::fresh;
+use crate::ranking::asked;
+
+fn file(path: &str, name: &str, at: i64) -> FileText {
+    let text =
+        format!("/// About walruses.\nfn {name}() {{\n    walrus(tusk, {name}_again);\n}}\n");
+    FileText::new(path, text).with_modified_at(at)
+}
+
+/// Everything that a store says of walruses.
+async fn said(store: &OwnedStore) -> Vec<String> {
+    let query = asked("walrus tusk of one two three", 20);
+    let within = query
+        .clone()
+        .within(vec!["a.rs".to_owned(), "b.rs".to_owned()]);
+    let mut said = Vec::new();
+    for query in [query.clone(), query.clone().by_presence(), within] {
+        said.push(format!("{:?}", store.passages(&query).await.unwrap()));
+    }
+    let fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];
+    let of_files = TextQuery::new(query.terms, fields, 20);
+    said.push(format!("{:?}", store.files(&of_files).await.unwrap()));
+    let names = ["one", "two", "three", "walrus", "none"].map(str::to_owned);
+    said.push(format!("{:?}", store.definitions(&names, 9).await.unwrap()));
+    said.push(format!("{:?}", store.users_of(&names, 9).await.unwrap()));
+    let files = ["a.rs", "b.rs", "c.rs"].map(PartQuery::new);
+    said.push(format!("{:?}", store.parts_of(&files, 9).await.unwrap()));
+    said
+}
+
+async fn other(url: &str, limits: Limits) -> OwnedStore {
+    let store = Store::connect(url, limits).await.unwrap();
+    store.owner("alice").unwrap()
+}
+
+#[tokio::test]
+async fn what_another_process_writes_is_seen_by_the_next_search() {
+    let fresh = fresh!();
+    let (writer, reader) = (
+        fresh.owner("alice"),
+        other(&fresh.url, Limits::default()).await,
+    );
+    // Another owner has files at the same paths.
+    let bob = fresh.owner("bob");
+    bob.ingest(vec![file("a.rs", "bobs", 1)]).await.unwrap();
+    let steps = [
+        vec![file("a.rs", "one", 1), file("b.rs", "two", 1)],
+        vec![file("a.rs", "three", 2)],
+        // The same text at another time.
+        vec![file("b.rs", "two", 3)],
+        vec![file("c.rs", "one", 4), file("a.rs", "one", 4)],
+    ];
+    let mut before = said(&reader).await;
+    for files in steps {
+        writer.ingest(files).await.unwrap();
+        let cold = other(&fresh.url, Limits::default()).await;
+        let wanted = said(&cold).await;
+        assert_ne!(wanted, before);
+        // The second time from what is kept.
+        for _ in 0..2 {
+            assert_eq!(said(&reader).await, wanted);
+        }
+        before = wanted;
+    }
+    assert!(before[0].contains("modified_at: Some(3)"), "{before:?}");
+    assert!(!before.concat().contains("bobs"));
+    writer.remove(&["a.rs".to_owned()]).await.unwrap();
+    let after = said(&reader).await;
+    assert!(!after.concat().contains("a.rs"), "{after:?}");
+    assert!(said(&bob).await.concat().contains("bobs"));
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_read_again() {
+    let fresh = fresh!();
+    let files = (0..40).map(|it| file(&format!("{it}.rs"), "one", it));
+    let files: Vec<FileText> = files.chain([file("a.rs", "two", 1)]).collect();
+    fresh.owner("alice").ingest(files).await.unwrap();
+    let wanted = said(&fresh.owner("alice")).await;
+    for bytes in [0, 1 << 10, 16 << 10] {
+        let limits = Limits::default().with_kept_bytes(bytes);
+        let small = other(&fresh.url, limits).await;
+        for _ in 0..2 {
+            assert_eq!(said(&small).await, wanted, "{bytes} bytes");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_ask_for_the_same_at_once_all_are_answered_whoever_goes_away() {
+    let fresh = fresh!();
+    let files = (0..40).map(|it| file(&format!("{it}.rs"), &format!("f{it}"), it));
+    let store = fresh.owner("alice");
+    store.ingest(files.collect()).await.unwrap();
+    for round in 0..20 {
+        let query = asked(&format!("walrus f{round}"), 50);
+        let tasks: Vec<_> = (0..6)
+            .map(|_| {
+                let (store, query) = (store.clone(), query.clone());
+                tokio::spawn(async move { store.passages(&query).await.unwrap().len() })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        tasks[round % 3].abort();
+        for (number, task) in tasks.into_iter().enumerate() {
+            match task.await {
+                Ok(found) => assert!(found > 0),
+                Err(error) => assert!(error.is_cancelled() && number == round % 3),
+            }
+        }
+    }
+}
