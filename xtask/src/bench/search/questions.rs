@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use ctx::rank::Query;
 use serde::{Deserialize, Serialize};
 
 /// What a question is like.
@@ -72,7 +73,10 @@ impl Material {
                 if said.split_whitespace().count() > 5 {
                     self.sentences.push(said.to_owned());
                 }
-            } else if let Some(name) = function(trimmed) {
+            } else if let Some(name) = function(trimmed)
+                && !Query::analyse(name).is_empty()
+            {
+                // A name like `from` alone asks for nothing, and is refused.
                 self.functions
                     .push((name.to_owned(), path.to_owned(), index + 1));
                 if index % 7 == 0 {
