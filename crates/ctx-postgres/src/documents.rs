@@ -8,7 +8,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ctx_model::LineSpan;
 use ctx_retrieve::{Hit, Part};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -17,6 +16,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::lexemes::{TermQuery, Terms};
+use crate::lookup::part;
 use crate::store::OwnedStore;
 
 /// So many are read by one statement, which has its time for them all.
@@ -371,14 +371,7 @@ const FILES: &str = "
 
 /// A row of these. Lines that are none cannot have been written.
 fn document(row: &Row) -> Option<Document> {
-    let line = |at: usize| row.get::<_, i32>(at).cast_unsigned();
-    let span = LineSpan::new(line(4), line(5)).ok()?;
-    let mut part = Part::new(row.get::<_, String>(3), span);
-    part.kind = row.get(6);
-    part.name = row.get(7);
-    part.qualified_name = row.get(8);
-    part.language = row.get(9);
-    part.refers_to = row.get(10);
+    let part = part(row, 3)?;
     let mut terms: Terms = row.get(1);
     terms.length = row.get(2);
     Some(Document {

@@ -16,16 +16,22 @@ pub(crate) const COLUMNS: &str = "p.path, p.first, p.last, p.kind, p.name, p.qua
 
 /// A row of [`COLUMNS`] and a score. Lines that are none cannot have been written.
 pub(crate) fn hit(row: &Row) -> Option<Hit> {
-    let line = |at: usize| row.get::<_, i32>(at).cast_unsigned();
-    let span = LineSpan::new(line(1), line(2)).ok()?;
-    let mut part = Part::new(row.get::<_, String>(0), span);
-    part.kind = row.get(3);
-    part.name = row.get(4);
-    part.qualified_name = row.get(5);
-    part.language = row.get(6);
-    part.refers_to = row.get(7);
+    let mut part = part(row, 0)?;
     part.modified_at = row.get(8);
     Some(Hit::new(part, row.get(9)))
+}
+
+/// The part in eight columns of `row`, the path in column `at`; `None` if its lines are none.
+pub(crate) fn part(row: &Row, at: usize) -> Option<Part> {
+    let line = |place: usize| row.get::<_, i32>(at + place).cast_unsigned();
+    let span = LineSpan::new(line(1), line(2)).ok()?;
+    let mut part = Part::new(row.get::<_, String>(at), span);
+    part.kind = row.get(at + 3);
+    part.name = row.get(at + 4);
+    part.qualified_name = row.get(at + 5);
+    part.language = row.get(at + 6);
+    part.refers_to = row.get(at + 7);
+    Some(part)
 }
 
 /// `name` as it is looked up, if it could be one.
