@@ -88,6 +88,7 @@ fn why(reason: index::Reason, settings: &Settings) -> String {
             "it is a copy of what others wrote, {}",
             settings.say(settings::INCLUDE_GENERATED)
         ),
+        index::Reason::Secret => "its name says that it holds secrets".to_owned(),
         index::Reason::NoText => "it holds no text".to_owned(),
         _ => "its name is no text".to_owned(),
     }
@@ -97,6 +98,7 @@ fn why(reason: index::Reason, settings: &Settings) -> String {
 pub(crate) fn code(reason: index::Reason) -> &'static str {
     match reason {
         index::Reason::TooLarge => Reason::TooLarge.code(),
+        index::Reason::Secret => Reason::Secret.code(),
         index::Reason::NoText => Reason::Binary.code(),
         index::Reason::Generated => "generated",
         index::Reason::Vendored => "vendored",

@@ -223,7 +223,7 @@ impl Index {
         let Some(known) = known.filter(|it| !it.is_unread()) else {
             return false;
         };
-        match decoded(bytes) {
+        match decoded(&seen.path, bytes) {
             Some(text) => *text.hash() == known.hash,
             None => known.parts == 0,
         }

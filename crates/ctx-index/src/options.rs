@@ -143,6 +143,8 @@ pub enum Reason {
     Generated,
     /// It is a copy of what others wrote.
     Vendored,
+    /// It is there to hold secrets, by its name: see [`ctx_secrets::is_secret_file`].
+    Secret,
     /// It holds no text.
     NoText,
     /// Its name is no text, or its time none that can be noted.

@@ -122,6 +122,9 @@ fn seen(
     } else {
         path.to_owned()
     };
+    if ctx_secrets::is_secret_file(&path) {
+        return Err(Reason::Secret);
+    }
     match Role::of(&path) {
         Role::Generated if !wanted.include_generated => return Err(Reason::Generated),
         Role::Vendored if !wanted.include_generated => return Err(Reason::Vendored),

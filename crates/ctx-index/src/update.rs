@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use ctx_source::{SourceError, Text};
+use ctx_source::{Secrets, SourceError, Text};
 use ctx_syntax::{Fallback, Language, Outline};
 
 use crate::ahead::{Held, in_order};
@@ -206,7 +206,7 @@ impl Index {
                 return Read::Fault(told(error), is_there.then(|| row.unread()));
             }
         };
-        let Some(text) = decoded(bytes) else {
+        let Some(text) = decoded(&seen.path, bytes) else {
             return Read::NoText(row);
         };
         let row = FileRow {
@@ -272,8 +272,8 @@ fn is_limit(fallback: &Fallback) -> bool {
 }
 
 /// `None` if there is nothing to be found in it.
-pub(crate) fn decoded(bytes: Vec<u8>) -> Option<Text> {
-    Text::decode(bytes).filter(|it| !it.as_str().trim().is_empty())
+pub(crate) fn decoded(path: &str, bytes: Vec<u8>) -> Option<Text> {
+    Text::decode(path, bytes, Secrets::Masked).filter(|it| !it.as_str().trim().is_empty())
 }
 
 /// How much is indexed.

@@ -81,6 +81,10 @@ impl From<SourceError> for Fault {
                 format!("read {}: it is larger than {limit} bytes", echo(&path)),
                 "another file",
             ),
+            SourceError::Secret { path } => Fault::new(
+                format!("read {}: its name says that it holds secrets", echo(&path)),
+                "another file, and the user for what is needed of this one",
+            ),
             SourceError::Binary { path } => Fault::new(
                 format!("read {}: it holds no text", echo(&path)),
                 "another file",

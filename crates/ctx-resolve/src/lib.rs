@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod mask;
 mod prose;
 mod relate;
 mod renditions;
 mod resolve;
 
+pub use mask::{mask, masked};
 pub use prose::{excerpts, sentences};
 pub use renditions::renditions;
 pub use resolve::{Resolved, Resolver, resolve};

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
-use ctx_source::{Located, SourceError, Sources, Text, Wanted, locate};
+use ctx_source::{Located, Secrets, SourceError, Sources, Text, Wanted, locate};
 use ctx_syntax::{Fallback, Language, Limits, Outline, Outlines, Source};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use crate::mask::{mask, of_lines};
 use crate::relate::relate;
 use crate::renditions::renditions;
 
@@ -27,7 +28,8 @@ pub struct Resolved {
     pub chunks: Vec<Chunk>,
     /// Those that cannot, and why.
     pub omitted: Vec<Omitted>,
-    /// What is not as the hits said: `moved`, `stale`, `moved_or_deleted`, and in words why.
+    /// What is not as the hits said: `moved`, `stale`, `moved_or_deleted`, and in words why. And what is not as
+    /// the files say: `masked`.
     pub warnings: Vec<Warning>,
 }
 
@@ -37,6 +39,8 @@ struct Found {
     chunk: Option<Chunk>,
     omitted: Option<Omitted>,
     warning: Option<Warning>,
+    /// How many secrets it has.
+    masked: Option<Warning>,
 }
 
 /// Looks hits up below one folder, and keeps the outlines of the files it has met. Clones have all they keep in common.
@@ -130,9 +134,14 @@ impl Resolver {
             let lines = text.map_or(1, |text| text.lines().count());
             LineSpan::new(1, lines).ok()
         };
+        // What was stored is looked for in a text without secrets.
+        let mut masked = self.mask(&mut chunk);
         let stored = (!chunk.content.is_empty()).then(|| chunk.content.clone());
         let Some(span) = chunk.span.or_else(whole) else {
-            return Found::as_given((index, chunk));
+            return Found {
+                masked,
+                ..Found::as_given((index, chunk))
+            };
         };
         let wanted = Wanted {
             path,
@@ -172,6 +181,7 @@ impl Resolver {
             if let Some(lines) = text.slice(span) {
                 lines.clone_into(&mut chunk.content);
             }
+            masked = of_lines(&chunk, &text, span);
             chunk.span = Some(span);
         }
         Found {
@@ -179,6 +189,22 @@ impl Resolver {
             chunk: Some(chunk),
             omitted: None,
             warning,
+            masked,
+        }
+    }
+
+    fn as_given(&self, chunks: Vec<(usize, Chunk)>) -> Vec<Found> {
+        let chunks = chunks.into_iter().map(|(index, mut chunk)| Found {
+            masked: self.mask(&mut chunk),
+            ..Found::as_given((index, chunk))
+        });
+        chunks.collect()
+    }
+
+    fn mask(&self, chunk: &mut Chunk) -> Option<Warning> {
+        match self.sources.secrets() {
+            Secrets::Masked => mask(chunk),
+            Secrets::Shown => None,
         }
     }
 
@@ -228,7 +254,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         .into_par_iter()
         .map(|(path, chunks)| match path {
             Some(path) => of_file(path, chunks, within),
-            None => (chunks.into_iter().map(Found::as_given).collect(), None),
+            None => (within.as_given(chunks), None),
         })
         .collect();
     let mut outlines = BTreeMap::new();
@@ -243,6 +269,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         resolved.chunks.extend(it.chunk);
         resolved.omitted.extend(it.omitted);
         resolved.warnings.extend(it.warning);
+        resolved.warnings.extend(it.masked);
     }
     relate(&mut resolved.chunks, &outlines);
     resolved
@@ -255,6 +282,7 @@ impl Found {
             chunk: Some(chunk),
             omitted: None,
             warning: None,
+            masked: None,
         }
     }
 }
@@ -350,5 +378,6 @@ fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Fo
             code: code.to_owned(),
             detail: why,
         }),
+        masked: None,
     }
 }

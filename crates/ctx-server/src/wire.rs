@@ -330,6 +330,8 @@ pub(crate) struct FilesMeta {
     pub(crate) changed_count: usize,
     /// Files in the batch.
     pub(crate) file_count: usize,
+    /// Secrets that were found in them: they are kept as so many `*`.
+    pub(crate) masked_count: usize,
 }
 
 /// What is to be known about a part of a list.

@@ -96,9 +96,9 @@ impl Candidates {
         candidates
             .chunks
             .retain(|it| seen.insert((it.path.clone(), it.span)));
-        candidates
-            .chunks
-            .extend(exchanges(&gathered.history, asked));
+        let (said, masked) = exchanges(&gathered.history, asked);
+        candidates.chunks.extend(said);
+        candidates.warnings.extend(masked);
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
         let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
         candidates.label(labels);

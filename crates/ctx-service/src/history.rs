@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind};
+use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind, Warning};
+use ctx_resolve::masked;
 use ctx_retrieve::Message;
 
 /// Longer exchanges may be shown in part.
@@ -16,26 +17,35 @@ const KEPT: (f64, f64) = (0.5, 0.1);
 
 /// The exchanges of `messages`, the oldest first: each begins with what a user says, and holds what follows
 /// until a user speaks again, so that no question is shown without its answer. `asked`, where it is the last
-/// of the messages, is no history yet. Each bears the id of its first message for a name. O(bytes).
-pub(crate) fn exchanges(messages: &[Message], asked: &str) -> Vec<Chunk> {
+/// of the messages, is no history yet. Each bears the id of its first message for a name. Secrets are masked, and
+/// told. O(bytes).
+pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<Warning>) {
     let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
     let is_asked = |it: &&&Message| it.role == "user" && it.content.trim() == asked;
     let said = match said.last().filter(is_asked) {
         Some(_) => &said[..said.len() - 1],
         None => &said[..],
     };
+    let (mut chunks, mut warnings) = (Vec::new(), Vec::new());
     let exchanges = said.chunk_by(|_, next| next.role != "user");
-    exchanges
-        .enumerate()
-        .map(|(number, it)| chunk(number, it))
-        .collect()
+    for (number, exchange) in exchanges.enumerate() {
+        let mut exchange: Vec<Message> = exchange.iter().copied().cloned().collect();
+        let secrets = exchange
+            .iter_mut()
+            .map(|it| ctx_secrets::mask("", &mut it.content).len());
+        let secrets = secrets.sum();
+        let chunk = chunk(number, &exchange);
+        warnings.extend(masked(&chunk, secrets));
+        chunks.push(chunk);
+    }
+    (chunks, warnings)
 }
 
 fn is_said(message: &Message) -> bool {
     !message.content.trim().is_empty()
 }
 
-fn chunk(number: usize, messages: &[&Message]) -> Chunk {
+fn chunk(number: usize, messages: &[Message]) -> Chunk {
     let all = |most: usize| {
         let texts = messages.iter().map(|it| line_up(it, most));
         texts.collect::<Vec<_>>().join("\n\n")
@@ -46,7 +56,7 @@ fn chunk(number: usize, messages: &[&Message]) -> Chunk {
         renditions.extend(Rendition::new(RenditionKind::Excerpt, all(PART), KEPT.0));
     }
     if content.len() > LINE {
-        let first = line_up(messages[0], LINE);
+        let first = line_up(&messages[0], LINE);
         let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
         renditions.extend(Rendition::new(RenditionKind::Mention, line, KEPT.1));
     }
@@ -115,7 +125,7 @@ mod tests {
     }
 
     fn texts(messages: &[Message], asked: &str) -> Vec<String> {
-        let chunks = exchanges(messages, asked);
+        let (chunks, _) = exchanges(messages, asked);
         chunks.into_iter().map(|it| it.content).collect()
     }
 
@@ -151,9 +161,23 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_masked_in_every_way_to_show_a_message() {
+        let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        // Where it is cut off, half of a secret would be none that is known.
+        let text = format!("{} {token} {}", "word ".repeat(44), "word ".repeat(200));
+        let (chunks, warnings) = exchanges(&[said("user", &text)], "");
+        let texts = chunks[0].renditions.iter().map(Rendition::text);
+        for text in texts.chain([&*chunks[0].content]) {
+            assert!(!text.contains("ghp_"), "{text}");
+        }
+        assert_eq!(warnings[0].detail, "1 secret is masked");
+        assert_eq!(warnings[0].id.as_ref(), Some(&chunks[0].id));
+    }
+
+    #[test]
     fn a_long_exchange_may_be_shown_in_part() {
         let long = "müde words ".repeat(100);
-        let chunks = exchanges(&[said("user", "why?"), said("assistant", &long)], "");
+        let (chunks, _) = exchanges(&[said("user", "why?"), said("assistant", &long)], "");
         let [excerpt, mention] = &chunks[0].renditions[..] else {
             panic!("two renditions");
         };

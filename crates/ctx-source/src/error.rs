@@ -45,6 +45,12 @@ pub enum SourceError {
         /// The most bytes there may be.
         limit: u64,
     },
+    /// It is there to hold secrets, by its name: see [`ctx_secrets::is_secret_file`].
+    #[error("{path:?} is a file of keys or settings, as its name says, and may hold secrets")]
+    Secret {
+        /// The path.
+        path: String,
+    },
     /// It holds no text.
     #[error("{path:?} holds no text")]
     Binary {

@@ -14,4 +14,4 @@ pub use lines::LineIndex;
 pub use locate::{Located, Wanted, locate};
 pub use root::{Root, read_up_to};
 pub use sources::{Files, Limits, Metrics, Sources};
-pub use text::{Conversion, Text};
+pub use text::{Conversion, Secrets, Text};

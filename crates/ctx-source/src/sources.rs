@@ -8,7 +8,7 @@ use quick_cache::sync::{Cache, GuardResult};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use crate::root::Stamp;
-use crate::{Root, SourceError, Text};
+use crate::{Root, Secrets, SourceError, Text};
 
 /// A file changed so shortly before it was read may change once more without showing it: clocks of
 /// file systems are that coarse. Nanoseconds.
@@ -69,6 +69,7 @@ pub trait Files: std::fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Sources {
     kind: Kind,
+    secrets: Secrets,
     hits: AtomicU64,
     reads: AtomicU64,
 }
@@ -122,9 +123,22 @@ impl Sources {
     fn with(kind: Kind) -> Self {
         Sources {
             kind,
+            secrets: Secrets::default(),
             hits: AtomicU64::new(0),
             reads: AtomicU64::new(0),
         }
+    }
+
+    /// Masks secrets, as it does when nothing is said, or shows them. [`Files`] do as they like with those in texts.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Whether it shows secrets.
+    pub fn secrets(&self) -> Secrets {
+        self.secrets
     }
 
     /// Tells that the texts of these files are about to be wanted: where one has to be waited for, all are
@@ -139,8 +153,12 @@ impl Sources {
     /// where it is not.
     ///
     /// # Errors
-    /// Those of [`Root::read`], and [`SourceError::Binary`].
+    /// Those of [`Root::read`], [`SourceError::Binary`] and [`SourceError::Secret`].
     pub fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
+        if self.secrets == Secrets::Masked && ctx_secrets::is_secret_file(path) {
+            let path = path.to_owned();
+            return Err(SourceError::Secret { path });
+        }
         let folder = match &self.kind {
             Kind::Folder(folder) => folder,
             Kind::Files(files) => return files.text(path),
@@ -182,7 +200,7 @@ impl Sources {
     fn load(&self, folder: &Folder, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
         let (bytes, stamp) = folder.root.read_stamped(path, folder.limits.file_bytes)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
-        let text = Text::decode(bytes).ok_or_else(|| SourceError::Binary {
+        let text = Text::decode(path, bytes, self.secrets).ok_or_else(|| SourceError::Binary {
             path: path.to_owned(),
         })?;
         Ok((Arc::new(text), stamp))

@@ -1,6 +1,7 @@
 //! A file as text.
 
 use ctx_model::LineSpan;
+use ctx_secrets::Secret;
 
 use crate::decode::{Decoded, decode};
 use crate::lines::{LineIndex, without_terminator};
@@ -12,6 +13,17 @@ pub struct Text {
     lines: LineIndex,
     hash: [u8; 32],
     converted: Option<Conversion>,
+    masked: Box<[Secret]>,
+}
+
+/// Whether secrets are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Secrets {
+    /// Each is masked in a text, and files that are there to hold some are not read: see [`ctx_secrets`].
+    #[default]
+    Masked,
+    /// They are text as all else is.
+    Shown,
 }
 
 /// What was done to make a file text.
@@ -25,30 +37,33 @@ pub struct Conversion {
 }
 
 impl Text {
-    /// Decodes `bytes`; `None` where they hold no text, or 4 GiB of it. O(bytes).
-    pub fn decode(bytes: Vec<u8>) -> Option<Self> {
-        match decode(bytes) {
-            Decoded::Text(text) => Text::new(text, None),
+    /// Decodes the `bytes` of the file at `path`; `None` where they hold no text, or 4 GiB of it. O(bytes).
+    pub fn decode(path: &str, bytes: Vec<u8>, secrets: Secrets) -> Option<Self> {
+        let (mut content, converted) = match decode(bytes) {
+            Decoded::Text(text) => (text, None),
             Decoded::Converted {
                 text,
                 from,
                 replaced,
-            } => Text::new(text, Some(Conversion { from, replaced })),
-            Decoded::Empty => Text::new(String::new(), None),
-            Decoded::Binary => None,
-        }
-    }
-
-    fn new(content: String, converted: Option<Conversion>) -> Option<Self> {
+            } => (text, Some(Conversion { from, replaced })),
+            Decoded::Empty => (String::new(), None),
+            Decoded::Binary => return None,
+        };
+        let hash = *blake3::hash(content.as_bytes()).as_bytes();
+        let masked = match secrets {
+            Secrets::Masked => ctx_secrets::mask(path, &mut content),
+            Secrets::Shown => Vec::new(),
+        };
         Some(Text {
             lines: LineIndex::new(&content)?,
-            hash: *blake3::hash(content.as_bytes()).as_bytes(),
+            hash,
             content: content.into(),
             converted,
+            masked: masked.into(),
         })
     }
 
-    /// All of it.
+    /// All of it, with secrets masked.
     pub fn as_str(&self) -> &str {
         &self.content
     }
@@ -63,12 +78,27 @@ impl Text {
         self.converted
     }
 
-    /// BLAKE3 of the text.
+    /// The secrets that are masked in it, in order.
+    pub fn masked(&self) -> &[Secret] {
+        &self.masked
+    }
+
+    /// How many of them have bytes on the lines of `span`. O(secrets).
+    pub fn masked_in(&self, span: LineSpan) -> usize {
+        if self.masked.is_empty() {
+            return 0;
+        }
+        let lines = self.lines.range(span).unwrap_or_default();
+        let is_there = |it: &&Secret| it.span.start < lines.end && lines.start < it.span.end;
+        self.masked.iter().filter(is_there).count()
+    }
+
+    /// BLAKE3 of the text as it is without masks: it tells one state of the file from another.
     pub fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
 
-    /// BLAKE3 of the text: 64 hexadecimal digits.
+    /// [`hash`](Text::hash) in 64 hexadecimal digits.
     pub fn content_hash(&self) -> String {
         blake3::Hash::from_bytes(self.hash).to_hex().to_string()
     }
@@ -86,6 +116,9 @@ impl Text {
 
     /// Bytes that it takes in memory, or somewhat more.
     pub(crate) fn size(&self) -> usize {
-        self.content.len() + self.lines.size() + size_of::<Self>()
+        self.content.len()
+            + self.lines.size()
+            + size_of_val(&*self.masked)
+            + size_of::<Self>()
     }
 }

@@ -22,6 +22,8 @@ pub use ctx_retrieve as retrieve;
 #[doc(inline)]
 pub use ctx_service as service;
 #[doc(inline)]
+pub use ctx_secrets as secrets;
+#[doc(inline)]
 pub use ctx_source as source;
 #[doc(inline)]
 pub use ctx_syntax as syntax;

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_postgres::OwnedStore;
-use ctx_source::{Files, SourceError, Text};
+use ctx_source::{Files, Secrets, SourceError, Text};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::runtime::Handle;
@@ -108,7 +108,9 @@ impl View {
             paths.iter().map(|&it| (it.to_owned(), None)).collect();
         for file in found {
             let text = match file.text {
-                Some(text) => Text::decode(text.into_bytes()).map(Arc::new),
+                Some(text) => {
+                    Text::decode(&file.path, text.into_bytes(), Secrets::Masked).map(Arc::new)
+                }
                 None => kept.get(&file.hash).cloned(),
             };
             if let Some(text) = &text {

@@ -13,10 +13,11 @@ use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::{Assembler as _, ContextAssembler};
+use ctx_model::{Chunk, Warning};
 use ctx_service::ServiceError;
 use futures_core::Stream;
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, spawn_blocking};
 
 use super::query::Id;
 use super::{Building, Json, Keeping, answer};
@@ -183,14 +184,24 @@ pub(crate) async fn assemble(
         let started = Instant::now();
         let clock = Arc::new(move || started.elapsed());
         let assembler = ContextAssembler::new().with_clock(clock);
+        let (chunks, masked) = spawn_blocking(move || masked(chunks))
+            .await
+            .map_err(ServiceError::from)?;
         let built = assembler.assemble(chunks, options, job.cancel);
-        let built = built.await.map_err(ServiceError::from)?;
+        let mut built = built.await.map_err(ServiceError::from)?;
+        built.warnings.extend(masked);
         Ok::<_, BackendError>((built, started.elapsed()))
     };
     let (data, took) = job::run(&app, place, None, work).await?;
     app.meter.built(&data, took);
     let meta = ContextMeta::of(&data);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// The chunks with their secrets masked, and what is told of those.
+fn masked(mut chunks: Vec<Chunk>) -> (Vec<Chunk>, Vec<Warning>) {
+    let masked = chunks.iter_mut().filter_map(ctx_resolve::mask).collect();
+    (chunks, masked)
 }
 
 /// Say whether a context, or a file in it, was of use. Of each context, the first vote on a file counts.

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use ctx_service::ServiceError;
+use tokio::task::spawn_blocking;
 
 use super::{Building, Json, answer};
 use crate::auth::Identity;
-use crate::backend::{Ingested, NewFile};
+use crate::backend::{BackendError, Ingested, NewFile};
 use crate::job;
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{FilesMeta, FilesRequest, Reply};
+use crate::wire::{FileInput, FilesMeta, FilesRequest, Reply};
 
-/// Keep files, each in the place of what had its path. They are found as soon as this is answered.
+/// Keep files, each in the place of what had its path. They are found as soon as this is answered. Secrets in
+/// them are masked before they are kept.
 #[utoipa::path(post, path = "/v1/files", tag = "files", request_body = FilesRequest, responses(
     (status = 200, description = "All of them are kept", body = Reply<Ingested, FilesMeta>),
     (status = "4XX", description = "None of them is kept that was not", body = Problem, content_type = "application/problem+json"),
@@ -25,18 +28,32 @@ pub(crate) async fn ingest(
     identity: Identity,
     Json { request, place, .. }: Json<FilesRequest, Building>,
 ) -> Result<Response, Problem> {
-    let files = request.files.into_iter().map(|it| NewFile {
-        path: it.path,
-        content: it.content,
-    });
-    let files: Vec<NewFile> = files.collect();
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
-    let work = |_| async move { backend.ingest(&owner, files).await };
-    let data = job::run(&app, place, None, work).await?;
+    let work = |_| async move {
+        let (files, secrets) = spawn_blocking(move || masked(request.files))
+            .await
+            .map_err(ServiceError::from)?;
+        Ok::<_, BackendError>((backend.ingest(&owner, files).await?, secrets))
+    };
+    let (data, masked_count) = job::run(&app, place, None, work).await?;
     let changed = data.files.iter().filter(|it| it.status != "unchanged");
     let meta = FilesMeta {
         changed_count: changed.count(),
         file_count: data.files.len(),
+        masked_count,
     };
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// The files as they are kept, and how many secrets were masked in them.
+fn masked(files: Vec<FileInput>) -> (Vec<NewFile>, usize) {
+    let mut secrets = 0;
+    let files = files.into_iter().map(|mut it| {
+        secrets += ctx_secrets::mask(&it.path, &mut it.content).len();
+        NewFile {
+            path: it.path,
+            content: it.content,
+        }
+    });
+    (files.collect(), secrets)
 }

@@ -18,7 +18,7 @@ fn with_files(server: &Running) {
     assert_eq!(data["files"][0]["status"], "created");
     assert_eq!(
         answer.json()["meta"],
-        json!({"changedCount": 2, "fileCount": 2})
+        json!({"changedCount": 2, "fileCount": 2, "maskedCount": 0})
     );
 }
 

@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod mask;
+mod names;
+mod rule;
+mod rules;
+
+pub use mask::{Secret, find, mask};
+pub use names::is_secret_file;

@@ -1,0 +1,70 @@
+//! Files that are there to hold secrets.
+
+/// Whole names of files, in small letters.
+const NAMES: [&str; 9] = [
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    ".pgpass",
+    "_netrc",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+];
+
+/// How such names end, in small letters.
+const ENDS: [&str; 9] = [
+    ".jks",
+    ".kdbx",
+    ".key",
+    ".keystore",
+    ".p12",
+    ".pem",
+    ".pfx",
+    ".pkcs12",
+    ".ppk",
+];
+
+/// Whether the file at `path` is one of settings (`.env`, `.env.local`, …) or keys (`id_rsa`, `server.pem`, …),
+/// by its name alone, in any case. Names that end in `.pub` are not.
+pub fn is_secret_file(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    name.starts_with(".env")
+        || NAMES.contains(&name.as_str())
+        || ENDS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_files_of_secrets() {
+        for path in [
+            ".env",
+            "a/.env.local",
+            "a\\b\\.ENV",
+            ".envrc",
+            "home/.ssh/id_rsa",
+            "tls/Server.PEM",
+            "x.p12",
+        ] {
+            assert!(is_secret_file(path), "{path}");
+        }
+        for path in [
+            "",
+            "env",
+            "src/env.rs",
+            "id_rsa.pub",
+            "keyboard.rs",
+            "pem/lib.rs",
+            "a.env/b.rs",
+            "monkey",
+            "key",
+        ] {
+            assert!(!is_secret_file(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! All rules, and which of them may find something in a text.
+
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use secrets_scanner::rules::BUNDLED_RULES;
+
+use crate::rule::Rule;
+
+/// What each rule begins with.
+const TABLE: &str = "[[rules]]";
+
+/// Ids of rules that are not used, or how they begin.
+const LEFT_OUT: [&str; 10] = [
+    // Words such as `key` and `password` beside anything: a dozen lines in 1,000 files of code.
+    "generic-api-key",
+    "kingfisher.generic.",
+    // Addresses and headers with a name and a password, most of which are examples.
+    "kingfisher.auth.",
+    "kingfisher.http.",
+    "kingfisher.netrc.",
+    "kingfisher.uri.",
+    "mongodb-atlas-db-uri-with-credentials",
+    // Any word after `codecov`.
+    "kingfisher.codecov.",
+    // An example of how rules are written.
+    "my-internal-api-key",
+    // It takes a time that grows faster than the text does.
+    "kingfisher.twitter.1",
+];
+
+/// The rules that are used. Each is compiled when it is first needed: most never are.
+pub(crate) struct Rules {
+    all: Vec<Lazy>,
+    /// The words of all rules, in any case.
+    words: AhoCorasick,
+    /// The rule of each word.
+    of_word: Vec<usize>,
+}
+
+struct Lazy {
+    text: &'static str,
+    rule: OnceLock<Option<Rule>>,
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::of(BUNDLED_RULES));
+
+/// The rules that come with this crate.
+pub(crate) fn rules() -> &'static Rules {
+    &RULES
+}
+
+impl Rules {
+    fn of(text: &'static str) -> Self {
+        let mut all = Vec::new();
+        let mut words = Vec::new();
+        let mut of_word = Vec::new();
+        for text in text.split(TABLE).skip(1) {
+            let id = said(text, "id").next().unwrap_or_default();
+            if LEFT_OUT.iter().any(|it| id.starts_with(it)) {
+                continue;
+            }
+            for word in said(text, "keywords") {
+                words.push(word);
+                of_word.push(all.len());
+            }
+            let rule = OnceLock::new();
+            all.push(Lazy { text, rule });
+        }
+        let words = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(words)
+            .expect("some thousand words are few");
+        Rules {
+            all,
+            words,
+            of_word,
+        }
+    }
+
+    /// The rules that have a word in `text`. O(bytes).
+    pub(crate) fn concerning(&'static self, text: &str) -> impl Iterator<Item = &'static Rule> {
+        let mut is_met = vec![false; self.all.len()];
+        for word in self.words.find_overlapping_iter(text) {
+            is_met[self.of_word[word.pattern().as_usize()]] = true;
+        }
+        let met = self.all.iter().zip(is_met).filter(|(_, is_met)| *is_met);
+        met.filter_map(|(lazy, _)| lazy.get())
+    }
+}
+
+impl Lazy {
+    fn get(&'static self) -> Option<&'static Rule> {
+        let compile = || Rule::of(&format!("{TABLE}{}", self.text)).ok();
+        self.rule.get_or_init(compile).as_ref()
+    }
+}
+
+/// What is in quotes on the line of `key`: to read a table as a whole takes a hundred times as long, and most
+/// rules are never needed. A test holds it against such a reading.
+fn said<'t>(table: &'t str, key: &str) -> impl Iterator<Item = &'t str> {
+    let value = |line: &'t str| line.strip_prefix(key)?.trim_start().strip_prefix('=');
+    let value = table.lines().find_map(value).unwrap_or_default();
+    value.split('"').skip(1).step_by(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use secrets_scanner::RulesetConfig;
+
+    use super::*;
+
+    #[test]
+    fn every_rule_is_understood() {
+        let rules = rules();
+        assert!(rules.all.len() > 950, "{}", rules.all.len());
+        for (number, lazy) in rules.all.iter().enumerate() {
+            let table = format!("{TABLE}{}", lazy.text);
+            let rule = Rule::of(&table).unwrap_or_else(|why| panic!("{table}: {why}"));
+            assert_eq!(said(lazy.text, "id").collect::<Vec<_>>(), [&rule.id]);
+            let read: RulesetConfig = toml::from_str(&table).unwrap();
+            let words: Vec<&str> = said(lazy.text, "keywords").collect();
+            assert_eq!(words, read.rules[0].keywords, "{table}");
+            // A rule without words would never be asked.
+            let is_of_names = read.rules[0].regex.is_none();
+            assert!(is_of_names || rules.of_word.contains(&number), "{table}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_there() {
+        for start in LEFT_OUT {
+            assert!(BUNDLED_RULES.contains(&format!("\"{start}")), "{start}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Laws of masking.
+
+use ctx_secrets::{find, mask};
+use proptest::prelude::*;
+
+/// Text with pieces that rules look for, and pieces that break them.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("ghp_".to_owned()),
+        Just("AKIA".to_owned()),
+        Just("aws_secret_access_key = ".to_owned()),
+        Just("-----BEGIN PRIVATE KEY-----\r\n".to_owned()),
+        Just("-----END PRIVATE KEY-----".to_owned()),
+        Just("sk_live_".to_owned()),
+        Just("\r\n".to_owned()),
+        "[A-Za-z0-9+/]{30,70}",
+        "[A-Z2-7]{16}",
+        "\\PC{0,20}",
+        "[\u{0}-\u{7f}]{0,10}",
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn nothing_but_the_secrets_changes(text in text()) {
+        let found = find("a.txt", &text);
+        let mut masked = text.clone();
+        prop_assert_eq!(&mask("a.txt", &mut masked), &found);
+        prop_assert_eq!(masked.len(), text.len());
+        let mut last = 0;
+        for secret in &found {
+            prop_assert!(last <= secret.span.start && secret.span.start < secret.span.end);
+            prop_assert_eq!(&masked[last..secret.span.start], &text[last..secret.span.start]);
+            let is_end = |c: char| c == '\r' || c == '\n';
+            prop_assert!(masked[secret.span.clone()].chars().all(|c| c == '*' || is_end(c)));
+            last = secret.span.end;
+        }
+        prop_assert_eq!(&masked[last..], &text[last..]);
+        let ends = |it: &str| it.bytes().enumerate().filter(|(_, b)| matches!(b, b'\r' | b'\n')).collect::<Vec<_>>();
+        prop_assert_eq!(ends(&masked), ends(&text));
+    }
+}
+
+#[test]
+fn what_is_masked_stays_as_it_is() {
+    let token = format!("token = ghp_{}\n", "a1B2c3D4e5F6".repeat(3));
+    let mut text = token.clone();
+    assert_eq!(mask("", &mut text).len(), 1);
+    let once = text.clone();
+    assert!(mask("", &mut text).is_empty());
+    assert_eq!(text, once);
+    assert_ne!(text, token);
+}
+
+#[test]
+fn a_remark_does_not_keep_a_secret_shown() {
+    for remark in ["gitleaks:allow", "secrets-scanner:allow", "nosec", "noqa"] {
+        let text = format!("token = ghp_{} # {remark}\n", "a1B2c3D4e5F6".repeat(3));
+        assert_eq!(find("", &text).len(), 1, "{remark}");
+    }
+}

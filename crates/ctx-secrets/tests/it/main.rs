@@ -1,0 +1,4 @@
+//! Laws of masking, and what it finds.
+
+mod corpus;
+mod laws;
