@@ -53,7 +53,7 @@ pub(crate) fn outlines(
     let walked = walk(&files.paths, cancel)?;
     let limits = Limits::default();
     let read = read_each(
-        &walked.files,
+        &walked,
         files.max_file_size,
         cancel,
         "reading",

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     options.explain |= args.output.explain;
     let walked = walk::walk(&args.files.paths, cancel)?;
     let read = read_each(
-        &walked.files,
+        &walked,
         args.files.max_file_size,
         cancel,
         "reading",

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<
     let walked = walk(&args.files.paths, cancel)?;
     let limit = args.files.max_file_size;
     let answers = read_each(
-        &walked.files,
+        &walked,
         limit,
         cancel,
         "counting",
