@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use ctx::model::{CounterName, RenditionKind, Tokens};
+use ctx::source::Secrets;
 use ctx::syntax::Direction;
 
 use crate::options::{self, OptionFlags, Words};
@@ -109,7 +110,8 @@ Examples:
 const PACK_HELP: &str = "\
 Folders are walked in the order of their paths. What .gitignore, .ignore and .ctxignore name is
 passed over, and so are hidden files, links, files without text and files over --max-file-size;
-a file that is named itself is always taken. What is not UTF-8 is decoded. Files that were named
+a file that is named itself is always taken. Secrets are masked, and files of keys and settings
+(.env, *.pem) left out, unless --keep-secrets is given. What is not UTF-8 is decoded. Files that were named
 matter most, then READMEs and manifests, then the rest, then tests, then lock files and minified code.
 Where not all of it fits, files are shown in part: as skeletons, signatures, or the line that names
 them, whichever is worth most for the tokens (--selection optimal, unless you say otherwise).
@@ -190,9 +192,29 @@ pub(crate) struct AssembleArgs {
     #[arg(long, value_name = "LINES", default_value_t = 0, requires = "root")]
     pub(crate) context_lines: u32,
     #[command(flatten)]
+    pub(crate) secrets: SecretFlags,
+    #[command(flatten)]
     pub(crate) options: OptionFlags,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+/// Whether secrets are shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SecretFlags {
+    /// Show secrets as they are, and files of keys and settings such as .env
+    #[arg(long)]
+    keep_secrets: bool,
+}
+
+impl SecretFlags {
+    pub(crate) fn secrets(self) -> Secrets {
+        if self.keep_secrets {
+            Secrets::Shown
+        } else {
+            Secrets::Masked
+        }
+    }
 }
 
 /// Which files are read.
@@ -205,6 +227,8 @@ pub(crate) struct Files {
     /// Pass over files larger than this, in bytes or with K, M or G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     pub(crate) max_file_size: u64,
+    #[command(flatten)]
+    pub(crate) secrets: SecretFlags,
 }
 
 #[derive(Debug, Args)]
@@ -270,6 +294,8 @@ pub(crate) struct ShowArgs {
     /// Refuse files larger than this, in bytes or with K, M or G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     pub(crate) max_file_size: u64,
+    #[command(flatten)]
+    pub(crate) secrets: SecretFlags,
     /// Write the lines as one JSON value
     #[arg(long, conflicts_with = "numbers")]
     pub(crate) json: bool,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control};
-use ctx::model::{BuildOptions, BuiltContext, Chunk};
-use ctx::resolve::{Resolved, Resolver};
-use ctx::source::{self, Root, Sources};
+use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning};
+use ctx::resolve::{Resolved, Resolver, mask};
+use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 
 use crate::args::AssembleArgs;
@@ -34,14 +34,20 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     }
     args.options.apply(&mut options)?;
     options.explain |= args.output.explain;
+    let secrets = args.secrets.secrets();
     let mut resolved = Resolved::default();
     if let Some(root) = &args.root {
-        resolved = resolve_below(root, chunks, args.context_lines)?;
+        resolved = resolve_below(root, chunks, args.context_lines, secrets)?;
     } else {
         resolved.chunks = chunks;
+        if secrets == Secrets::Masked {
+            let masked = resolved.chunks.iter_mut().filter_map(mask);
+            resolved.warnings.extend(masked);
+        }
     }
     let mut built = build(&resolved.chunks, &options, args.options.deadline(), cancel)?;
-    match resolved.warnings.len() {
+    let is_other = |it: &&Warning| !emit::is_masked(it);
+    match resolved.warnings.iter().filter(is_other).count() {
         0 => {}
         1 => report::warning("1 chunk is not as its file says (--verbose tells more)"),
         n => report::warning(&format!(
@@ -55,13 +61,18 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
 }
 
 /// The chunks with what the files below `root` say.
-fn resolve_below(root: &Path, chunks: Vec<Chunk>, context_lines: u32) -> Result<Resolved, Failure> {
+fn resolve_below(
+    root: &Path,
+    chunks: Vec<Chunk>,
+    context_lines: u32,
+    secrets: Secrets,
+) -> Result<Resolved, Failure> {
     let root = Root::open(root).map_err(|error| {
         Failure::input(error)
             .with_hint("give the folder that the paths of the chunks are relative to")
     })?;
     let _progress = Progress::start("resolving", 0);
-    let sources = Sources::new(root, source::Limits::default());
+    let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default());
     Ok(resolver.with_context_lines(context_lines).resolve(chunks))
 }

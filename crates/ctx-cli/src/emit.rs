@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use ctx::model::{BuiltContext, Exactness};
+use ctx::model::{BuiltContext, Exactness, Warning};
 
 use crate::args::Output;
 use crate::explain;
@@ -48,6 +48,13 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
             None => report.detail(&warning.detail),
         }
     }
+    match built.warnings.iter().filter(|it| is_masked(it)).count() {
+        0 => {}
+        1 => report.note("masked secrets in 1 text (--keep-secrets shows them)"),
+        n => report.note(&format!(
+            "masked secrets in {n} texts (--keep-secrets shows them)"
+        )),
+    }
     if !built.included.is_empty() {
         return;
     }
@@ -61,6 +68,11 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
             "no chunk fits; the first to enter is {id} at {tokens} tokens"
         ));
     }
+}
+
+/// Whether it tells of secrets.
+pub(crate) fn is_masked(warning: &Warning) -> bool {
+    warning.code == "masked"
 }
 
 /// Writes `value` as one JSON value and a line feed.

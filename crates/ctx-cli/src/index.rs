@@ -178,6 +178,7 @@ struct ToldUpdate<'t> {
     left_out: usize,
     skipped: usize,
     faults: &'t [String],
+    unheeded: &'t [String],
     passed: Vec<ToldPassed>,
     by_lines: &'t [String],
     took_ms: f64,
@@ -236,6 +237,7 @@ impl<'t> Told<'t> {
             left_out: updated.left_out,
             skipped: updated.skipped,
             faults: &updated.faults,
+            unheeded: &updated.unheeded,
             passed: updated
                 .passed
                 .iter()

@@ -231,6 +231,7 @@ pub(crate) fn ago(time: i64) -> String {
 /// Says which files could not be read, and how many are left out that were indexed before.
 pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Report) {
     report_faults(updated, report);
+    skipped::report_faults(&updated.unheeded);
     skipped::report_by_lines(&updated.by_lines, report);
     if updated.left_out > 0 {
         report.note(&format!(

@@ -53,8 +53,9 @@ pub(crate) fn outlines(
     let walked = walk(&files.paths, cancel)?;
     let limits = Limits::default();
     let read = read_each(
-        &walked.files,
+        &walked,
         files.max_file_size,
+        files.secrets.secrets(),
         cancel,
         "reading",
         |index, content| outline(&walked.files[index], content, &limits),

@@ -5,7 +5,7 @@ use ctx::model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, LineSpan, Omitted, OmittedReason, Origin,
     Relevance, Selection, Warning,
 };
-use ctx::resolve::renditions;
+use ctx::resolve::{masked, renditions};
 use ctx::syntax::{self, Limits, Source};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
@@ -31,8 +31,9 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     options.explain |= args.output.explain;
     let walked = walk::walk(&args.files.paths, cancel)?;
     let read = read_each(
-        &walked.files,
+        &walked,
         args.files.max_file_size,
+        args.files.secrets.secrets(),
         cancel,
         "reading",
         |index, content| chunk(&walked.files[index], content),
@@ -53,6 +54,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
         options.selection = args.options.selection().unwrap_or(Selection::Optimal);
     }
     let mut built = assemble::build(&packed.chunks, &options, args.options.deadline(), cancel)?;
+    built.warnings.append(&mut packed.masked);
     emit::warnings(&built, report);
     packed.tell(&mut built);
     emit::result(&built, args.output, report)
@@ -85,13 +87,19 @@ enum Read {
     Chunk {
         chunk: Box<Chunk>,
         converted: Option<String>,
+        /// How many secrets are masked in it.
+        masked: Option<Warning>,
     },
     Skipped(Skipped),
 }
 
 fn chunk(file: &Found, content: Content) -> Read {
-    let (text, converted) = match content {
-        Content::Text { text, converted } => (text, converted),
+    let (text, converted, secrets) = match content {
+        Content::Text {
+            text,
+            converted,
+            masked,
+        } => (text, converted, masked),
         Content::Skipped(skipped) => return Read::Skipped(skipped),
     };
     let language = syntax::language_name(&file.shown, &text);
@@ -118,6 +126,7 @@ fn chunk(file: &Found, content: Content) -> Read {
         Origin::File
     };
     Read::Chunk {
+        masked: masked(&chunk, secrets),
         chunk: Box::new(chunk),
         converted,
     }
@@ -129,6 +138,8 @@ struct Packed {
     skipped: Vec<Skipped>,
     /// Path, and what was done to its text.
     converted: Vec<(String, String)>,
+    /// Of which files secrets are masked.
+    masked: Vec<Warning>,
 }
 
 impl Packed {
@@ -137,13 +148,19 @@ impl Packed {
             chunks: Vec::new(),
             skipped,
             converted: Vec::new(),
+            masked: Vec::new(),
         }
     }
 
     fn add(&mut self, file: Read) {
         match file {
             Read::Skipped(skipped) => self.skipped.push(skipped),
-            Read::Chunk { chunk, converted } => {
+            Read::Chunk {
+                chunk,
+                converted,
+                masked,
+            } => {
+                self.masked.extend(masked);
                 if let Some(what) = converted {
                     self.converted.push((chunk.id.clone(), what));
                 }

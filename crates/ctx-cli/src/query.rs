@@ -12,7 +12,7 @@ use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever, Usage as _};
 use ctx::service::{Answer, Service, ServiceError};
-use ctx::source::{self, Root, Sources};
+use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 use tokio::runtime::{Builder, Runtime};
 
@@ -61,7 +61,10 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         .with_cancel(cancel.clone())
         .with_clock(Arc::new(move || start.elapsed()))
         .with_deadline(args.options.deadline());
-    let answer = ask(&runtime, &index, &question, &retrieve, &build, &control);
+    let secrets = args.secrets.secrets();
+    let answer = ask(
+        &runtime, &index, &question, &retrieve, &build, secrets, &control,
+    );
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());
     }
@@ -197,11 +200,12 @@ fn ask(
     question: &str,
     retrieve: &retrieve::Options,
     build: &BuildOptions,
+    secrets: Secrets,
     control: &Control,
 ) -> Result<Answer, Failure> {
     let root = Root::open(index.root())
         .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
-    let sources = Sources::new(root, source::Limits::default());
+    let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
     let retriever = Retriever::new(index.clone())
         .with_relations(index.clone())

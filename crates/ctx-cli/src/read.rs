@@ -7,11 +7,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx::assemble::Cancel;
-use ctx::source::{Decoded, decode, read_up_to};
+use ctx::secrets::{is_secret_file, mask};
+use ctx::source::{Decoded, Root, Secrets, SourceError, decode, read_up_to};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::walk::{Found, Reason, Skipped};
+use crate::walk::{Found, Reason, Skipped, Walked};
 
 /// Fewer files than this are not worth a thread.
 const WORTH_THREADS: usize = 8;
@@ -23,22 +24,26 @@ pub(crate) enum Content {
         text: String,
         /// What was done to make it text, in a sentence.
         converted: Option<String>,
+        /// How many secrets are masked in it.
+        masked: usize,
     },
     Skipped(Skipped),
 }
 
-/// Reads `files` and calls `work` on each text, on as many threads as there are cores; the answers
-/// come back in the order of `files`. One file a thread is held at a time, besides what `work` keeps.
+/// Reads what was found and calls `work` on each text, on as many threads as there are cores; the answers
+/// come back in the order of the files. One file a thread is held at a time, besides what `work` keeps.
 ///
 /// # Errors
 /// The user cancelled.
 pub(crate) fn read_each<T: Send>(
-    files: &[Found],
+    walked: &Walked,
     limit: u64,
+    secrets: Secrets,
     cancel: &Cancel,
     what: &'static str,
     work: impl Fn(usize, Content) -> T + Sync,
 ) -> Result<Vec<T>, Failure> {
+    let files = &walked.files;
     let progress = Progress::start(what, files.len());
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::with_capacity(files.len()));
@@ -47,7 +52,10 @@ pub(crate) fn read_each<T: Send>(
         while !cancel.is_cancelled() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(index) else { break };
-            own.push((index, work(index, read(file, limit))));
+            own.push((
+                index,
+                work(index, read(file, &walked.roots, limit, secrets)),
+            ));
             progress.step();
         }
         answers
@@ -78,7 +86,7 @@ pub(crate) fn read_each<T: Send>(
     Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
-fn read(file: &Found, limit: u64) -> Content {
+fn read(file: &Found, roots: &[Root], limit: u64, secrets: Secrets) -> Content {
     let skip = |reason, detail: String| {
         Content::Skipped(Skipped {
             shown: file.shown.clone(),
@@ -86,9 +94,11 @@ fn read(file: &Found, limit: u64) -> Content {
             detail,
         })
     };
-    let bytes = match open(&file.path)
-        .and_then(|(mut reader, size)| read_up_to(&mut *reader, size, limit))
-    {
+    if secrets == Secrets::Masked && is_secret_file(&file.shown) {
+        let detail = "its name says that it holds secrets (--keep-secrets)";
+        return skip(Reason::Secret, detail.to_owned());
+    }
+    let bytes = match bytes(file, roots, limit) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => {
             return skip(
@@ -96,23 +106,26 @@ fn read(file: &Found, limit: u64) -> Content {
                 format!("it is larger than {limit} bytes (--max-file-size)"),
             );
         }
-        Err(error) => return skip(Reason::Unreadable, error.to_string()),
+        Err((reason, detail)) => return skip(reason, detail),
     };
-    match decode(bytes) {
-        Decoded::Text(text) => Content::Text {
-            text,
-            converted: None,
-        },
+    let (mut text, converted) = match decode(bytes) {
+        Decoded::Text(text) => (text, None),
         Decoded::Converted {
             text,
             from,
             replaced,
-        } => Content::Text {
-            text,
-            converted: Some(conversion(from, replaced)),
-        },
-        Decoded::Binary => skip(Reason::Binary, "it holds no text".to_owned()),
-        Decoded::Empty => skip(Reason::Empty, "it is empty".to_owned()),
+        } => (text, Some(conversion(from, replaced))),
+        Decoded::Binary => return skip(Reason::Binary, "it holds no text".to_owned()),
+        Decoded::Empty => return skip(Reason::Empty, "it is empty".to_owned()),
+    };
+    let masked = match secrets {
+        Secrets::Masked => mask(&file.shown, &mut text).len(),
+        Secrets::Shown => 0,
+    };
+    Content::Text {
+        text,
+        converted,
+        masked,
     }
 }
 
@@ -122,6 +135,23 @@ fn conversion(from: &str, replaced: usize) -> String {
         0 => format!("decoded from {from}"),
         1 => format!("decoded from {from}; 1 character could not be read"),
         n => format!("decoded from {from}; {n} characters could not be read"),
+    }
+}
+
+/// The bytes of a file, or `None` if there are too many: what was found is read through its root, whatever it has
+/// become since; what was named is what the user says, also if it is a pipe.
+fn bytes(file: &Found, roots: &[Root], limit: u64) -> Result<Option<Vec<u8>>, (Reason, String)> {
+    let Some(root) = file.root.and_then(|it| roots.get(it)) else {
+        let read =
+            open(&file.path).and_then(|(mut reader, size)| read_up_to(&mut *reader, size, limit));
+        return read.map_err(|error| (Reason::Unreadable, error.to_string()));
+    };
+    match root.read(root.relative(&file.path), limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(SourceError::TooLarge { .. }) => Ok(None),
+        Err(SourceError::NotAFile { what, .. }) => Err((Reason::Special, format!("it is {what}"))),
+        Err(SourceError::Io { source, .. }) => Err((Reason::Unreadable, source.to_string())),
+        Err(error) => Err((Reason::Unreadable, error.to_string())),
     }
 }
 
@@ -144,8 +174,9 @@ mod tests {
             path: "/no/such/file".into(),
             shown: "gone".to_owned(),
             named: false,
+            root: None,
         };
-        match read(&gone, 10) {
+        match read(&gone, &[], 10, Secrets::Masked) {
             Content::Skipped(skipped) => assert_eq!(skipped.reason, Reason::Unreadable),
             Content::Text { .. } => panic!("it does not exist"),
         }

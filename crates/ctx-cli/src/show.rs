@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ctx::model::{LineSpan, RenditionKind};
-use ctx::source::{Root, SourceError, Text};
+use ctx::secrets::is_secret_file;
+use ctx::source::{Root, Secrets, SourceError, Text};
 use ctx::syntax::{Language, Limits, Lines, Source, strategies};
 use serde::Serialize;
 
@@ -18,9 +19,12 @@ use crate::report::{self, Report};
 /// The file cannot be read, or does not have what is asked for.
 pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     let place = Place::of(&args.place)?;
-    let text = read(&place.path, args.max_file_size)?;
+    let text = read(&place.path, args.max_file_size, args.secrets.secrets())?;
     if let Some(converted) = text.converted() {
         report.note(&format!("decoded from {}", converted.from));
+    }
+    if !text.masked().is_empty() {
+        report.note("masked secrets in the file (--keep-secrets shows them)");
     }
     // Lines are counted as editors do, whatever ends them.
     let unified;
@@ -129,13 +133,18 @@ fn span(lines: &str) -> Option<LineSpan> {
 }
 
 /// The text of a file that the user named: any folder will do, and its files as well as its links.
-fn read(path: &Path, limit: u64) -> Result<Text, Failure> {
+fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     let hint = "give the path of a file with text";
     let failed = |error: SourceError| Failure::input(error).with_hint(hint);
     let file = path.file_name().and_then(|name| name.to_str());
     let file = file.ok_or_else(|| {
         Failure::input(format!("{} names no file", path.display())).with_hint(hint)
     })?;
+    if secrets == Secrets::Masked && is_secret_file(file) {
+        let path = file.to_owned();
+        let error = SourceError::Secret { path };
+        return Err(Failure::input(error).with_hint("--keep-secrets shows it as it is"));
+    }
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -143,7 +152,7 @@ fn read(path: &Path, limit: u64) -> Result<Text, Failure> {
     let bytes = Root::open(folder)
         .and_then(|root| root.read(file, limit))
         .map_err(failed)?;
-    Text::decode(bytes)
+    Text::decode(file, bytes, secrets)
         .ok_or_else(|| Failure::input(format!("{} holds no text", path.display())).with_hint(hint))
 }
 

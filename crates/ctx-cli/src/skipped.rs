@@ -131,11 +131,9 @@ pub(crate) fn report_converted(converted: &[(String, String)], report: Report) {
     }
 }
 
-/// Says which lines of ignore files were not understood: files may be there because of it.
+/// Says what ignore files say in vain: files may be there because of it.
 pub(crate) fn report_faults(faults: &[String]) {
     for fault in faults {
-        report::warning(&format!(
-            "an ignore file has a line that makes no sense: {fault}"
-        ));
+        report::warning(fault);
     }
 }

@@ -44,14 +44,15 @@ pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<
     let walked = walk(&args.files.paths, cancel)?;
     let limit = args.files.max_file_size;
     let answers = read_each(
-        &walked.files,
+        &walked,
         limit,
+        args.files.secrets.secrets(),
         cancel,
         "counting",
         |_, content| match content {
-            Content::Text { text, converted } => {
-                Ok((u64::from(counter.count(&text).get()), converted))
-            }
+            Content::Text {
+                text, converted, ..
+            } => Ok((u64::from(counter.count(&text).get()), converted)),
             Content::Skipped(skipped) => Err(skipped),
         },
     )?;

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::error::Error as _;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use ctx::assemble::Cancel;
-use ignore::{DirEntry, WalkBuilder};
+use ctx::source::{Entry, EntryKind, Root, Step, WalkFault, WalkOptions};
 
 use crate::failure::Failure;
 
@@ -19,6 +20,8 @@ pub(crate) struct Found {
     pub(crate) shown: String,
     /// Whether the user named it, rather than a folder it is in.
     pub(crate) named: bool,
+    /// Which of the roots it lies in, unless it was named.
+    pub(crate) root: Option<usize>,
 }
 
 /// Something that was passed over: what, and why in one stable word and in a sentence.
@@ -38,16 +41,20 @@ pub(crate) enum Reason {
     Empty,
     Link,
     Special,
+    Limit,
+    Secret,
 }
 
 impl Reason {
-    pub(crate) const ALL: [Reason; 6] = [
+    pub(crate) const ALL: [Reason; 8] = [
         Reason::Unreadable,
         Reason::TooLarge,
         Reason::Binary,
         Reason::Empty,
         Reason::Link,
         Reason::Special,
+        Reason::Limit,
+        Reason::Secret,
     ];
 
     /// The word that programs see.
@@ -59,12 +66,17 @@ impl Reason {
             Reason::Empty => "empty",
             Reason::Link => "link",
             Reason::Special => "special",
+            Reason::Limit => "limit",
+            Reason::Secret => "secret",
         }
     }
 
     /// Whether there may be text that the user wanted and does not get.
     pub(crate) fn is_loss(self) -> bool {
-        matches!(self, Reason::Unreadable | Reason::TooLarge)
+        matches!(
+            self,
+            Reason::Unreadable | Reason::TooLarge | Reason::Limit | Reason::Secret
+        )
     }
 
     /// What people call so many of them.
@@ -77,6 +89,8 @@ impl Reason {
             (Reason::Link, false) => "link",
             (Reason::Link, true) => "links",
             (Reason::Special, _) => "not a regular file",
+            (Reason::Limit, _) => "beyond a limit",
+            (Reason::Secret, _) => "named as holding secrets",
         }
     }
 }
@@ -86,7 +100,9 @@ impl Reason {
 pub(crate) struct Walked {
     pub(crate) files: Vec<Found>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Lines of ignore files that make no sense, each in a sentence.
+    /// The folders that were named; what was found in them is read through them.
+    pub(crate) roots: Vec<Root>,
+    /// What ignore files say in vain, each in a sentence.
     pub(crate) faults: Vec<String>,
 }
 
@@ -139,12 +155,21 @@ pub(crate) fn walk(roots: &[PathBuf], cancel: &Cancel) -> Result<Walked, Failure
         }
         let metadata = std::fs::metadata(root).map_err(|error| missing(root, &error))?;
         if metadata.is_dir() {
-            walk_folder(root, is_alone, cancel, &mut walked);
+            let prefix = if is_alone { String::new() } else { shown(root) };
+            match Root::open(root) {
+                Ok(root) => walked.folder(root, &prefix, cancel),
+                Err(error) => walked.skipped.push(Skipped {
+                    shown: shown(root),
+                    reason: Reason::Unreadable,
+                    detail: error.source().map_or_else(String::new, ToString::to_string),
+                }),
+            }
         } else {
             walked.files.push(Found {
                 path: root.clone(),
                 shown: shown(root),
                 named: true,
+                root: None,
             });
         }
     }
@@ -164,6 +189,7 @@ fn standard_input() -> Found {
         path: "-".into(),
         shown: "<stdin>".to_owned(),
         named: true,
+        root: None,
     }
 }
 
@@ -172,88 +198,85 @@ fn missing(root: &Path, error: &std::io::Error) -> Failure {
         .with_hint("check the path; every PATH must exist")
 }
 
-fn walk_folder(root: &Path, is_alone: bool, cancel: &Cancel, walked: &mut Walked) {
-    let prefix = if is_alone { String::new() } else { shown(root) };
-    let call = |path: &Path| {
-        let below = shown(path.strip_prefix(root).unwrap_or(path));
-        match (&*prefix, &*below) {
-            ("" | ".", _) => below,
-            (_, "." | "") => prefix.clone(),
-            _ if prefix.ends_with('/') => format!("{prefix}{below}"),
-            _ => format!("{prefix}/{below}"),
-        }
-    };
-    for entry in WalkBuilder::new(root)
-        // The user's own global rules would make one tree two contexts on two machines.
-        .git_global(false)
-        .require_git(false)
-        .add_custom_ignore_filename(".ctxignore")
-        // The file that the context is being written to is no part of it.
-        .skip_stdout(true)
-        .build()
-        .take_while(|_| !cancel.is_cancelled())
-    {
-        match entry {
-            Ok(entry) => {
-                walked.faults.extend(entry.error().map(ToString::to_string));
-                match kind_of(&entry) {
-                    Kind::Folder => {}
-                    Kind::File => walked.files.push(Found {
-                        shown: call(entry.path()),
-                        path: entry.into_path(),
-                        named: false,
-                    }),
-                    Kind::Passed(reason, detail) => walked.skipped.push(Skipped {
-                        shown: call(entry.path()),
-                        reason,
-                        detail: detail.to_owned(),
-                    }),
-                }
+impl Walked {
+    /// Adds what is in a folder, whose paths begin with `prefix`.
+    fn folder(&mut self, root: Root, prefix: &str, cancel: &Cancel) {
+        let call = |path: &Path| {
+            let below = shown(path);
+            match (prefix, &*below) {
+                ("", _) if below == "." => shown(root.path()),
+                ("" | ".", _) => below,
+                (_, ".") => prefix.to_owned(),
+                _ if prefix.ends_with('/') => format!("{prefix}{below}"),
+                _ => format!("{prefix}/{below}"),
             }
-            Err(error) => walked.skipped.push(Skipped {
-                shown: error_path(&error).map_or_else(|| shown(root), call),
-                reason: Reason::Unreadable,
-                detail: error_text(&error),
-            }),
+        };
+        let (number, output) = (self.roots.len(), standard_output());
+        let faults = root.walk(&WalkOptions::default(), &mut |entry| {
+            if cancel.is_cancelled() {
+                return Step::Stop;
+            }
+            let mut skip = |reason, detail: &str| {
+                self.skipped.push(Skipped {
+                    shown: call(entry.path()),
+                    reason,
+                    detail: detail.to_owned(),
+                });
+            };
+            match entry.kind() {
+                EntryKind::Folder => {}
+                EntryKind::Link => skip(Reason::Link, "links are not followed"),
+                EntryKind::Other => skip(Reason::Special, "it is neither a file nor a folder"),
+                // The file that the context is being written to is no part of it.
+                EntryKind::File if output.is_some_and(|it| is_at(entry, it)) => {}
+                EntryKind::File => self.files.push(Found {
+                    path: root.path().join(entry.path()),
+                    shown: call(entry.path()),
+                    named: false,
+                    root: Some(number),
+                }),
+            }
+            Step::On
+        });
+        for fault in faults {
+            let (path, reason, detail) = match &fault {
+                WalkFault::Folder { path, source } => {
+                    (path, Reason::Unreadable, source.to_string())
+                }
+                WalkFault::Limit { path, limit } => (path, Reason::Limit, limit.to_string()),
+                fault => {
+                    self.faults.push(fault.to_string());
+                    continue;
+                }
+            };
+            self.skipped.push(Skipped {
+                shown: call(path),
+                reason,
+                detail,
+            });
         }
+        self.roots.push(root);
     }
 }
 
-enum Kind {
-    Folder,
-    File,
-    Passed(Reason, &'static str),
+fn is_at(entry: &Entry<'_>, node: (u64, u64)) -> bool {
+    entry.stamp().is_ok_and(|it| it.node() == node)
 }
 
-fn kind_of(entry: &DirEntry) -> Kind {
-    match entry.file_type() {
-        Some(kind) if kind.is_dir() => Kind::Folder,
-        Some(kind) if kind.is_file() => Kind::File,
-        // The root itself may be a link to a folder.
-        Some(kind) if kind.is_symlink() && entry.depth() == 0 => Kind::Folder,
-        Some(kind) if kind.is_symlink() => Kind::Passed(Reason::Link, "links are not followed"),
-        _ => Kind::Passed(Reason::Special, "it is neither a file nor a folder"),
-    }
+/// Device and inode of the file that standard output goes to, if it is one.
+#[cfg(unix)]
+fn standard_output() -> Option<(u64, u64)> {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+
+    let output = std::io::stdout().as_fd().try_clone_to_owned().ok()?;
+    let metadata = std::fs::File::from(output).metadata().ok()?;
+    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
 }
 
-fn error_path(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            error_path(err)
-        }
-        _ => None,
-    }
-}
-
-/// What went wrong, without the path that is told beside it.
-fn error_text(error: &ignore::Error) -> String {
-    match error {
-        ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } => {
-            error_text(err)
-        }
-        other => other.to_string(),
-    }
+#[cfg(not(unix))]
+fn standard_output() -> Option<(u64, u64)> {
+    None
 }
 
 /// `path` as a reader should see it: `/` between its parts, no `.` among them, and bytes that are
@@ -316,6 +339,7 @@ mod tests {
             path: path.into(),
             shown: "a".to_owned(),
             named,
+            root: None,
         };
         let mut walked = Walked {
             files: vec![found("./a", true), found("a", false), found("b", false)],

@@ -78,24 +78,19 @@ fn indexed(root: &Path) -> (TempDir, Index, Updated) {
 
 /// The paths and texts that an index of `root` has.
 fn corpus(root: &Path) -> Vec<(String, String)> {
-    let mut paths: Vec<PathBuf> = ignore::WalkBuilder::new(root)
-        .require_git(false)
-        .git_global(false)
-        .build()
-        .map(|it| it.unwrap().into_path())
-        .filter(|it| it.is_file())
-        .collect();
+    let folder = Root::open(root).unwrap();
+    let mut paths: Vec<String> = Vec::new();
+    folder.walk(&WalkOptions::default(), &mut |entry| {
+        if entry.kind() == EntryKind::File {
+            paths.push(entry.path().to_str().unwrap().to_owned());
+        }
+        Step::On
+    });
     paths.sort();
-    let texts = paths.into_iter().filter_map(|path| {
-        let below = path
-            .strip_prefix(root)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned();
+    let texts = paths.into_iter().filter_map(|below| {
         let role = ctx_rank::Role::of(&below);
         let is_ours = !matches!(role, ctx_rank::Role::Generated | ctx_rank::Role::Vendored);
-        let text = fs::read_to_string(&path).ok()?;
+        let text = fs::read_to_string(root.join(&below)).ok()?;
         (is_ours && text.len() <= 1 << 20 && !text.trim().is_empty()).then_some((below, text))
     });
     texts.collect()

@@ -62,19 +62,30 @@ impl std::fmt::Debug for Index {
 }
 
 impl Index {
-    /// Opens the index in `folder` of what is below `root`, and makes it where there is none. Every checksum
-    /// is verified. An index that is damaged, or of another format, is removed and begun anew; the second
-    /// value says why. O(bytes of the index). An index that cannot be written answers all the same.
+    /// Opens the index in `folder` of what is below the folder at `root`. See [`Index::open_in`].
     ///
     /// # Errors
-    /// The folder cannot be made or read, the root cannot be opened, or an index that ought to be removed is
-    /// being written by another process.
+    /// Those of [`Index::open_in`], and the root cannot be opened.
     pub fn open(
         root: &Path,
         folder: &Path,
         options: Options,
     ) -> Result<(Index, Option<String>), IndexError> {
-        let root = Root::open(root)?;
+        Index::open_in(Root::open(root)?, folder, options)
+    }
+
+    /// Opens the index in `folder` of what is below `root`, and makes it where there is none. Every checksum
+    /// is verified. An index that is damaged, or of another format, is removed and begun anew; the second
+    /// value says why. O(bytes of the index). An index that cannot be written answers all the same.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read, or an index that ought to be removed is being written by another
+    /// process.
+    pub fn open_in(
+        root: Root,
+        folder: &Path,
+        options: Options,
+    ) -> Result<(Index, Option<String>), IndexError> {
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
         let (remembered, loss) = Remembered::open(folder)?;
@@ -206,7 +217,7 @@ impl Index {
         let known = self.store().manifest.snapshot()?;
         let wanted = self.wanted()?;
         let scan = self.scan(wanted);
-        let work = self.work(wanted, &known.files, &scan.files);
+        let work = self.work(wanted, &known.files, &scan);
         let is_changed =
             |seen: &&&Seen| !self.is_as_known(wanted, seen, known.files.get(&seen.path));
         Ok(Pending {

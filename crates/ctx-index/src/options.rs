@@ -1,8 +1,10 @@
 //! How an index is made, and what is told of it.
 
+use std::mem::take;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ctx_source::Ignoring;
 use ctx_syntax::Limits;
 
 use crate::scan::Scan;
@@ -16,6 +18,8 @@ pub struct Options {
     pub include_generated: Option<bool>,
     /// Larger files are passed over. `None` is as [`Index::keep`](crate::Index::keep) has it, and else 1 MiB.
     pub max_file_bytes: Option<u64>,
+    /// Which files are left out by their names.
+    pub ignoring: Ignoring,
     /// How much a grammar is trusted with.
     pub syntax: Limits,
     /// How long an update waits for another process that writes the index.
@@ -28,6 +32,7 @@ impl Default for Options {
         Options {
             include_generated: None,
             max_file_bytes: None,
+            ignoring: Ignoring::default(),
             syntax: Limits::default(),
             patience: Duration::from_millis(500),
         }
@@ -49,6 +54,7 @@ pub struct Kept {
 pub(crate) struct Wanted {
     pub(crate) include_generated: bool,
     pub(crate) max_file_bytes: u64,
+    pub(crate) ignoring: Ignoring,
 }
 
 impl Wanted {
@@ -58,6 +64,7 @@ impl Wanted {
         Wanted {
             include_generated: include_generated.unwrap_or(false),
             max_file_bytes: max_file_bytes.unwrap_or(1 << 20),
+            ignoring: options.ignoring,
         }
     }
 }
@@ -118,6 +125,8 @@ pub struct Updated {
     pub skipped: usize,
     /// What could not be read, each in a sentence that says why.
     pub faults: Vec<String>,
+    /// Ignore files, and lines of them, that ignore nothing, each in a sentence that says why.
+    pub unheeded: Vec<String>,
     /// Files that are there and passed over, by path.
     pub passed: Vec<Passed>,
     /// Files that were indexed now, by their lines alone, and why: their grammar was stopped.
@@ -153,11 +162,12 @@ pub enum Reason {
 
 impl Updated {
     /// As far as a walk tells.
-    pub(crate) fn of(scan: Scan) -> Self {
+    pub(crate) fn of(scan: &mut Scan) -> Self {
         Updated {
             skipped: scan.passed.len(),
-            faults: scan.faults,
-            passed: scan.passed,
+            faults: take(&mut scan.faults),
+            unheeded: take(&mut scan.unheeded),
+            passed: take(&mut scan.passed),
             ..Updated::default()
         }
     }

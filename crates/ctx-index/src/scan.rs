@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ctx_rank::Role;
-use ignore::{WalkBuilder, WalkState};
+use ctx_source::{Entry, EntryKind, Root, Step, WalkFault, WalkOptions};
 
 use crate::options::{Passed, Reason, Wanted};
 
@@ -48,75 +47,59 @@ pub(crate) struct Scan {
     pub(crate) folders: BTreeSet<PathBuf>,
     /// Folders and files that could not be looked at, each in a sentence.
     pub(crate) faults: Vec<String>,
+    /// What ignore files say in vain, each in a sentence.
+    pub(crate) unheeded: Vec<String>,
+    /// Whether what was not met may be there all the same.
+    pub(crate) is_partial: bool,
 }
 
-/// Walks the folder at `root`: as ignore files say, links not followed, and the index itself left out.
-pub(crate) fn scan(root: &Path, index: &Path, wanted: Wanted) -> Scan {
+/// Walks the folder `root`, links not followed, and the index itself left out.
+pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
     let settled = nanoseconds(SystemTime::now()).unwrap_or(i64::MAX) - RACY;
     let index = index.canonicalize().unwrap_or_else(|_| index.to_owned());
-    let is_index = move |path: &Path| {
-        path.file_name() == index.file_name() && path.canonicalize().is_ok_and(|it| it == index)
+    let is_index = |path: &Path| {
+        path.file_name() == index.file_name()
+            && root
+                .path()
+                .join(path)
+                .canonicalize()
+                .is_ok_and(|it| it == index)
     };
-    let found = Mutex::new(Scan::default());
-    let with = |note: &dyn Fn(&mut Scan)| {
-        if let Ok(mut scan) = found.lock() {
-            note(&mut scan);
+    let mut options = WalkOptions::default();
+    options.ignoring = wanted.ignoring;
+    let mut scan = Scan::default();
+    scan.folders.insert(root.path().to_owned());
+    let faults = root.walk(&options, &mut |entry| {
+        let path = entry.path();
+        if path.ends_with(".ctx") || is_index(path) {
+            return Step::Past;
         }
-    };
-    WalkBuilder::new(root)
-        .git_global(false)
-        .require_git(false)
-        .add_custom_ignore_filename(".ctxignore")
-        .filter_entry(move |entry| entry.file_name() != ".ctx" && !is_index(entry.path()))
-        .threads(2)
-        .build_parallel()
-        .run(|| {
-            Box::new(|entry| {
-                let entry = match entry {
-                    Ok(entry) => entry,
-                    Err(error) => {
-                        with(&|scan| scan.faults.push(error.to_string()));
-                        return WalkState::Continue;
-                    }
-                };
-                let kind = entry.file_type();
-                if kind.is_some_and(|it| it.is_dir()) {
-                    let folder = entry.into_path();
-                    with(&|scan| {
-                        let _ = scan.folders.insert(folder.clone());
-                    });
-                    return WalkState::Continue;
-                }
-                if !kind.is_some_and(|it| it.is_file()) {
-                    return WalkState::Continue;
-                }
-                match seen(root, &entry, settled, wanted) {
-                    Ok(seen) => with(&|scan| scan.files.push(seen.clone())),
-                    Err(reason) => {
-                        let path = entry.path();
-                        let path = path.strip_prefix(root).unwrap_or(path).to_owned();
-                        let passed = Passed { path, reason };
-                        with(&|scan| scan.passed.push(passed.clone()));
-                    }
-                }
-                WalkState::Continue
-            })
-        });
-    let mut scan = found.into_inner().unwrap_or_default();
+        match entry.kind() {
+            EntryKind::Folder => {
+                scan.folders.insert(root.path().join(path));
+            }
+            EntryKind::File => match seen(entry, settled, wanted) {
+                Ok(seen) => scan.files.push(seen),
+                Err(reason) => scan.passed.push(Passed {
+                    path: path.to_owned(),
+                    reason,
+                }),
+            },
+            EntryKind::Link | EntryKind::Other => {}
+        }
+        Step::On
+    });
+    scan.is_partial = faults.iter().any(WalkFault::is_by_chance);
+    let (unheeded, faults): (Vec<_>, Vec<_>) = faults.iter().partition(|it| it.is_of_rules());
+    let told = |faults: Vec<&WalkFault>| faults.into_iter().map(ToString::to_string).collect();
+    (scan.unheeded, scan.faults) = (told(unheeded), told(faults));
     scan.files.sort_unstable();
-    scan.faults.sort_unstable();
     scan.passed.sort_unstable();
     scan
 }
 
-fn seen(
-    root: &Path,
-    entry: &ignore::DirEntry,
-    settled: i64,
-    wanted: Wanted,
-) -> Result<Seen, Reason> {
-    let path = entry.path().strip_prefix(root).ok();
-    let path = path.and_then(Path::to_str).ok_or(Reason::Unnamed)?;
+fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason> {
+    let path = entry.path().to_str().ok_or(Reason::Unnamed)?;
     let path = if cfg!(windows) {
         path.replace('\\', "/")
     } else {
@@ -130,15 +113,14 @@ fn seen(
         Role::Vendored if !wanted.include_generated => return Err(Reason::Vendored),
         _ => {}
     }
-    let metadata = entry.metadata().map_err(|_| Reason::Unnamed)?;
-    let modified = metadata.modified().ok().and_then(nanoseconds);
-    let modified = modified.ok_or(Reason::Unnamed)?;
-    if metadata.len() > wanted.max_file_bytes {
+    let stamp = entry.stamp().map_err(|_| Reason::Unnamed)?;
+    let modified = i64::try_from(stamp.modified()).map_err(|_| Reason::Unnamed)?;
+    if stamp.length() > wanted.max_file_bytes {
         return Err(Reason::TooLarge);
     }
     Ok(Seen {
         path,
-        size: metadata.len(),
+        size: stamp.length(),
         modified,
         is_settled: modified < settled,
     })

@@ -1,7 +1,6 @@
 //! Bringing an index up to date, and making it anew.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -57,21 +56,21 @@ impl Index {
     }
 
     pub(crate) fn scan(&self, wanted: Wanted) -> Scan {
-        scan(self.root.path(), &self.folder, wanted)
+        scan(&self.root, &self.folder, wanted)
     }
 
     pub(crate) fn update_to(
         &self,
         wanted: Wanted,
-        scan: Scan,
+        mut scan: Scan,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
         self.follow()?;
         let known = self.store().manifest.snapshot()?;
-        let work = self.work(wanted, &known.files, &scan.files);
+        let work = self.work(wanted, &known.files, &scan);
         let updated = if work.is_empty() {
             let faults = work.faults;
-            let mut updated = Updated::of(scan);
+            let mut updated = Updated::of(&mut scan);
             updated.note_unread(faults);
             updated
         } else {
@@ -114,9 +113,8 @@ impl Index {
             scan = self.scan(wanted);
         }
         self.follow_alone(&lock)?;
-        let seen = std::mem::take(&mut scan.files);
-        let mut updated = Updated::of(scan);
-        let result = self.write_alone(wanted, &seen, extent, progress, &mut updated);
+        let mut updated = Updated::of(&mut scan);
+        let result = self.write_alone(wanted, &scan, extent, progress, &mut updated);
         // Why it failed is to be found out before there is room again.
         let result = result.map_err(|it| it.while_writing(&self.folder));
         if result.is_err()
@@ -130,7 +128,7 @@ impl Index {
     fn write_alone(
         &self,
         wanted: Wanted,
-        seen: &[Seen],
+        scan: &Scan,
         extent: Extent,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
         updated: &mut Updated,
@@ -139,10 +137,10 @@ impl Index {
         let store = self.store();
         // Another process may have written since this one looked.
         let known = store.manifest.snapshot()?;
-        let mut work = self.work(wanted, &known.files, seen);
+        let mut work = self.work(wanted, &known.files, scan);
         let mut writer = Writer::new(self, &store.manifest, known.generation);
         if is_anew {
-            work.wanted = seen.iter().collect();
+            work.wanted = scan.files.iter().collect();
             work.faults.clear();
             if known.generation.is_some() {
                 writer.forget_all()?;
@@ -151,8 +149,7 @@ impl Index {
         updated.note_unread(work.faults);
         updated.removed += work.removed.len();
         for path in work.removed {
-            let is_there = fs::symlink_metadata(self.root.path().join(&path));
-            updated.left_out += usize::from(is_there.is_ok_and(|it| it.is_file()));
+            updated.left_out += usize::from(self.root.stamp(&path).is_ok());
             writer.remove(path)?;
         }
         let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
@@ -233,16 +230,16 @@ impl Index {
         Read::Changed(FileRow { parts, ..row }, documents.collect(), by_lines)
     }
 
-    /// What is to be done to have `seen` in place of `known`. Files that could not be read are tried.
+    /// What is to be done to have what was seen in place of `known`. Files that could not be read are tried.
     pub(crate) fn work<'s>(
         &self,
         wanted: Wanted,
         known: &BTreeMap<String, FileRow>,
-        seen: &'s [Seen],
+        scan: &'s Scan,
     ) -> Work<'s> {
-        let mut work = Work::of(known, seen);
+        let mut work = Work::of(known, scan);
         let is_unread = |it: &&Seen| known.get(&it.path).is_some_and(FileRow::is_unread);
-        for seen in seen.iter().filter(is_unread) {
+        for seen in scan.files.iter().filter(is_unread) {
             match self.root.read(&seen.path, wanted.max_file_bytes) {
                 Err(error @ SourceError::Io { .. }) => {
                     work.faults.push(told(error));
@@ -296,8 +293,11 @@ pub(crate) struct Work<'s> {
 }
 
 impl<'s> Work<'s> {
-    fn of(known: &BTreeMap<String, FileRow>, seen: &'s [Seen]) -> Self {
-        let is_there = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_ok();
+    fn of(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
+        let seen = &scan.files;
+        let is_there = |path: &&String| {
+            scan.is_partial || seen.binary_search_by(|it| it.path.cmp(path)).is_ok()
+        };
         let is_known = |it: &&Seen| {
             known
                 .get(&it.path)

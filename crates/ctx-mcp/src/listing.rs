@@ -1,49 +1,76 @@
 //! Which files there are.
 
-use std::path::Path;
-
 use ctx_assemble::Cancel;
-use ignore::WalkBuilder;
+use ctx_format::{Slot, neutralise};
+use ctx_source::{EntryKind, Root, Step, WalkFault, WalkOptions};
 
 use crate::fault::{Fault, echo};
 
 /// Files that one walk lists.
 const MOST: usize = 100_000;
 
-/// The files below `within`, which is relative to `root` and may be empty, by the bytes of their paths: as
-/// ignore files say, links not followed, so that nothing beside the root is listed. A file that is named
-/// itself is listed whatever ignore files say. O(files below the root that are not passed over).
+/// What one walk lists.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    /// By the bytes of their paths.
+    pub(crate) files: Vec<String>,
+    /// What is missing there or is there in vain, in sentences.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The files below `within`, which is relative to `root` and may be empty: as ignore files say, links not followed,
+/// so that nothing beside the root is listed. A file that is named itself is listed whatever ignore files say.
+/// O(files below the root that are not passed over).
 ///
 /// # Errors
 /// `within` is no path below a root; the caller cancelled.
-pub(crate) fn files(root: &Path, within: &str, cancel: &Cancel) -> Result<Vec<String>, Fault> {
+pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed, Fault> {
     let within = clean(within)?;
-    let folder = within.clone();
-    let walk = WalkBuilder::new(root)
-        .git_global(false)
-        .require_git(false)
-        .add_custom_ignore_filename(".ctxignore")
-        .filter_entry({
-            let root = root.to_owned();
-            move |entry| {
-                let path = entry.path().strip_prefix(&root).ok().and_then(Path::to_str);
-                entry.file_name() != ".ctx" && path.is_some_and(|path| is_on_the_way(path, &folder))
-            }
-        })
-        .build();
-    let mut files = Vec::new();
-    for entry in walk.flatten() {
+    let mut listed = Listed::default();
+    let faults = root.walk(&WalkOptions::default(), &mut |entry| {
         if cancel.is_cancelled() {
-            return Err(Fault::cancelled());
+            return Step::Stop;
         }
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
-        if let (true, Some(path), true) = (is_file, path, files.len() < MOST) {
-            files.push(path.replace(std::path::MAIN_SEPARATOR, "/"));
+        let path = entry.path();
+        let Some(path) = path.to_str().filter(|_| !path.ends_with(".ctx")) else {
+            return Step::Past;
+        };
+        let path = path.replace(std::path::MAIN_SEPARATOR, "/");
+        if !is_on_the_way(&path, &within) {
+            return Step::Past;
         }
+        if entry.kind() == EntryKind::File {
+            if listed.files.len() == MOST {
+                let note = format!("There are more than {MOST} files; not all are listed.");
+                listed.notes.push(note);
+                return Step::Stop;
+            }
+            listed.files.push(path);
+        }
+        Step::On
+    });
+    if cancel.is_cancelled() {
+        return Err(Fault::cancelled());
     }
-    files.sort_unstable();
-    Ok(files)
+    listed.files.sort_unstable();
+    listed.notes.extend(note(&faults));
+    Ok(listed)
+}
+
+/// The first fault, and how many there are besides: a reply has little room.
+fn note(faults: &[WalkFault]) -> Option<String> {
+    let first = faults
+        .iter()
+        .find(|it| !it.is_of_rules())
+        .or(faults.first())?;
+    let first = neutralise(&first.to_string(), Slot::Line).into_owned();
+    Some(match faults.len() {
+        1 => format!("Not all is as it should be: {first}."),
+        n => format!(
+            "Not all is as it should be: {first}; and {} more such.",
+            n - 1
+        ),
+    })
 }
 
 /// Whether `path` lies in `folder`, or the other way round.

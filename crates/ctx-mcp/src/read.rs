@@ -9,7 +9,7 @@ use ctx_source::Text;
 use ctx_syntax::{Language, Outline, Source};
 
 use crate::fault::{Fault, echo};
-use crate::listing;
+use crate::listing::{self, Listed};
 use crate::pages::{self, Page};
 use crate::reply::{Limit, Reply, o200k};
 use crate::tools::{OUTLINE, OutlineArguments, READ, ReadArguments};
@@ -157,29 +157,28 @@ pub(crate) fn outline(
     cancel: &Cancel,
 ) -> Result<Reply, Fault> {
     let path = arguments.path.trim_end_matches('/');
-    let (mut files, mut is_file) = (Vec::new(), false);
+    let (mut files, mut notes, mut is_file) = (Vec::new(), Vec::new(), false);
     if path.is_empty() || path == "." {
         for (prefix, folder) in workspace.folders() {
-            let below = listing::files(folder.path(), "", cancel)?;
-            files.extend(
-                below
-                    .into_iter()
-                    .map(|it| (Arc::clone(folder), prefix.clone(), it)),
-            );
+            let listed = listing::files(folder.root(), "", cancel)?;
+            notes.extend(listed.notes);
+            let below = listed.files.into_iter();
+            files.extend(below.map(|it| (Arc::clone(folder), prefix.clone(), it)));
         }
     } else {
         let (folder, prefix, rest) = workspace.at(path)?;
         is_file = folder.resolver().sources().text(rest).is_ok();
-        let below = if is_file {
-            vec![rest.to_owned()]
+        let listed = if is_file {
+            Listed {
+                files: vec![rest.to_owned()],
+                ..Listed::default()
+            }
         } else {
-            listing::files(folder.path(), rest, cancel)?
+            listing::files(folder.root(), rest, cancel)?
         };
-        files.extend(
-            below
-                .into_iter()
-                .map(|it| (Arc::clone(folder), prefix.clone(), it)),
-        );
+        notes.extend(listed.notes);
+        let below = listed.files.into_iter();
+        files.extend(below.map(|it| (Arc::clone(folder), prefix.clone(), it)));
     }
     if files.is_empty() {
         return Err(Fault::new(
@@ -194,7 +193,7 @@ pub(crate) fn outline(
         let (folder, prefix, rest) = &files[0];
         return of_file(folder, &format!("{prefix}{rest}"), rest, arguments, limit);
     }
-    of_folder(path, &files, arguments, limit, cancel)
+    of_folder(path, &files, &notes, arguments, limit, cancel)
 }
 
 fn of_file(
@@ -227,6 +226,7 @@ fn of_file(
 fn of_folder(
     path: &str,
     files: &[(Arc<Folder>, String, String)],
+    notes: &[String],
     arguments: &OutlineArguments,
     limit: &Limit,
     cancel: &Cancel,
@@ -237,6 +237,9 @@ fn of_folder(
     let shown = if path.is_empty() { "." } else { path };
     let title = format!("{} ({} files)", title(shown), files.len());
     let mut reply = Reply::default();
+    for note in notes {
+        reply.note(note);
+    }
     reply.fact("files", files.len());
     reply.fact("digest", digest.as_str());
     let page = Page {

@@ -41,8 +41,8 @@ pub(crate) fn list(
 ) -> Result<(Vec<Resource>, Option<String>), Fault> {
     let mut paths = Vec::new();
     for (prefix, folder) in workspace.folders() {
-        let files = listing::files(folder.path(), "", cancel)?;
-        paths.extend(files.into_iter().map(|it| format!("{prefix}{it}")));
+        let listed = listing::files(folder.root(), "", cancel)?;
+        paths.extend(listed.files.into_iter().map(|it| format!("{prefix}{it}")));
     }
     paths.sort_unstable();
     let rest = paths.partition_point(|path| after.is_some_and(|after| &**path <= after));

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ctx_source::Root;
+
 use crate::fault::Fault;
 use crate::workspace::{Folder, Workspace};
 
@@ -38,7 +40,7 @@ impl Roots {
         })?;
         let at = place(&path);
         Ok(Roots {
-            own: Arc::new(Folder::open(path, at)?),
+            own: Arc::new(Folder::new(Root::open(path)?, at)?),
             place,
             bounded,
             opened: Mutex::default(),
@@ -81,14 +83,19 @@ impl Roots {
         if path == self.own.path() {
             return Some(Arc::clone(&self.own));
         }
-        if self.bounded && !path.starts_with(self.own.path()) {
-            return None;
-        }
+        let own = self.own.path();
+        let below = match path.strip_prefix(own) {
+            Ok(below) => Some(below),
+            Err(_) if self.bounded => return None,
+            Err(_) => None,
+        };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = opened.get(&path) {
             return Some(Arc::clone(folder));
         }
-        let folder = Arc::new(Folder::open(path.clone(), (self.place)(&path)).ok()?);
+        // What was compared is a name; what lies in the server's own folder is opened beneath its handle.
+        let root = below.map_or_else(|| Root::open(&path), |it| self.own.root().folder(it));
+        let folder = Arc::new(Folder::new(root.ok()?, (self.place)(&path)).ok()?);
         if opened.len() >= OPEN {
             opened.pop_first();
         }

@@ -27,7 +27,7 @@ pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
 /// One folder, opened once.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    path: PathBuf,
+    root: Root,
     index_at: PathBuf,
     resolver: Arc<Resolver>,
     search: Mutex<Option<Search>>,
@@ -49,21 +49,24 @@ pub(crate) struct Ready {
 }
 
 impl Folder {
-    /// Opens the folder at `path`, which is canonical, with its index in `index_at`.
-    pub(crate) fn open(path: PathBuf, index_at: PathBuf) -> Result<Self, Fault> {
-        let root = Root::open(&path)?;
-        let sources = Sources::new(root, Limits::default());
+    /// The folder `root`, whose path is canonical, with its index in `index_at`.
+    pub(crate) fn new(root: Root, index_at: PathBuf) -> Result<Self, Fault> {
+        let sources = Sources::new(root.try_clone()?, Limits::default());
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         Ok(Folder {
             index_at,
-            path,
+            root,
             resolver: Arc::new(resolver),
             search: Mutex::new(None),
         })
     }
 
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.root.path()
     }
 
     pub(crate) fn resolver(&self) -> &Arc<Resolver> {
@@ -73,8 +76,8 @@ impl Folder {
     /// A service whose index is up to date. One caller indexes, the others wait for it.
     pub(crate) async fn ready(&self, report: &Report, cancel: &Cancel) -> Result<Ready, Fault> {
         let mut search = self.search.lock().await;
-        let (path, at, resolver) = (
-            self.path.clone(),
+        let (root, at, resolver) = (
+            self.root.try_clone()?,
             self.index_at.clone(),
             Arc::clone(&self.resolver),
         );
@@ -82,7 +85,7 @@ impl Folder {
         let work = move || -> Result<_, Fault> {
             let found = match found {
                 Some(found) => found,
-                None => open(&path, &at, &resolver)?,
+                None => open(root, &at, &resolver)?,
             };
             let (looked, note) = up_to_date(&found, &report, &cancel);
             Ok((found, looked, note))
@@ -98,8 +101,8 @@ impl Folder {
     }
 }
 
-fn open(path: &Path, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
-    let (index, anew) = Index::open(path, at, ctx_index::Options::default())?;
+fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
+    let (index, anew) = Index::open_in(root, at, ctx_index::Options::default())?;
     if let Some(why) = anew {
         debug!(why, "the index is begun anew");
     }
@@ -178,7 +181,8 @@ impl Workspace {
 
     /// The paths of the folders, in order: who reads the same ones may see the same.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = self.folders.iter().map(|(_, it)| it.path.clone()).collect();
+        let roots = self.folders.iter().map(|(_, it)| it.path().to_owned());
+        let mut roots: Vec<PathBuf> = roots.collect();
         roots.sort_unstable();
         roots
     }

@@ -27,7 +27,9 @@ pub(crate) fn fault(path: &str) -> Option<&'static str> {
             "." | ".." => return Some("the path has a \".\" or \"..\" in it"),
             ".ctx" | ".ctxignore" => return Some("the path has a name in it that is reserved"),
             name if ctx_secrets::is_secret_file(name) => {
-                return Some("the path has the name of a file of keys or settings in it, and such are not kept");
+                return Some(
+                    "the path has the name of a file of keys or settings in it, and such are not kept",
+                );
             }
             name if name.len() > LONGEST_NAME => {
                 return Some("the path has a name of more than 200 bytes in it");

@@ -28,7 +28,11 @@ fn read(criterion: &mut Criterion) {
         let root = root();
         b.iter(|| {
             let bytes = root.read("file.rs", 1 << 20).expect("it is there");
-            black_box(ctx_source::Text::decode("file.rs", bytes, ctx_source::Secrets::Masked))
+            black_box(ctx_source::Text::decode(
+                "file.rs",
+                bytes,
+                ctx_source::Secrets::Masked,
+            ))
         });
     });
     group.bench_function("warm", |b| {

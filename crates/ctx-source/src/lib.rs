@@ -7,11 +7,15 @@ mod locate;
 mod root;
 mod sources;
 mod text;
+#[cfg(feature = "walk")]
+mod walk;
 
 pub use decode::{Decoded, decode};
 pub use error::{PathFault, SourceError};
 pub use lines::LineIndex;
 pub use locate::{Located, Wanted, locate};
-pub use root::{Root, read_up_to};
+pub use root::{Root, Stamp, read_up_to};
 pub use sources::{Files, Limits, Metrics, Sources};
 pub use text::{Conversion, Secrets, Text};
+#[cfg(feature = "walk")]
+pub use walk::{Entry, EntryKind, Ignoring, Step, WalkFault, WalkLimit, WalkOptions};

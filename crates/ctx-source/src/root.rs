@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 use crate::{PathFault, SourceError};
 
 /// Linux takes no longer path, and nobody means one.
-const LONGEST_PATH: usize = 4096;
+pub(crate) const LONGEST_PATH: usize = 4096;
 
 /// How often a file is read anew that changes while it is read.
 const ATTEMPTS: usize = 3;
@@ -25,7 +25,7 @@ pub struct Root {
 
 /// What tells one state of a file from another without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     length: u64,
     /// Nanoseconds since 1970.
     modified: i128,
@@ -40,16 +40,42 @@ impl Root {
     /// [`SourceError::Root`] when it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SourceError> {
         let path = path.as_ref();
-        let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|source| {
-            SourceError::Root {
+        Root::of(path, Dir::open_ambient_dir(path, ambient_authority()))
+    }
+
+    fn of(path: &Path, dir: io::Result<Dir>) -> Result<Self, SourceError> {
+        let path = path.to_owned();
+        match dir {
+            Ok(dir) => Ok(Root { dir, path }),
+            Err(source) => Err(SourceError::Root {
                 path: path.display().to_string(),
                 source,
-            }
-        })?;
-        Ok(Root {
-            dir,
-            path: path.to_owned(),
-        })
+            }),
+        }
+    }
+
+    /// The folder at `path` within this one, opened beneath its handle.
+    ///
+    /// # Errors
+    /// [`SourceError::Root`] when it cannot be opened, or lies elsewhere.
+    pub fn folder(&self, path: impl AsRef<Path>) -> Result<Self, SourceError> {
+        let path = path.as_ref();
+        Root::of(&self.path.join(path), self.dir(path))
+    }
+
+    /// The same folder once more.
+    ///
+    /// # Errors
+    /// [`SourceError::Root`] when there are too many open files.
+    pub fn try_clone(&self) -> Result<Self, SourceError> {
+        Root::of(&self.path, self.dir.try_clone())
+    }
+
+    pub(crate) fn dir(&self, path: &Path) -> io::Result<Dir> {
+        if path.as_os_str().is_empty() {
+            return self.dir.try_clone();
+        }
+        self.dir.open_dir(path)
     }
 
     /// The folder, as it was named when it was opened; for messages.
@@ -70,14 +96,14 @@ impl Root {
     ///
     /// # Errors
     /// All but [`SourceError::Root`] and [`SourceError::Binary`].
-    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, SourceError> {
-        Ok(self.read_stamped(path, limit)?.0)
+    pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, SourceError> {
+        Ok(self.read_stamped(path.as_ref(), limit)?.0)
     }
 
     /// The bytes, and the state of the file that they are.
     pub(crate) fn read_stamped(
         &self,
-        path: &str,
+        path: &Path,
         limit: u64,
     ) -> Result<(Vec<u8>, Stamp), SourceError> {
         let checked = check(path)?;
@@ -90,7 +116,7 @@ impl Root {
             let before = Stamp::of(&metadata);
             let bytes = read_up_to(&mut file, before.length, limit).map_err(failed)?;
             let bytes = bytes.ok_or_else(|| SourceError::TooLarge {
-                path: path.to_owned(),
+                path: told(path),
                 limit,
             })?;
             let after = Stamp::of(&file.metadata().map_err(failed)?);
@@ -102,7 +128,11 @@ impl Root {
     }
 
     /// The state of the file at `path`, without opening it.
-    pub(crate) fn stamp(&self, path: &str) -> Result<Stamp, SourceError> {
+    ///
+    /// # Errors
+    /// Those of [`Root::read`] but for what is too large.
+    pub fn stamp(&self, path: impl AsRef<Path>) -> Result<Stamp, SourceError> {
+        let path = path.as_ref();
         let metadata = self.dir.metadata(check(path)?);
         let metadata = metadata.map_err(|source| failed(path, source))?;
         refuse_others(path, &metadata)?;
@@ -117,7 +147,7 @@ impl fmt::Debug for Root {
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         let modified = metadata.modified().ok().map(|time| {
             let since = time.into_std().duration_since(std::time::UNIX_EPOCH);
             since.map_or_else(
@@ -132,9 +162,19 @@ impl Stamp {
         }
     }
 
-    /// Nanoseconds since 1970.
-    pub(crate) fn modified(self) -> i128 {
+    /// Bytes.
+    pub fn length(self) -> u64 {
+        self.length
+    }
+
+    /// When it was changed last, in nanoseconds since 1970; `i128::MIN` where that is not known.
+    pub fn modified(self) -> i128 {
         self.modified
+    }
+
+    /// Device and inode, by which a file is known under any name; zeros where there are none.
+    pub fn node(self) -> (u64, u64) {
+        self.node
     }
 }
 
@@ -150,21 +190,21 @@ fn node(_: &Metadata) -> (u64, u64) {
 }
 
 /// What is certainly no path to a file beneath a folder. Links are for the capability to judge.
-fn check(path: &str) -> Result<&Path, SourceError> {
+fn check(path: &Path) -> Result<&Path, SourceError> {
     let fault = |fault| {
         Err(SourceError::Path {
-            path: path.to_owned(),
+            path: told(path),
             fault,
         })
     };
-    if path.len() > LONGEST_PATH {
+    if path.as_os_str().len() > LONGEST_PATH {
         return fault(PathFault::TooLong);
     }
-    if path.contains('\0') {
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
         return fault(PathFault::Nul);
     }
     let mut names = 0;
-    for component in Path::new(path).components() {
+    for component in path.components() {
         match component {
             Component::Normal(_) => names += 1,
             Component::CurDir => {}
@@ -175,7 +215,12 @@ fn check(path: &str) -> Result<&Path, SourceError> {
     if names == 0 {
         return fault(PathFault::Empty);
     }
-    Ok(Path::new(path))
+    Ok(path)
+}
+
+/// As errors name it.
+fn told(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 fn open(dir: &Dir, path: &Path) -> io::Result<File> {
@@ -190,13 +235,13 @@ fn open(dir: &Dir, path: &Path) -> io::Result<File> {
     dir.open_with(path, &options)
 }
 
-fn refuse_others(path: &str, metadata: &Metadata) -> Result<(), SourceError> {
+fn refuse_others(path: &Path, metadata: &Metadata) -> Result<(), SourceError> {
     let kind = metadata.file_type();
     if kind.is_file() {
         return Ok(());
     }
     Err(SourceError::NotAFile {
-        path: path.to_owned(),
+        path: told(path),
         what: name_of(kind),
     })
 }
@@ -222,8 +267,8 @@ fn name_of(kind: FileType) -> &'static str {
     }
 }
 
-fn failed(path: &str, source: io::Error) -> SourceError {
-    let path = path.to_owned();
+fn failed(path: &Path, source: io::Error) -> SourceError {
+    let path = told(path);
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SourceError::NotFound { path },
         io::ErrorKind::IsADirectory => SourceError::NotAFile {

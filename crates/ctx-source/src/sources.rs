@@ -198,7 +198,9 @@ impl Sources {
     }
 
     fn load(&self, folder: &Folder, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
-        let (bytes, stamp) = folder.root.read_stamped(path, folder.limits.file_bytes)?;
+        let (bytes, stamp) = folder
+            .root
+            .read_stamped(path.as_ref(), folder.limits.file_bytes)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
         let text = Text::decode(path, bytes, self.secrets).ok_or_else(|| SourceError::Binary {
             path: path.to_owned(),

@@ -116,9 +116,6 @@ impl Text {
 
     /// Bytes that it takes in memory, or somewhat more.
     pub(crate) fn size(&self) -> usize {
-        self.content.len()
-            + self.lines.size()
-            + size_of_val(&*self.masked)
-            + size_of::<Self>()
+        self.content.len() + self.lines.size() + size_of_val(&*self.masked) + size_of::<Self>()
     }
 }

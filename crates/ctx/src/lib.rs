@@ -18,11 +18,11 @@ pub use ctx_resolve as resolve;
 #[cfg(feature = "search")]
 #[doc(inline)]
 pub use ctx_retrieve as retrieve;
+#[doc(inline)]
+pub use ctx_secrets as secrets;
 #[cfg(feature = "search")]
 #[doc(inline)]
 pub use ctx_service as service;
-#[doc(inline)]
-pub use ctx_secrets as secrets;
 #[doc(inline)]
 pub use ctx_source as source;
 #[doc(inline)]

@@ -34,7 +34,10 @@ const fn row(layer: &'static str, crates: &'static [&'static str]) -> Row {
 pub(super) const TABLE: Table = Table {
     rows: &[
         row("vocabulary", &["ctx-model"]),
-        row("capability: counting, masking", &["ctx-tokens", "ctx-secrets"]),
+        row(
+            "capability: counting, masking",
+            &["ctx-tokens", "ctx-secrets"],
+        ),
         row(
             "capability",
             &["ctx-format", "ctx-source", "ctx-syntax", "ctx-rank"],

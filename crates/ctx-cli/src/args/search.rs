@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ctx::index::Kept;
 
-use super::{Output, size};
+use super::{Output, SecretFlags, size};
 use crate::options::OptionFlags;
 use crate::values::{Kinds, Strategies, Value as _};
 
@@ -31,6 +31,9 @@ until something else is said.
 While another process indexes DIR it is waited for, 60 seconds at most; --wait 0 answers at once
 from what was indexed before, and so does an index that cannot be written: a warning says how far
 it is behind.
+
+Secrets are masked, in the context and in the index, and told of; files of keys and settings (.env,
+*.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by their words.
 
 --json writes one value: what `ctx assemble --json` writes (context, tokens, included, omitted and
 more) and \"retrieval\": query (terms, names, places, phrases), settings (key, value, origin), strategies (name,
@@ -128,6 +131,8 @@ pub(crate) struct QueryArgs {
     pub(crate) search: Search,
     #[command(flatten)]
     pub(crate) indexed: Indexed,
+    #[command(flatten)]
+    pub(crate) secrets: SecretFlags,
     #[command(flatten)]
     pub(crate) options: OptionFlags,
     #[command(flatten)]

@@ -3,6 +3,8 @@
 
 mod assemble;
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod index;
 mod pack;
 mod query;

@@ -177,7 +177,11 @@ fn what_was_parsed_is_known_until_it_changes() {
     let long = "pub fn f() {}\n".repeat(300);
     let fixture = Fixture::new(&[("a.rs", one), ("b.rs", &long), ("c.unknown", "words\n")]);
     let index = fixture.updated();
-    let hash = |text: &str| *ctx_source::Text::decode("", text.into(), ctx_source::Secrets::Masked).unwrap().hash();
+    let hash = |text: &str| {
+        *ctx_source::Text::decode("", text.into(), ctx_source::Secrets::Masked)
+            .unwrap()
+            .hash()
+    };
     let parsed = |text: &str| {
         let language = ctx_syntax::Language::of("a.rs", text);
         Outline::of(text, language, &ctx_syntax::Limits::default())

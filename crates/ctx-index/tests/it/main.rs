@@ -4,6 +4,8 @@
 
 mod answers;
 mod child;
+#[cfg(target_os = "linux")]
+mod confined;
 mod crash;
 mod damage;
 mod faults;

@@ -1,7 +1,11 @@
 //! What lies beside the roots is not read, whoever asks how.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::json;
 
 use crate::client::Client;
@@ -60,6 +64,8 @@ async fn no_path_leads_out_of_the_root() {
     let (base, root) = (project.root(), project.root().join("root"));
     std::os::unix::fs::symlink(base.join("outside.txt"), root.join("link.txt")).unwrap();
     std::os::unix::fs::symlink(&base, root.join("link")).unwrap();
+    let mode = Mode::from_raw_mode(0o600);
+    mknodat(CWD, root.join("fifo"), FileType::Fifo, mode, 0).unwrap();
     let mut options = project.options();
     options.root.push("root");
     let server = ctx_mcp::Server::new(options).unwrap();
@@ -95,6 +101,59 @@ async fn no_path_leads_out_of_the_root() {
     assert!(
         listed.contains("in/a.rs") && !listed.contains("outside") && !listed.contains("link"),
         "{listed}"
+    );
+    assert!(!listed.contains("fifo"), "{listed}");
+}
+
+/// A folder and a link out are exchanged all the time, also as the root that is declared: no name of what lies
+/// outside is told.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn swapping_at_the_right_moment_names_nothing() {
+    let project = Project::of(&[
+        ("root/sub/a.rs", "fn inside() {}\n"),
+        ("other/canary_5d1f_secret.rs", "fn outside() {}\n"),
+    ]);
+    let (folder, out) = (
+        project.root().join("root/sub"),
+        project.root().join("root/out"),
+    );
+    std::os::unix::fs::symlink("../other", &out).unwrap();
+    let mut options = project.options().with_bounds(true);
+    options.root.push("root");
+    let uri = format!("file://{}", folder.display());
+    let seconds = std::env::var("CTX_RACE_SECONDS").ok();
+    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let swapping = std::thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || {
+            while !stop.load(Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &out, RenameFlags::EXCHANGE).unwrap();
+            }
+        }
+    });
+    let began = Instant::now();
+    let (mut listed, mut refused) = (0_u64, 0_u64);
+    while began.elapsed() < Duration::from_secs(seconds) {
+        let server = ctx_mcp::Server::new(options.clone()).unwrap();
+        for mut client in [
+            Client::connect(&server).await,
+            Client::with_roots(&server, &[&uri]).await,
+        ] {
+            for _ in 0..8 {
+                let all = client.call("context_outline", json!({})).await.text();
+                assert!(!all.contains(CANARY), "{all}");
+                listed += u64::from(all.contains("a.rs"));
+                refused += u64::from(!all.contains("a.rs"));
+            }
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
+    assert!(
+        listed > 0 && refused > 0,
+        "{listed}, {refused}: there was no race"
     );
 }
 

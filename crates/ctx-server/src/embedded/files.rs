@@ -9,17 +9,15 @@ use cap_std::fs::{Dir, OpenOptions};
 use crate::backend::BackendError;
 use crate::batch::{OF_FOLDER, THROUGH_FILE, above};
 
-/// Everything that was sent is to be found, whatever files that say otherwise are sent with it, or lie above
-/// the data folder.
-const IGNORE_FILE: (&str, &[u8]) = (".ctxignore", b"!*\n.ctxignore\n");
+/// What earlier versions kept in the folder so that ignore files were not heeded. Nobody can send a file of that name.
+const IGNORE_FILE: &str = ".ctxignore";
 
 /// Makes the folder ready.
 pub(super) fn prepare(files: &Dir) -> io::Result<()> {
-    let (name, content) = IGNORE_FILE;
-    if files.read(name).is_ok_and(|it| it == content) {
-        return Ok(());
+    match files.remove_file(IGNORE_FILE) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
-    files.write(name, content)
 }
 
 /// What the file that is to get to `path` is called until then.

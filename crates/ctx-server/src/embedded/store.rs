@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use cap_std::fs::Dir;
-use ctx_index::Index;
+use ctx_index::{Index, IndexError};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::Service;
-use ctx_source::{Limits, Root, Sources};
+use ctx_source::{Ignoring, Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result};
@@ -70,12 +70,15 @@ impl Store {
         let mut options = ctx_index::Options::default();
         // What a user sent was meant to be found.
         options.include_generated = Some(true);
-        let root = path.join("files");
-        let (index, damage) = Index::open(&root, &path.join("index"), options)
+        options.ignoring = Ignoring::Nothing;
+        let root = || Root::open(path.join("files"));
+        let (index, damage) = root()
+            .map_err(IndexError::from)
+            .and_then(|root| Index::open_in(root, &path.join("index"), options))
             .map_err(|error| BackendError::failed("open an index", error))?;
         let mut limits = Limits::default();
         limits.cache_bytes = CACHE;
-        let root = Root::open(&root).map_err(|error| BackendError::failed("open files", error))?;
+        let root = root().map_err(|error| BackendError::failed("open files", error))?;
         let sources = Sources::new(root, limits);
         let index = Arc::new(index);
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());

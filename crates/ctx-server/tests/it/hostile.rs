@@ -212,3 +212,28 @@ fn a_question_that_means_to_be_a_query_is_a_question() {
         .post(ADA, "/v1/context/build", &json!({"message": terms}))
         .data(200);
 }
+
+/// One owner's file of any name ends nothing and hides nothing.
+#[test]
+fn ignore_files_that_are_sent_are_files_like_others() {
+    let server = Running::embedded();
+    let bomb = ["{".repeat(100_000), "}".repeat(100_000)].concat();
+    let files = json!({"files": [
+        {"path": ".gitignore", "content": format!("{bomb}\n*\n")},
+        {"path": ".ignore", "content": "*\n"},
+        {"path": "sub/.gitignore", "content": "words_of_rules\n*\n"},
+        {"path": "sub/a.rs", "content": "fn unhidden_function() {}\n"},
+    ]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    for (message, expected) in [
+        ("unhidden_function", "sub/a.rs"),
+        ("words_of_rules", "sub/.gitignore"),
+    ] {
+        let wanted = json!({"message": message});
+        let data = server.post(ADA, "/v1/context/build", &wanted).data(200);
+        assert!(
+            data["context"].as_str().unwrap().contains(expected),
+            "{data}"
+        );
+    }
+}

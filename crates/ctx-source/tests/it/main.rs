@@ -5,6 +5,8 @@ mod caching;
 mod confined;
 mod lines;
 mod located;
+#[cfg(feature = "walk")]
+mod walking;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,371 @@
+//! Trees that are meant to hang, starve or end the program: each run ends soon, names why, and takes little memory.
+//!
+//! Some trees are smaller than they might be; `CTX_THOROUGH=1` has them whole. `CTX_FIGURES=1` prints what each took.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::run::{Folder, command};
+
+/// Waiting for ever takes longer, and so does whatever grows without end; a machine may be busy.
+const SOON: Duration = Duration::from_secs(60);
+/// What a tree may cost beyond one with a file in it, in KiB.
+const MOST_GROWTH: u64 = 64 << 10;
+
+/// A folder with one plain file in it, and a place for indexes beside it.
+struct Tree {
+    root: Folder,
+    cache: Folder,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    said: String,
+    took: Duration,
+    /// The most memory it had, in KiB.
+    peak: u64,
+}
+
+impl Tree {
+    fn new() -> Self {
+        Tree {
+            root: Folder::of([("a.rs", b"fn plain_function() {}\n")]),
+            cache: Folder::new(),
+        }
+    }
+
+    fn at(&self, name: &str) -> std::path::PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn pipe(&self, name: &str) {
+        let made = Command::new("mkfifo").arg(self.at(name)).status();
+        assert!(made.unwrap().success());
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = command(args);
+        command
+            .current_dir(self.root.path())
+            .env("CTX_CACHE_DIR", self.cache.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        let began = Instant::now();
+        let mut child = self.command(args).spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let mut err = child.stderr.take().unwrap();
+        let (mut said, mut told) = (Vec::new(), Vec::new());
+        let mut peak = 0;
+        let status = thread::scope(|scope| {
+            scope.spawn(|| out.read_to_end(&mut told));
+            scope.spawn(|| err.read_to_end(&mut said));
+            loop {
+                peak = memory(&child).unwrap_or(peak);
+                if let Some(status) = child.try_wait().unwrap() {
+                    break status;
+                }
+                if began.elapsed() > SOON {
+                    child.kill().unwrap();
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        said.extend(told);
+        Ended {
+            code: status.code(),
+            said: String::from_utf8_lossy(&said).into_owned(),
+            took: began.elapsed(),
+            peak,
+        }
+    }
+
+    /// What `context_outline` says of the folder, over standard input and output.
+    fn outline(&self) -> Ended {
+        let began = Instant::now();
+        let mut child = self
+            .command(&["mcp"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}});
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "context_outline", "arguments": {}}});
+        writeln!(input, "{hello}\n{ready}\n{call}").unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let is_over = AtomicBool::new(false);
+        let (said, peak) = thread::scope(|scope| {
+            let child = &mut child;
+            let over = &is_over;
+            let watching = scope.spawn(move || {
+                let mut peak = 0;
+                while !over.load(Ordering::Relaxed) {
+                    peak = memory(child).unwrap_or(peak);
+                    if began.elapsed() > SOON {
+                        let _ = child.kill();
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
+                peak
+            });
+            let mut lines = lines.map_while(Result::ok);
+            let said = lines.find(|it| it.contains("\"id\":2"));
+            is_over.store(true, Ordering::Relaxed);
+            (said, watching.join().unwrap())
+        });
+        let took = began.elapsed();
+        drop(input);
+        let code = said.is_some().then_some(0);
+        let _ = child.wait();
+        Ended {
+            code,
+            said: said.unwrap_or_default(),
+            took,
+            peak,
+        }
+    }
+}
+
+/// The most memory that a process has had, in KiB; `None` once it has ended.
+fn memory(child: &Child) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The ways in which a tree is walked and read.
+const WAYS: [&str; 4] = ["pack", "index", "query", "outline"];
+
+fn go(tree: &Tree, way: &str) -> Ended {
+    match way {
+        "pack" => tree.run(&["pack", "--verbose"]),
+        "index" => tree.run(&["index", "--verbose"]),
+        "query" => tree.run(&["query", "plain_function", "--verbose"]),
+        _ => tree.outline(),
+    }
+}
+
+/// Makes a tree anew for each way, and looks how it is walked and what is said. `told` is what must be said in each
+/// way, by turns.
+#[track_caller]
+fn ends(name: &str, make: impl Fn(&Tree), told: [&str; 4]) {
+    for (way, told) in WAYS.into_iter().zip(told) {
+        let plain = go(&Tree::new(), way);
+        assert_eq!(plain.code, Some(0), "{plain:?}");
+        let tree = Tree::new();
+        make(&tree);
+        let ended = go(&tree, way);
+        let grown = ended.peak.saturating_sub(plain.peak);
+        if std::env::var_os("CTX_FIGURES").is_some() {
+            let milliseconds = ended.took.as_millis();
+            eprintln!(
+                "{name:24} {way:8} {milliseconds:6} ms {grown:8} KiB more than {}",
+                plain.peak
+            );
+        }
+        assert_eq!(ended.code, Some(0), "{name}, {way}: {ended:?}");
+        assert!(
+            ended.said.contains(told),
+            "{name}, {way}: {told:?} is not said: {ended:?}"
+        );
+        assert!(
+            ended.said.contains("a.rs") || way == "index",
+            "{name}, {way}: {ended:?}"
+        );
+        assert!(ended.took < SOON, "{name}, {way}: {:?}", ended.took);
+        assert!(grown < MOST_GROWTH, "{name}, {way}: {grown} KiB more");
+    }
+}
+
+fn thorough(all: usize, few: usize) -> usize {
+    if std::env::var_os("CTX_THOROUGH").is_some() {
+        all
+    } else {
+        few
+    }
+}
+
+#[test]
+fn pipes_links_to_devices_and_loops_are_passed_over() {
+    let special = ["it is neither a file nor a folder", "", "", ""];
+    ends("pipe", |it| it.pipe("pipe.rs"), special);
+    let link = ["links are not followed", "", "", ""];
+    let linked = |to: &'static str| move |it: &Tree| symlink(to, it.at("link.rs")).unwrap();
+    ends("link to /dev/zero", linked("/dev/zero"), link);
+    ends("link to /proc", linked("/proc"), link);
+    ends("link to itself", linked("link.rs"), link);
+    let around = |it: &Tree| {
+        fs::create_dir(it.at("sub")).unwrap();
+        symlink("..", it.at("sub/up")).unwrap();
+        symlink("../sub", it.at("sub/again")).unwrap();
+    };
+    ends("links in a circle", around, link);
+}
+
+#[test]
+fn files_without_end_are_left_out() {
+    let sparse = |it: &Tree| {
+        let file = File::create(it.at("sparse.rs")).unwrap();
+        file.set_len(1 << 40).unwrap();
+    };
+    let told = [
+        "larger than",
+        "it is too large",
+        "it is too large",
+        "sparse.rs",
+    ];
+    ends("sparse file of 1 TiB", sparse, told);
+    let log = Tree::new();
+    let path = log.at("grows.log");
+    fs::write(&path, "").unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = File::options().append(true).open(&path).unwrap();
+            // Emptied now and then: it is the reader that is to end.
+            while !is_over.load(Ordering::Relaxed) {
+                for _ in 0..4096 {
+                    file.write_all(&[b'x'; 4096]).unwrap();
+                }
+                file.set_len(0).unwrap();
+            }
+        });
+        for way in WAYS {
+            let ended = go(&log, way);
+            assert!(
+                ended.code == Some(0) && ended.took < SOON,
+                "{way}: {ended:?}"
+            );
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Its files have no size, some have no end, and some wait for what never comes.
+#[test]
+fn a_process_can_be_packed() {
+    let tree = Tree::new();
+    for folder in ["/proc/self", "/proc/sys/kernel"] {
+        let ended = tree.run(&["tokens", folder, "--max-file-size", "100000"]);
+        assert!(ended.code.is_some() && ended.took < SOON, "{ended:?}");
+        let loss = "is left out: ";
+        assert!(ended.said.contains(loss), "{folder}: {ended:?}");
+        let ended = tree.run(&["index", folder]);
+        assert!(ended.code.is_some() && ended.took < SOON, "{ended:?}");
+    }
+}
+
+#[test]
+fn folders_without_end_are_left_out() {
+    let levels = thorough(4_000, 1_000);
+    let deep = |it: &Tree| make_deep(it.root.path(), levels);
+    ends("deep", deep, ["is more than 128 folders deep"; 4]);
+}
+
+/// Folders within each other, each made from within the one around it: their path is longer than any that can be
+/// given.
+fn make_deep(root: &Path, levels: usize) {
+    let script = "import os,sys\nfor _ in range(int(sys.argv[1])):\n os.mkdir('d'); os.chdir('d')";
+    let mut command = Command::new("python3");
+    command
+        .current_dir(root)
+        .args(["-c", script])
+        .arg(levels.to_string());
+    if !command.status().is_ok_and(|it| it.success()) {
+        fs::create_dir_all(root.join("d/".repeat(levels.min(1_500)))).unwrap();
+    }
+}
+
+#[test]
+fn many_small_files_are_no_matter() {
+    let count = thorough(100_000, 4_000);
+    let tree = Tree::new();
+    for number in 0..count {
+        let folder = format!("d{}", number / 1_000);
+        if number % 1_000 == 0 {
+            fs::create_dir(tree.at(&folder)).unwrap();
+        }
+        fs::write(tree.at(&folder).join(format!("{number}.txt")), "one\n").unwrap();
+    }
+    let tokens = tree.run(&["tokens", "--depth", "0"]);
+    assert!(tokens.code == Some(0) && tokens.took < SOON, "{tokens:?}");
+    let outline = tree.outline();
+    assert!(
+        outline.said.contains("a.rs") && outline.took < SOON,
+        "{outline:?}"
+    );
+    if std::env::var_os("CTX_FIGURES").is_some() {
+        for (way, it) in [("tokens", tokens), ("outline", outline)] {
+            eprintln!(
+                "{count} files {way:8} {:6} ms {:8} KiB",
+                it.took.as_millis(),
+                it.peak
+            );
+        }
+    }
+}
+
+#[test]
+fn ignore_files_that_are_none_are_named() {
+    let told = ["put a plain file in its place"; 4];
+    for name in [".gitignore", ".ignore", ".ctxignore"] {
+        ends(&format!("{name} is a pipe"), |it| it.pipe(name), told);
+        let linked = |it: &Tree| symlink("/dev/zero", it.at(name)).unwrap();
+        ends(&format!("{name} -> /dev/zero"), linked, told);
+    }
+    let exclude = |it: &Tree| {
+        fs::create_dir_all(it.at(".git/info")).unwrap();
+        it.pipe(".git/info/exclude");
+    };
+    ends("exclude is a pipe", exclude, told);
+    let worktree = |it: &Tree| {
+        let (root, own) = (it.root.path().display(), it.at("own"));
+        fs::create_dir(&own).unwrap();
+        fs::write(it.at(".git"), format!("gitdir: {root}/own\n")).unwrap();
+        fs::write(own.join("gitdir"), format!("{root}/.git\n")).unwrap();
+        it.pipe("own/commondir");
+    };
+    ends("commondir is a pipe", worktree, [""; 4]);
+}
+
+#[test]
+fn rules_without_end_are_named() {
+    let rules = |text: String| move |it: &Tree| it.root.write(".gitignore", &text);
+    let braces = ["{".repeat(100_000), "a".to_owned(), "}".repeat(100_000)].concat();
+    ends(
+        "100,000 braces",
+        rules(braces),
+        ["larger than 65536 bytes"; 4],
+    );
+    let braces = ["{".repeat(30_000), "a".to_owned(), "}".repeat(30_000)].concat();
+    ends("30,000 braces", rules(braces), ["more than 1024 bytes"; 4]);
+    let braces = ["{".repeat(500), "a".to_owned(), "}".repeat(500)].concat();
+    ends("500 braces", rules(braces), ["more than 32 braces"; 4]);
+    let wild = "*x*b?c[d-f]*g\n".repeat(4_500);
+    ends("22,500 wildcards", rules(wild), ["8192 wildcards"; 4]);
+    let wild = "*x*b?c[d-f]*g\n".repeat(1_600);
+    ends("8,000 wildcards", rules(wild), [""; 4]);
+    ends("30,000 rules", rules("ab\n".repeat(20_000)), [""; 4]);
+    ends(
+        "6 MB of rules",
+        rules("ab\n".repeat(2_000_000)),
+        ["larger than 65536 bytes"; 4],
+    );
+}

@@ -1,0 +1,446 @@
+//! Which files there are below a root: as ignore files say, links not followed, and always with an end.
+//!
+//! Folder after folder is opened beneath the handle of the root and listed; no path leads there from outside, and
+//! nothing is called recursively. What names are left out is for [`rules`], which reads ignore files as any other
+//! file below a root is read.
+
+mod rules;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cap_std::fs::{Dir, FileType};
+
+use self::rules::Rules;
+use crate::root::LONGEST_PATH;
+use crate::{Root, Stamp};
+
+/// Faults that one walk tells; the others are counted.
+const TOLD: usize = 1000;
+
+/// What a walk leaves out, and where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WalkOptions {
+    /// Which names are left out.
+    pub ignoring: Ignoring,
+    /// The most names that are looked at, those that are left out included.
+    pub entries: usize,
+    /// The most bytes that the paths of all that is told have together.
+    pub path_bytes: usize,
+    /// The most folders within each other.
+    pub depth: usize,
+    /// The longest it takes. What ends for this reason ends elsewhere the next time.
+    pub time: Duration,
+}
+
+impl Default for WalkOptions {
+    /// Two million names, 256 MiB of paths, 128 folders within each other, two minutes.
+    fn default() -> Self {
+        WalkOptions {
+            ignoring: Ignoring::default(),
+            entries: 2_000_000,
+            path_bytes: 256 << 20,
+            depth: 128,
+            time: Duration::from_mins(2),
+        }
+    }
+}
+
+/// Which names a walk leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ignoring {
+    /// What `.ctxignore`, `.ignore`, `.gitignore` and git's `info/exclude` name, the stronger first, here and in the
+    /// folders above; and what begins with a dot, unless one of them says otherwise. The `.gitignore` of a folder
+    /// above counts as far up as the repository. The user's own rules for all repositories do not: they would make
+    /// one tree two on two machines.
+    #[default]
+    AsRulesSay,
+    /// None.
+    Nothing,
+}
+
+/// Something that is there.
+#[derive(Debug)]
+pub struct Entry<'w> {
+    path: &'w Path,
+    name: &'w Path,
+    kind: EntryKind,
+    dir: &'w Dir,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A folder, which is gone into next.
+    Folder,
+    /// A file.
+    File,
+    /// A link, which is not followed.
+    Link,
+    /// A pipe, a device or a socket.
+    Other,
+}
+
+/// How a walk goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Into the folder, if it is one.
+    On,
+    /// Not into it.
+    Past,
+    /// It ends.
+    Stop,
+}
+
+/// What a walk could not do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WalkFault {
+    /// An ignore file ignores nothing.
+    #[error("the ignore file {path:?} ignores nothing: {why}")]
+    File {
+        /// Below the root; in full where it lies above.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// Lines of an ignore file ignore nothing; the others do.
+    #[error("line {line} of the ignore file {path:?} ignores nothing: {why}{}", more_lines(*more))]
+    Line {
+        /// Below the root; in full where it lies above.
+        path: PathBuf,
+        /// The first such line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+        /// Such lines after it.
+        more: usize,
+    },
+    /// A folder cannot be listed.
+    #[error("failed to list the folder {path:?}: {source}")]
+    Folder {
+        /// Below the root.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// What is below a folder is left out, or what would have come after it too.
+    #[error("{path:?} is left out: {limit}")]
+    Limit {
+        /// Below the root.
+        path: PathBuf,
+        /// How far it went.
+        limit: WalkLimit,
+    },
+    /// So many more faults.
+    #[error("{count} more faults of the same walk are not told")]
+    More {
+        /// How many.
+        count: usize,
+    },
+}
+
+fn more_lines(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        1 => "; so does 1 more line".to_owned(),
+        n => format!("; so do {n} more lines"),
+    }
+}
+
+/// What was reached; see [`WalkOptions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WalkLimit {
+    /// [`WalkOptions::depth`].
+    #[error("it is more than {0} folders deep")]
+    Depth(usize),
+    /// The path is longer than any that can be read.
+    #[error("its path is longer than {LONGEST_PATH} bytes")]
+    Path,
+    /// [`WalkOptions::entries`].
+    #[error(
+        "the walk ended here and looked at nothing after it, having met {0} names; give a folder with fewer, or have an ignore file leave some out"
+    )]
+    Entries(usize),
+    /// [`WalkOptions::path_bytes`].
+    #[error(
+        "the walk ended here and looked at nothing after it, having met {0} bytes of paths; give a folder with fewer, or have an ignore file leave some out"
+    )]
+    PathBytes(usize),
+    /// [`WalkOptions::time`].
+    #[error(
+        "the walk ended here and looked at nothing after it, having taken {} s; give a folder with fewer files, or have an ignore file leave some out",
+        .0.as_secs()
+    )]
+    Time(Duration),
+}
+
+impl WalkFault {
+    /// Whether the walk ended for a reason that may be another one the next time, so that what was not met may be
+    /// there all the same.
+    pub fn is_by_chance(&self) -> bool {
+        let limit = |it: &WalkLimit| matches!(it, WalkLimit::Time(_));
+        matches!(self, WalkFault::Limit { limit: it, .. } if limit(it))
+    }
+
+    /// Whether it is about what an ignore file says, rather than about what is not looked at.
+    pub fn is_of_rules(&self) -> bool {
+        matches!(self, WalkFault::File { .. } | WalkFault::Line { .. })
+    }
+}
+
+impl Entry<'_> {
+    /// Below the root.
+    pub fn path(&self) -> &Path {
+        self.path
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    /// The state it is in, a link's own where it is one. One look at it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn stamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::of(&self.dir.symlink_metadata(self.name)?))
+    }
+}
+
+impl Root {
+    /// Tells `visit` of all that is below this folder and not left out, a folder before what is in it and the names
+    /// of one folder in the order of their bytes, and returns what could not be done. Ends whatever is there, and
+    /// at the latest where the options say. O(names), and O(rules in force) for each at worst.
+    pub fn walk(
+        &self,
+        options: &WalkOptions,
+        visit: &mut dyn FnMut(&Entry<'_>) -> Step,
+    ) -> Vec<WalkFault> {
+        let mut walk = Walk {
+            root: self,
+            options,
+            deadline: Instant::now() + options.time,
+            entries: 0,
+            path_bytes: 0,
+            above: PathBuf::new(),
+            faults: Faults::default(),
+            pending: Vec::new(),
+        };
+        let mut rules = None;
+        if options.ignoring == Ignoring::AsRulesSay {
+            (walk.above, rules) = rules::above(self, &mut walk.faults);
+        }
+        walk.pending.push(Pending {
+            path: PathBuf::new(),
+            depth: 0,
+            rules,
+        });
+        while let Some(folder) = walk.pending.pop() {
+            match walk.folder(&folder, visit) {
+                Ok(()) => {}
+                Err(End::Folder(source)) => {
+                    let path = folder.path;
+                    walk.faults.push(WalkFault::Folder { path, source });
+                }
+                Err(End::Stopped) => break,
+                Err(End::Limit(path, limit)) => {
+                    walk.faults.push(WalkFault::Limit { path, limit });
+                    break;
+                }
+            }
+        }
+        walk.faults.told()
+    }
+}
+
+/// A folder to go into.
+struct Pending {
+    path: PathBuf,
+    depth: usize,
+    /// Those of the folder around it.
+    rules: Option<Arc<Rules>>,
+}
+
+/// Why a folder is not gone through to its end.
+enum End {
+    Folder(io::Error),
+    Stopped,
+    Limit(PathBuf, WalkLimit),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        End::Folder(error)
+    }
+}
+
+struct Walk<'w> {
+    root: &'w Root,
+    options: &'w WalkOptions,
+    deadline: Instant,
+    entries: usize,
+    path_bytes: usize,
+    /// What the rules of folders above call the root.
+    above: PathBuf,
+    faults: Faults,
+    pending: Vec<Pending>,
+}
+
+impl Walk<'_> {
+    fn folder(
+        &mut self,
+        folder: &Pending,
+        visit: &mut dyn FnMut(&Entry<'_>) -> Step,
+    ) -> Result<(), End> {
+        let dir = self.root.dir(&folder.path)?;
+        let names = self.names(&dir, &folder.path)?;
+        let mut rules = folder.rules.clone();
+        if self.options.ignoring == Ignoring::AsRulesSay {
+            let at = self.above.join(&folder.path);
+            let has = |name: &str| {
+                names
+                    .binary_search_by(|(it, _)| (**it).cmp(name.as_ref()))
+                    .is_ok()
+            };
+            rules = rules::within(self.root, &folder.path, &at, rules, &has, &mut self.faults);
+        }
+        let first = self.pending.len();
+        for (name, kind) in &names {
+            let path = folder.path.join(name);
+            if Instant::now() >= self.deadline {
+                return Err(End::Limit(path, WalkLimit::Time(self.options.time)));
+            }
+            if self.is_left_out(rules.as_deref(), &path, *kind) {
+                continue;
+            }
+            if path.as_os_str().len() > LONGEST_PATH {
+                let limit = WalkLimit::Path;
+                self.faults.push(WalkFault::Limit { path, limit });
+                continue;
+            }
+            let step = visit(&Entry {
+                path: &path,
+                name: name.as_ref(),
+                kind: *kind,
+                dir: &dir,
+            });
+            match step {
+                Step::Stop => return Err(End::Stopped),
+                Step::Past => {}
+                Step::On => self.go_on(path, *kind, folder.depth, rules.as_ref())?,
+            }
+        }
+        // The first comes next.
+        self.pending[first..].reverse();
+        Ok(())
+    }
+
+    /// The names in a folder, sorted.
+    fn names(&mut self, dir: &Dir, path: &Path) -> Result<Vec<(OsString, EntryKind)>, End> {
+        let mut names = Vec::new();
+        for entry in dir.entries()? {
+            let entry = entry?;
+            self.entries += 1;
+            if self.entries > self.options.entries {
+                let limit = WalkLimit::Entries(self.options.entries);
+                return Err(End::Limit(path.to_owned(), limit));
+            }
+            let name = entry.file_name();
+            let kind = match kind_of(entry.file_type()?) {
+                // Some file systems do not tell with the name.
+                EntryKind::Other => entry
+                    .metadata()
+                    .map_or(EntryKind::Other, |it| kind_of(it.file_type())),
+                kind => kind,
+            };
+            names.push((name, kind));
+        }
+        names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(names)
+    }
+
+    fn is_left_out(&self, rules: Option<&Rules>, path: &Path, kind: EntryKind) -> bool {
+        if self.options.ignoring == Ignoring::Nothing {
+            return false;
+        }
+        let verdict =
+            rules.and_then(|it| it.verdict(&self.above.join(path), kind == EntryKind::Folder));
+        verdict.unwrap_or_else(|| {
+            let name = path.file_name().unwrap_or_default();
+            name.as_encoded_bytes().starts_with(b".")
+        })
+    }
+
+    fn go_on(
+        &mut self,
+        path: PathBuf,
+        kind: EntryKind,
+        depth: usize,
+        rules: Option<&Arc<Rules>>,
+    ) -> Result<(), End> {
+        self.path_bytes += path.as_os_str().len();
+        if self.path_bytes > self.options.path_bytes {
+            let limit = WalkLimit::PathBytes(self.options.path_bytes);
+            return Err(End::Limit(path, limit));
+        }
+        if kind != EntryKind::Folder {
+            return Ok(());
+        }
+        if depth >= self.options.depth {
+            let limit = WalkLimit::Depth(self.options.depth);
+            self.faults.push(WalkFault::Limit { path, limit });
+            return Ok(());
+        }
+        self.pending.push(Pending {
+            path,
+            depth: depth + 1,
+            rules: rules.cloned(),
+        });
+        Ok(())
+    }
+}
+
+fn kind_of(kind: FileType) -> EntryKind {
+    if kind.is_dir() {
+        EntryKind::Folder
+    } else if kind.is_file() {
+        EntryKind::File
+    } else if kind.is_symlink() {
+        EntryKind::Link
+    } else {
+        EntryKind::Other
+    }
+}
+
+/// Faults, of which a bounded number is kept.
+#[derive(Default)]
+struct Faults {
+    kept: Vec<WalkFault>,
+    more: usize,
+}
+
+impl Faults {
+    fn push(&mut self, fault: WalkFault) {
+        if self.kept.len() < TOLD {
+            self.kept.push(fault);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn told(mut self) -> Vec<WalkFault> {
+        if self.more > 0 {
+            let count = self.more;
+            self.kept.push(WalkFault::More { count });
+        }
+        self.kept
+    }
+}

@@ -1,0 +1,284 @@
+//! What ignore files say.
+//!
+//! They are files of somebody who is not trusted: read through a root, bounded, and matched by what is bounded too.
+//! A file that cannot be heeded ignores nothing and is told; so is a line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::{Faults, WalkFault};
+use crate::{Root, SourceError};
+
+/// From the strongest to the weakest; git's own list of what is left out comes last.
+const NAMES: [&str; 3] = [".ctxignore", ".ignore", ".gitignore"];
+const KINDS: usize = NAMES.len() + 1;
+/// Those that stop to count above a repository.
+const OF_GIT: usize = 2;
+
+/// The largest ignore file, in bytes.
+const MOST_BYTES: u64 = 64 << 10;
+/// The longest line, in bytes; comments may be longer.
+const LONGEST_LINE: usize = 1024;
+/// Braces of one line: each is a call within a call.
+const MOST_BRACES: usize = 32;
+/// Bytes of all ignore files that count in one folder,
+const MOST_IN_FORCE: usize = 128 << 10;
+/// and `*`, `?`, `[` and `{` in them: each takes up to 2 KiB where names are matched.
+const MOST_WILD: usize = 8192;
+/// The largest file by which git says where it keeps a repository.
+const MOST_POINTER: u64 = 4096;
+
+/// What counts in a folder: its own rules before those of the folders around it.
+pub(super) struct Rules {
+    outer: Option<Arc<Rules>>,
+    /// As in [`NAMES`].
+    own: [Gitignore; KINDS],
+    size: Size,
+}
+
+/// How much there is to be matched.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    bytes: usize,
+    wild: usize,
+}
+
+impl Rules {
+    /// Whether what is at `path` is left out, if any rule says so or the opposite.
+    pub(super) fn verdict(&self, path: &Path, is_folder: bool) -> Option<bool> {
+        (0..KINDS).find_map(|kind| {
+            let mut rules = Some(self);
+            while let Some(it) = rules {
+                match it.own[kind].matched(path, is_folder) {
+                    Match::None => rules = it.outer.as_deref(),
+                    Match::Ignore(_) => return Some(true),
+                    Match::Whitelist(_) => return Some(false),
+                }
+            }
+            None
+        })
+    }
+}
+
+/// The rules of the folders above `root`, and what they call it.
+pub(super) fn above(root: &Root, faults: &mut Faults) -> (PathBuf, Option<Arc<Rules>>) {
+    let Ok(path) = root.path().canonicalize() else {
+        return (PathBuf::new(), None);
+    };
+    let is_repository = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+    let repository = path.ancestors().find(|it| is_repository(it));
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.reverse();
+    let top = folders.first().copied().unwrap_or(&path);
+    let below = |folder: &Path| folder.strip_prefix(top).unwrap_or(folder).to_owned();
+    let mut rules = None;
+    for folder in folders {
+        let Ok(root) = Root::open(folder) else {
+            continue;
+        };
+        let is_beyond = repository.is_some_and(|it| !folder.starts_with(it));
+        let has = |name: &str| !is_beyond || !(name == ".git" || NAMES[OF_GIT..].contains(&name));
+        let here = Here {
+            root: &root,
+            folder: Path::new(""),
+            shown: folder,
+        };
+        rules = here.rules(&below(folder), rules, &has, faults);
+    }
+    (below(&path), rules)
+}
+
+/// The rules in a folder below `root`, which the rules call `at`. `has` says which names there are.
+pub(super) fn within(
+    root: &Root,
+    folder: &Path,
+    at: &Path,
+    outer: Option<Arc<Rules>>,
+    has: &dyn Fn(&str) -> bool,
+    faults: &mut Faults,
+) -> Option<Arc<Rules>> {
+    let here = Here {
+        root,
+        folder,
+        shown: folder,
+    };
+    here.rules(at, outer, has, faults)
+}
+
+/// A folder with ignore files in it.
+struct Here<'h> {
+    root: &'h Root,
+    /// Below the root.
+    folder: &'h Path,
+    /// What faults call it.
+    shown: &'h Path,
+}
+
+impl Here<'_> {
+    fn rules(
+        &self,
+        at: &Path,
+        outer: Option<Arc<Rules>>,
+        has: &dyn Fn(&str) -> bool,
+        faults: &mut Faults,
+    ) -> Option<Arc<Rules>> {
+        let mut size = outer.as_ref().map_or(Size::default(), |it| it.size);
+        let mut own = [const { None }; KINDS];
+        for (kind, name) in NAMES.into_iter().enumerate() {
+            if has(name) {
+                let bytes = self.root.read(self.folder.join(name), MOST_BYTES);
+                own[kind] = self.heed(name, bytes, at, &mut size, faults);
+            }
+        }
+        if has(".git") {
+            let bytes = self.exclude();
+            own[KINDS - 1] = self.heed(".git/info/exclude", bytes, at, &mut size, faults);
+        }
+        if own.iter().all(Option::is_none) {
+            return outer;
+        }
+        let own = own.map(|it| it.unwrap_or_else(Gitignore::empty));
+        Some(Arc::new(Rules { outer, own, size }))
+    }
+
+    /// What git leaves out of this repository besides.
+    fn exclude(&self) -> Result<Vec<u8>, SourceError> {
+        match self.root.read(self.folder.join(".git"), MOST_POINTER) {
+            Ok(pointer) => {
+                let common = worktree(&self.root.path().join(self.folder), &pointer);
+                common.map_or(Ok(Vec::new()), |it| it.read("info/exclude", MOST_BYTES))
+            }
+            Err(SourceError::NotAFile {
+                what: "a folder", ..
+            }) => self
+                .root
+                .read(self.folder.join(".git/info/exclude"), MOST_BYTES),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn heed(
+        &self,
+        name: &str,
+        bytes: Result<Vec<u8>, SourceError>,
+        at: &Path,
+        size: &mut Size,
+        faults: &mut Faults,
+    ) -> Option<Gitignore> {
+        let path = self.shown.join(name);
+        let why = match bytes {
+            Ok(bytes) => match heed(&bytes, at, *size, &path, faults) {
+                Ok((rules, sum)) => {
+                    *size = sum;
+                    return Some(rules).filter(|it| !it.is_empty());
+                }
+                Err(why) => why,
+            },
+            // Git takes no notice of a folder of that name either.
+            Err(
+                SourceError::NotFound { .. }
+                | SourceError::NotAFile {
+                    what: "a folder", ..
+                },
+            ) => return None,
+            Err(error) => why(&error),
+        };
+        faults.push(WalkFault::File { path, why });
+        None
+    }
+}
+
+fn why(error: &SourceError) -> String {
+    match error {
+        SourceError::NotAFile { what, .. } => {
+            format!("it is {what}; put a plain file in its place")
+        }
+        SourceError::TooLarge { limit, .. } => {
+            format!("it is larger than {limit} bytes; shorten it")
+        }
+        SourceError::Io { source, .. } => {
+            format!("{source}; put a plain file in its place that can be read")
+        }
+        error => error.to_string(),
+    }
+}
+
+/// The rules in `bytes`, and how much there is to be matched with them.
+fn heed(
+    bytes: &[u8],
+    at: &Path,
+    mut size: Size,
+    path: &Path,
+    faults: &mut Faults,
+) -> Result<(Gitignore, Size), String> {
+    size.bytes += bytes.len();
+    let mut builder = GitignoreBuilder::new(at);
+    let mut refused: Option<(usize, String)> = None;
+    let mut more = 0;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    for (index, line) in bytes.split(|it| *it == b'\n').enumerate() {
+        match add(&mut builder, line) {
+            Ok(wild) => size.wild += wild,
+            Err(why) => {
+                more += usize::from(refused.is_some());
+                refused.get_or_insert((index + 1, why));
+            }
+        }
+        if size.bytes > MOST_IN_FORCE || size.wild > MOST_WILD {
+            return Err(format!(
+                "with those of the folders around it there are more than {MOST_IN_FORCE} bytes or {MOST_WILD} wildcards; shorten them"
+            ));
+        }
+    }
+    if let Some((line, why)) = refused {
+        let path = path.to_owned();
+        faults.push(WalkFault::Line {
+            path,
+            line,
+            why,
+            more,
+        });
+    }
+    let rules = builder.build();
+    Ok((rules.map_err(|error| format!("{error}; shorten it"))?, size))
+}
+
+/// How many wildcards the line has.
+fn add(builder: &mut GitignoreBuilder, line: &[u8]) -> Result<usize, String> {
+    if line.starts_with(b"#") {
+        return Ok(0);
+    }
+    if line.len() > LONGEST_LINE {
+        return Err(format!("it has more than {LONGEST_LINE} bytes"));
+    }
+    if line.iter().filter(|it| **it == b'{').count() > MOST_BRACES {
+        return Err(format!("it has more than {MOST_BRACES} braces"));
+    }
+    let line = str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    match builder.add_line(None, line) {
+        Ok(_) => Ok(line.bytes().filter(|it| b"*?[{".contains(it)).count()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What the repository of the worktree at `folder` has in common with others, where `pointer` is what its `.git`
+/// says. Only a repository that knows the worktree is believed to be its own.
+fn worktree(folder: &Path, pointer: &[u8]) -> Option<Root> {
+    let line = |bytes: &[u8]| {
+        let line = bytes.split(|it| *it == b'\n').next()?;
+        let line = str::from_utf8(line).ok()?;
+        Some(PathBuf::from(line.trim_end_matches('\r')))
+    };
+    let own = folder.join(line(pointer.strip_prefix(b"gitdir: ")?)?);
+    let root = Root::open(&own).ok()?;
+    let read = |name: &str| line(&root.read(name, MOST_POINTER).ok()?);
+    let back = own.join(read("gitdir")?).canonicalize().ok()?;
+    if back != folder.join(".git").canonicalize().ok()? {
+        return None;
+    }
+    Root::open(own.join(read("commondir")?)).ok()
+}
