@@ -313,6 +313,9 @@ impl OwnedStore {
     /// # Errors
     /// Those of the database.
     pub async fn is_kept(&self, id: &str, most: u64) -> Result<bool, StoreError> {
+        if id.contains('\0') {
+            return Ok(false);
+        }
         let sql = "SELECT count(*) FROM ctx.contexts WHERE owner = $1 AND number >= (
                        SELECT number FROM ctx.contexts WHERE owner = $1 AND id = $2)";
         let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &id];

@@ -112,8 +112,7 @@ impl Server {
             if self.is_ready() {
                 return;
             }
-            let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(start.elapsed() < Duration::from_mins(1), "{}", log());
+            assert!(start.elapsed() < Duration::from_mins(1), "{}", self.log());
             if self.process.lock().unwrap().try_wait().unwrap().is_some() {
                 // What a killed server leaves may not be gone yet.
                 *self.process.lock().unwrap() = self.spawn();
@@ -133,6 +132,11 @@ impl Server {
         let mut lines = lines.lines().map(str::trim);
         let own = self.process.lock().unwrap().id().to_string();
         lines.next() == Some(&own) && lines.nth(6) == Some("ready")
+    }
+
+    /// What it has written to its log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
     /// Ends every process of the server at once, without a warning.

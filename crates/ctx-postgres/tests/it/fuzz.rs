@@ -10,11 +10,11 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use crate::conformance::fill;
 use crate::{fresh, texts};
 
-const OWN: &str = "quokka";
-const FOREIGN: &str = "wallaby";
+pub(crate) const OWN: &str = "quokka";
+pub(crate) const FOREIGN: &str = "wallaby";
 
 /// What means something to a query language, to SQL, to a pattern, or to the server's own forms.
-const PIECES: [&str; 48] = [
+const PIECES: [&str; 90] = [
     "'",
     "''",
     "\"",
@@ -63,6 +63,48 @@ const PIECES: [&str; 48] = [
     "🦀",
     "\u{e0041}",
     "\u{10ffff}",
+    "\\'",
+    "\\0",
+    "\\x27",
+    "\\u0027",
+    "%00",
+    "%27",
+    "%%",
+    ".*",
+    "[a-z]+",
+    "^",
+    "$",
+    "?",
+    "+",
+    "[",
+    "]",
+    "\\m",
+    "***:",
+    "(?i)",
+    "$tag$",
+    "$tag$ $tag$",
+    "$2::text",
+    "' OR '1'='1",
+    "' UNION SELECT content FROM ctx.files --",
+    "'; DROP TABLE ctx.files; --",
+    "SET ROLE ctx_search",
+    "current_setting('ctx.owner')",
+    "pg_sleep(60)",
+    "::tsquery",
+    "U&'\\0027'",
+    "the",
+    "not",
+    "\u{1b}[31m",
+    "\u{85}",
+    "\u{301}",
+    "\u{200d}",
+    "\u{2066}",
+    "\u{fe0f}",
+    "\u{ffff}",
+    "\u{d7ff}",
+    "ﬃ",
+    "ẞ",
+    "\u{1f468}\u{200d}\u{1f4bb}",
 ];
 
 /// What is there, of one's own and of another's.
@@ -77,12 +119,12 @@ const WORDS: [&str; 8] = [
     "m1",
 ];
 
-fn any_text() -> impl Strategy<Value = String> {
+pub(crate) fn any_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        6 => prop::sample::select(&PIECES[..]).prop_map(str::to_owned),
-        3 => prop::sample::select(&WORDS[..]).prop_map(str::to_owned),
-        2 => Just(" ".to_owned()),
-        2 => any::<String>(),
+        24 => prop::sample::select(&PIECES[..]).prop_map(str::to_owned),
+        12 => prop::sample::select(&WORDS[..]).prop_map(str::to_owned),
+        8 => Just(" ".to_owned()),
+        8 => any::<String>(),
         1 => (prop::sample::select(&PIECES[..]), 1_usize..3_000).prop_map(|(it, many)| it.repeat(many)),
         1 => (any::<char>(), 1_usize..3_000).prop_map(|(it, many)| String::from(it).repeat(many)),
     ];

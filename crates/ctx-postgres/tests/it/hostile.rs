@@ -1,10 +1,13 @@
 //! What is asked is never SQL and never a query language.
 
-use ctx_postgres::{FileText, Limits, StoreError};
-use ctx_retrieve::{Field, FileSearch as _, Message, TextQuery};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ctx_postgres::{FileText, Limits, Store, StoreError};
+use ctx_retrieve::{Field, FileSearch as _, Hit, Message, TextQuery};
 use ctx_testkit::laws::store as laws;
 
-use crate::server::raw;
+use crate::server::{Server, raw};
 use crate::{fresh, texts};
 
 #[tokio::test]
@@ -35,6 +38,86 @@ async fn questions_that_look_like_queries_are_words() {
     ] {
         assert_eq!(find(none).await, 0, "{none:?}");
     }
+}
+
+#[tokio::test]
+async fn of_a_flood_of_terms_those_that_tell_most_are_looked_for() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    // Word n is in file n alone, but for the first ten, which are in another file too.
+    let mut files: Vec<(String, String)> = (0..50)
+        .map(|n| (format!("{n}.md"), format!("word{n}")))
+        .collect();
+    let common: Vec<String> = (0..10).map(|n| format!("word{n}")).collect();
+    files.push(("common.md".to_owned(), common.join(" ")));
+    store.ingest(texts(files)).await.unwrap();
+    let found = async |terms: Vec<(String, f32)>| {
+        let query = TextQuery::new(terms, vec![(Field::Body, 1.0)], 99);
+        let hits = store.passages(&query).await.unwrap();
+        let by_presence = store.passages(&query.by_presence()).await.unwrap();
+        assert_eq!(hits.len(), by_presence.len());
+        let file = |it: &Hit| it.path.trim_end_matches(".md").parse().unwrap_or(99);
+        let files: BTreeSet<u32> = hits.iter().map(file).collect();
+        files
+    };
+    let word = |n: u32| (format!("word{n}"), 1.0);
+    let rare = found((0..42).map(word).collect()).await;
+    assert!(rare.into_iter().eq(10..42), "the rarest 32");
+    let heavy = |n: u8| (format!("word{n}"), f32::from(n));
+    let heaviest = found((0..50).map(heavy).collect()).await;
+    assert!(heaviest.into_iter().eq(18..50), "the heaviest 32");
+    // Of those that nothing holds none is among the 32, but 256 at most are looked up, the heaviest.
+    let none = |n: u32| (format!("none{n}"), 2.0);
+    let flood = |count| (0..count).map(none).chain([word(20)]).collect();
+    assert_eq!(found(flood(255)).await, [20].into());
+    assert_eq!(found(flood(256)).await, [].into());
+}
+
+#[tokio::test]
+async fn no_statement_has_more_terms_than_may_be_or_longer_ones() {
+    let Some(server) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+        return;
+    };
+    let url = server.database().await;
+    let limits = Limits::default().with_reading(Duration::from_mins(1));
+    let store = Store::connect(&url, limits).await.unwrap();
+    store.migrate().await.unwrap();
+    let store = store.owner("alice").unwrap();
+    let files = (0..300).map(|n| (format!("{n}.md"), format!("word{n}")));
+    store.ingest(texts(files)).await.unwrap();
+    let longest = "x".repeat(64);
+    let long = "y".repeat(65);
+    let stored = (0..300).map(|n| (format!("word{n}"), 2.0));
+    let others = (0..5_000).map(|n| (format!("none{n}"), 1.0));
+    let heaviest = [(longest.clone(), 3.0), (long.clone(), 3.0)];
+    let terms = others.chain(stored).chain(heaviest);
+    let fields = vec![(Field::Body, 1.0), (Field::Text, 1.0)];
+    let query = TextQuery::new(terms.collect(), fields, 1_000);
+    assert_eq!(store.passages(&query).await.unwrap().len(), 32);
+    assert_eq!(store.files(&query).await.unwrap().len(), 32);
+    let long_name = "z".repeat(257);
+    let names = [long_name.clone()];
+    assert!(store.definitions(&names, 9).await.unwrap()[0].is_empty());
+    assert!(store.similar(&names, 9).await.unwrap().is_empty());
+
+    let written = server.log();
+    let lines: Vec<&str> = written.lines().collect();
+    // The values of a statement come behind its last line.
+    let sent = |statement: &str, between: &str| {
+        let values = lines.windows(2).filter(|it| it[0].contains(statement));
+        let count = |it: &[&str]| it[1].matches(between).count() + 1;
+        values.map(count).collect::<Vec<usize>>()
+    };
+    assert_eq!(
+        sent("t.term = ANY ($2)", ","),
+        [257; 2],
+        "an owner and 256 terms"
+    );
+    assert_eq!(sent("ctx.choose_parts($1, $2)", " | "), [32]);
+    assert_eq!(sent("ctx.choose_files($1, $2)", " | "), [32]);
+    assert!(
+        written.contains(&longest) && !written.contains(&long) && !written.contains(&long_name)
+    );
 }
 
 #[tokio::test]
@@ -121,7 +204,7 @@ async fn texts_of_any_shape_are_indexed() {
 
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
-    let limits = Limits::default().with_reading(std::time::Duration::from_secs(2));
+    let limits = Limits::default().with_reading(Duration::from_secs(2));
     let Some(fresh) = crate::server::Fresh::with(limits).await else {
         return;
     };

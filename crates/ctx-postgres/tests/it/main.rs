@@ -20,6 +20,7 @@ mod kept;
 mod measure;
 mod migrations;
 mod owners;
+mod questions;
 mod ranking;
 mod server;
 mod together;

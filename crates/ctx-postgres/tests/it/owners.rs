@@ -12,7 +12,7 @@ const OWNED: [&str; 12] = [
     "votes", "contexts", "said",
 ];
 
-async fn fill(store: &OwnedStore, canary: &str) {
+pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
     store.ingest(texts(laws::canaries(canary))).await.unwrap();
     for thread in [laws::THREAD, canary] {
         for message in laws::canary_messages(canary) {
