@@ -23,8 +23,12 @@ fn mask_rendition(path: &str, rendition: &mut Rendition) -> usize {
     let mut text = rendition.text().to_owned();
     let found = ctx_secrets::mask(path, &mut text).len();
     if found > 0 {
-        let masked = Rendition::new(rendition.kind(), text, rendition.information())
-            .and_then(|it| it.with_lines(rendition.lines().to_vec()));
+        let lines = rendition.lines();
+        let masked = Rendition::new(rendition.kind(), text, rendition.information());
+        let masked = masked.and_then(|it| match lines {
+            [] => Ok(it),
+            lines => it.with_lines(lines.to_vec()),
+        });
         *rendition = masked.expect("it has the share and the lines of what it was");
     }
     found

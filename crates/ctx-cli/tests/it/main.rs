@@ -9,6 +9,7 @@ mod index;
 mod pack;
 mod query;
 mod run;
+mod secrets;
 mod serve;
 mod shell;
 mod syntax;

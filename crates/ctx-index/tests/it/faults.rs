@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use ctx_index::{Index, IndexError, Options};
+use ctx_index::{Index, IndexError, Options, Reason};
 use ctx_retrieve::{Threads as _, Usage as _};
 use ctx_testkit::disk::Disk;
 
@@ -314,4 +314,36 @@ fn a_root_that_is_not_there_is_an_error() {
     let result = Index::open(&fixture.path("none"), &fixture.folder(), Options::default());
     assert!(matches!(result, Err(IndexError::Root(_))));
     assert!(!fixture.folder().exists());
+}
+
+#[test]
+fn secrets_are_not_indexed_and_files_of_them_passed_over() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let fixture = Fixture::new(&[
+        (
+            "a.rs",
+            &format!("pub fn open() {{\n    connect(\"{token}\");\n}}\n"),
+        ),
+        ("keys/id_rsa", "some words\n"),
+        ("keys/server.pem", "some words\n"),
+    ]);
+    let index = fixture.open();
+    let updated = update(&index);
+    let passed = updated.passed.iter();
+    let passed: Vec<_> = passed
+        .map(|it| (it.path.to_str().unwrap(), it.reason))
+        .collect();
+    let expected = ["keys/id_rsa", "keys/server.pem"].map(|it| (it, Reason::Secret));
+    assert_eq!(passed, expected);
+    assert_eq!(updated.files, 1);
+    assert_eq!(definitions(&index, "open").len(), 1);
+    for entry in fs::read_dir(fixture.folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            let is_there = bytes.windows(token.len()).any(|it| it == token.as_bytes());
+            assert!(!is_there, "{path:?}");
+        }
+    }
+    assert!(contents(&index).iter().all(|it| !it.contains("ghp_")));
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
 use ctx_resolve::{Resolved, Resolver};
-use ctx_source::{Limits, Root, Sources};
+use ctx_source::{Limits, Root, Secrets, Sources};
 use tempfile::TempDir;
 
 const SHAPES: &str = "import math\n\ndef area(r):\n    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)\n\n\ndef unused():\n    pass\n";
@@ -285,4 +285,54 @@ fn where_no_sentence_is_worth_it_there_is_no_excerpt() {
     let sentences = ctx_resolve::sentences(&chunk);
     assert!(ctx_resolve::excerpts(&chunk, &sentences, &[0.1, 0.1], 0.2).is_empty());
     assert!(ctx_resolve::excerpts(&chunk, &[], &[], 0.0).is_empty());
+}
+
+#[test]
+fn secrets_are_masked_in_what_files_say_and_in_what_hits_bring_along() {
+    let (folder, _) = setting();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text = format!("def f():\n    token = \"{token}\"\n    return token\n");
+    fs::write(folder.path().join("app/secret.py"), &text).unwrap();
+    let sources = |secrets| {
+        let root = Root::open(folder.path()).unwrap();
+        Sources::new(root, Limits::default()).with_secrets(secrets)
+    };
+    let hits = || {
+        let mut own = hit("own", "app/secret.py", (1, 3), "");
+        own.expanded_context = Some(text.clone());
+        let rendition = ctx_model::Rendition::new(RenditionKind::Excerpt, text.clone(), 0.5);
+        vec![
+            hit("file", "app/secret.py", (1, 3), ""),
+            // Found elsewhere as it stands in the file: it is there still.
+            hit("same", "app/secret.py", (1, 3), text.trim_end()),
+            hit("past", "app/gone.py", (1, 3), &text),
+            own,
+            Chunk::new("none", text.clone(), Relevance::ONE)
+                .with_renditions(vec![rendition.unwrap()]),
+            hit("line", "app/secret.py", (3, 3), ""),
+        ]
+    };
+    let limits = ctx_syntax::Limits::default;
+    let resolved = ctx_resolve::resolve(hits(), sources(Secrets::Masked), limits());
+    assert!(!format!("{resolved:?}").contains("ghp_"), "{resolved:?}");
+    let told = resolved.warnings.iter();
+    let told: Vec<_> = told
+        .map(|it| (it.id.as_deref().unwrap(), it.code.as_str()))
+        .collect();
+    let expected = [
+        ("file", "masked"),
+        ("same", "masked"),
+        ("past", "moved_or_deleted"),
+        ("past", "masked"),
+        ("own", "masked"),
+        ("none", "masked"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(resolved.chunks.len(), 6);
+    let shown = ctx_resolve::resolve(hits(), sources(Secrets::Shown), limits());
+    assert!(
+        shown.chunks[..5]
+            .iter()
+            .all(|it| format!("{it:?}").contains(&token))
+    );
 }

@@ -269,7 +269,7 @@ pub(crate) async fn resolve(
     let work = |_| async move {
         let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
-        let done = tokio::task::spawn_blocking(resolving).await;
+        let done = spawn_blocking(resolving).await;
         done.map_err(|error| BackendError::failed("resolve an answer", error))
     };
     let (resolved, citations) = job::run(&app, place, None, work).await?;

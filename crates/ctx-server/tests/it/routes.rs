@@ -729,3 +729,40 @@ fn what_was_kept_outlives_the_server() {
         true
     );
 }
+
+#[test]
+fn secrets_are_neither_kept_nor_shown() {
+    let server = Running::embedded();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text =
+        format!("/// Connects to the forge.\npub fn connect() {{\n    login(\"{token}\");\n}}\n");
+    let files = json!({"files": [{"path": "src/forge.rs", "content": text}]});
+    let answer = server.post(ADA, "/v1/files", &files);
+    answer.data(200);
+    assert_eq!(answer.json()["meta"]["maskedCount"], 1);
+    for path in [".env", "deploy/id_rsa", "key.pem"] {
+        let files = json!({"files": [{"path": path, "content": "some words"}]});
+        let answer = server.post(ADA, "/v1/files", &files);
+        answer.refused(422, "files[0].path");
+    }
+    let thread = server.post(ADA, "/v1/threads", &json!({})).data(201);
+    let thread = thread["id"].as_str().unwrap();
+    let said = json!({"role": "user", "content": format!("we log in with {token}, why?")});
+    server
+        .post(ADA, &format!("/v1/threads/{thread}/messages"), &said)
+        .data(201);
+    let asked = json!({"threadId": thread, "message": "how do we connect to the forge?"});
+    let answer = build(&server, &asked);
+    let data = answer.data(200);
+    let context = data["context"].as_str().unwrap();
+    assert!(
+        context.contains("we log in with ****") && context.contains("login(\"****"),
+        "{context}"
+    );
+    assert!(!answer.json().to_string().contains("ghp_"), "{answer:?}");
+    let chunk = json!({"id": "a", "content": text, "relevance": 1});
+    let answer = server.post(ADA, "/v1/context/assemble", &json!({"chunks": [chunk]}));
+    let data = answer.data(200);
+    assert_eq!(data["warnings"][0]["code"], "masked");
+    assert!(!answer.json().to_string().contains("ghp_"), "{answer:?}");
+}

@@ -5,6 +5,7 @@ mod caching;
 mod confined;
 mod lines;
 mod located;
+mod secrets;
 #[cfg(feature = "walk")]
 mod walking;
 

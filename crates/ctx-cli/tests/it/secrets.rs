@@ -1,0 +1,73 @@
+//! Secrets in what is read: masked, told of, and shown to those who ask for it.
+
+use serde_json::json;
+
+use crate::query::Asked;
+use crate::run::{Folder, ctx};
+
+fn token() -> String {
+    format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
+}
+
+fn source() -> String {
+    format!(
+        "/// Connects to the forge.\npub fn connect() {{\n    login(\"{}\");\n}}\n",
+        token()
+    )
+}
+
+#[test]
+fn every_verb_masks_secrets_and_says_so() {
+    let folder = Folder::of([("a.rs", source().as_bytes()), ("key.pem", b"some words\n")]);
+    let receipt = folder.run(["pack", ".", "--json"]).json();
+    folder.write("receipt.json", receipt.to_string());
+    let verified = folder.run(["verify", "receipt.json", "--root", "."]);
+    verified.ok();
+    for args in [
+        &["pack", "."][..],
+        &["show", "a.rs"],
+        &["show", "a.rs#connect", "--json"],
+    ] {
+        let ran = folder.run(args.iter().copied());
+        assert!(ran.ok().contains("****"), "{ran:?}");
+        assert!(!ran.stdout.contains("ghp_"), "{ran:?}");
+        assert!(ran.stderr.contains("--keep-secrets"), "{ran:?}");
+        let shown = folder.run(args.iter().copied().chain(["--keep-secrets"]));
+        assert!(shown.ok().contains(&token()), "{shown:?}");
+    }
+    let packed = folder.run(["pack", "."]);
+    assert!(packed.stderr.contains("key.pem is left out"), "{packed:?}");
+    assert!(!packed.stdout.contains("some words"), "{packed:?}");
+    let refused = folder.run(["show", "key.pem"]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(
+        refused.stderr.contains("hint: --keep-secrets"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn chunks_that_bring_secrets_along_do_not_show_them() {
+    let chunk = json!({"chunks": [{"id": "a", "content": source(), "relevance": 1}]}).to_string();
+    let ran = ctx(["assemble", "-"], chunk.clone());
+    assert!(
+        ran.ok().contains("****") && !ran.stdout.contains("ghp_"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("masked secrets in 1 text"), "{ran:?}");
+    let shown = ctx(["assemble", "-", "--keep-secrets"], chunk);
+    assert!(shown.ok().contains(&token()), "{shown:?}");
+}
+
+#[test]
+fn an_answer_shows_no_secret_unless_that_is_wanted() {
+    let asked = Asked::of([("src/forge.rs", source().as_bytes())]);
+    let ran = asked.run(&["query", "how do we connect to the forge?"]);
+    assert!(
+        ran.ok().contains("****") && !ran.stdout.contains("ghp_"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("masked secrets in 1 text"), "{ran:?}");
+    let shown = asked.run(&["query", "how do we connect to the forge?", "--keep-secrets"]);
+    assert!(shown.ok().contains(&token()), "{shown:?}");
+}
