@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use ctx_index::{Index, Options, Updated};
 use ctx_retrieve::{Field, FileSearch as _, TextQuery};
+use ctx_source::{EntryKind, Root, Step, WalkOptions};
 use tantivy::schema::{STORED, STRING, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
 use tempfile::TempDir;

@@ -71,7 +71,7 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
     scan.folders.insert(root.path().to_owned());
     let faults = root.walk(&options, &mut |entry| {
         let path = entry.path();
-        if path.ends_with(".ctx") || is_index(path) {
+        if path.file_name().is_some_and(|it| it == ".ctx") || is_index(path) {
             return Step::Past;
         }
         match entry.kind() {

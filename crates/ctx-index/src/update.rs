@@ -314,3 +314,24 @@ impl<'s> Work<'s> {
         self.wanted.is_empty() && self.removed.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_walk_had_no_time_for_is_not_forgotten() {
+        let row = FileRow {
+            size: 1,
+            modified: 1,
+            hash: [0; 32],
+            parts: 1,
+            lines: 1,
+        };
+        let known = BTreeMap::from([("a.rs".to_owned(), row)]);
+        let mut scan = Scan::default();
+        assert_eq!(Work::of(&known, &scan).removed, ["a.rs"]);
+        scan.is_partial = true;
+        assert!(Work::of(&known, &scan).is_empty());
+    }
+}

@@ -32,7 +32,8 @@ pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed
             return Step::Stop;
         }
         let path = entry.path();
-        let Some(path) = path.to_str().filter(|_| !path.ends_with(".ctx")) else {
+        let is_own = path.file_name().is_some_and(|it| it == ".ctx");
+        let Some(path) = path.to_str().filter(|_| !is_own) else {
             return Step::Past;
         };
         let path = path.replace(std::path::MAIN_SEPARATOR, "/");

@@ -1,6 +1,10 @@
 //! Trees that are meant to hang, starve or end the program: each run ends soon, names why, and takes little memory.
 //!
 //! Some trees are smaller than they might be; `CTX_THOROUGH=1` has them whole. `CTX_FIGURES=1` prints what each took.
+#![allow(
+    clippy::print_stderr,
+    reason = "figures are printed when they are asked for"
+)]
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -16,7 +20,7 @@ use serde_json::json;
 use crate::run::{Folder, command};
 
 /// Waiting for ever takes longer, and so does whatever grows without end; a machine may be busy.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 /// What a tree may cost beyond one with a file in it, in KiB.
 const MOST_GROWTH: u64 = 64 << 10;
 

@@ -254,7 +254,7 @@ fn add(builder: &mut GitignoreBuilder, line: &[u8]) -> Result<usize, String> {
     if line.len() > LONGEST_LINE {
         return Err(format!("it has more than {LONGEST_LINE} bytes"));
     }
-    if line.iter().filter(|it| **it == b'{').count() > MOST_BRACES {
+    if memchr::memchr_iter(b'{', line).count() > MOST_BRACES {
         return Err(format!("it has more than {MOST_BRACES} braces"));
     }
     let line = str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
