@@ -36,6 +36,10 @@ pub(crate) struct ServeArgs {
     /// A name of this server; requests to others are refused. May be given more than once
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Let pages of this site ask, such as https://ctx.example where a proxy encrypts; those of the server itself may.
+    /// May be given more than once
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -74,7 +78,8 @@ async fn serve(
     let backend = backend(args).await.map_err(refused)?;
     let options = Options::default()
         .with_credentials(credentials)
-        .with_hosts(args.hosts.clone());
+        .with_hosts(args.hosts.clone())
+        .with_origins(args.origins.clone());
     let server = Server::bind(args.addr, backend, options);
     let server = server.await.map_err(refused)?;
     let mut stop = Stop::new()?;
