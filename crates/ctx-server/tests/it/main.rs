@@ -8,6 +8,7 @@ mod damage;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod hostile;
+mod late;
 mod logs;
 mod measure;
 mod overload;
