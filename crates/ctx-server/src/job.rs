@@ -4,12 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use ctx_assemble::Cancel;
-use ctx_retrieve::{Hold, Watch};
+use ctx_retrieve::{Ended, Hold, Watch};
 use tokio::sync::oneshot;
 
 use crate::Owner;
 use crate::admission::{Admission, Full, Place};
 use crate::backend::{BackendError, Job, Stage};
+use crate::cause::cause;
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -79,8 +80,9 @@ where
             app.meter.late();
             Err(Problem::late(limit))
         }
-        Ok(Err(_)) => {
-            tracing::error!("work ended without an answer");
+        Ok(Err(error)) => {
+            let cause = cause(&Ended::from(error));
+            tracing::error!(cause, "work ended without an answer");
             Err(Problem::internal())
         }
         Ok(Ok(done)) => done.map_err(Problem::from),

@@ -23,8 +23,8 @@ use crate::backend::{
     Thread, Vote,
 };
 use crate::build::{Priming, build, count};
+use crate::cause::cause;
 use crate::chance::random_number;
-use crate::problem::cause;
 
 /// Bytes of texts of files that are kept in memory for one owner.
 const CACHE: u64 = 16 << 20;

@@ -5,6 +5,7 @@
 mod auth;
 mod client;
 mod damage;
+mod failing;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod hostile;
