@@ -13,5 +13,5 @@ pub use error::{PathFault, SourceError};
 pub use lines::LineIndex;
 pub use locate::{Located, Wanted, locate};
 pub use root::{Root, read_up_to};
-pub use sources::{Files, Limits, Metrics, Sources};
+pub use sources::{Files, Hashes, Limits, Metrics, Sources};
 pub use text::{Conversion, Text};

@@ -7,6 +7,7 @@
 mod database;
 mod files;
 mod ingest;
+mod kept;
 mod lock;
 mod mark;
 mod ports;

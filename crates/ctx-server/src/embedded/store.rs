@@ -13,6 +13,7 @@ use ctx_source::{Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result};
+use super::kept::Kept;
 use super::lock::Lock;
 use super::ports::ports;
 use super::receipts::keep_behind;
@@ -37,6 +38,8 @@ pub(super) struct Store {
     index: Arc<Index>,
     service: Service,
     pub(super) database: Arc<Database>,
+    /// What is known of the texts of files.
+    pub(super) kept: Arc<Kept>,
     pub(super) quota: Arc<Quota>,
     /// What is written behind answers, of all stores.
     behind: TaskTracker,
@@ -76,12 +79,13 @@ impl Store {
         let mut limits = Limits::default();
         limits.cache_bytes = CACHE;
         let root = Root::open(&root).map_err(|error| BackendError::failed("open files", error))?;
-        let sources = Sources::new(root, limits);
+        let database = Arc::new(Database::open(path)?);
+        let kept = Arc::new(Kept::new(Arc::clone(&database)));
+        let sources = Sources::new(root, limits).with_hashes(kept.clone());
         let index = Arc::new(index);
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         let resolver = Arc::new(resolver.with_outlines(index.clone()));
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
-        let database = Arc::new(Database::open(path)?);
         let ports = ports(&index, &database, random_number()?);
         let store = Store {
             files,
@@ -89,6 +93,7 @@ impl Store {
             service: priming.service(owner, retriever, resolver, ports),
             index,
             database,
+            kept,
             quota,
             behind,
             ingesting: Mutex::default(),
