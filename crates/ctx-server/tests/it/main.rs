@@ -11,6 +11,7 @@ mod full_disk;
 mod hostile;
 mod late;
 mod logs;
+mod matrix;
 mod measure;
 mod overload;
 mod pins;

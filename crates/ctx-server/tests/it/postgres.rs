@@ -125,6 +125,16 @@ fn a_file_that_is_not_what_its_hash_says_is_told_and_not_shown() {
 }
 
 #[test]
+fn every_route_of_the_database_is_closed_to_others() {
+    crate::matrix::every_route_is_closed(&running!());
+}
+
+#[test]
+fn replays_of_a_vote_count_once() {
+    crate::matrix::replays_count_once(&running!(), 4, 25);
+}
+
+#[test]
 fn threads_have_their_messages_pages_and_pins() {
     let server = running!();
     let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});
