@@ -36,6 +36,10 @@ pub(crate) struct ServeArgs {
     /// A name of this server; requests to others are refused. May be given more than once
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Let pages of this site ask, such as https://ctx.example where a proxy encrypts; those of the server itself may.
+    /// May be given more than once
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -56,6 +60,7 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
         ));
     }
     let (credentials, token) = credentials(args)?;
+    tell_panics_by_place();
     // Whoever set one already hears of our errors too.
     let _ = tracing::subscriber::set_global_default(Log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -74,7 +79,8 @@ async fn serve(
     let backend = backend(args).await.map_err(refused)?;
     let options = Options::default()
         .with_credentials(credentials)
-        .with_hosts(args.hosts.clone());
+        .with_hosts(args.hosts.clone())
+        .with_origins(args.origins.clone());
     let server = Server::bind(args.addr, backend, options);
     let server = server.await.map_err(refused)?;
     let mut stop = Stop::new()?;
@@ -192,13 +198,26 @@ impl Stop {
     }
 }
 
+/// A panic is told by where it was: what it says may quote a document.
+fn tell_panics_by_place() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
+        report::warning(&format!("panicked at {place}"));
+    }));
+}
+
+/// Who is listened to.
+const TOLD: [&str; 2] = ["ctx_server", "ctx_postgres"];
+
 /// Errors of the server on standard error. What other crates trace may hold text of requests, and is not
 /// looked at.
 struct Log;
 
 impl tracing::Subscriber for Log {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("ctx_server") && *metadata.level() <= tracing::Level::WARN
+        let target = metadata.target().split(':').next();
+        target.is_some_and(|it| TOLD.contains(&it)) && *metadata.level() <= tracing::Level::WARN
     }
 
     fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
@@ -231,3 +250,7 @@ impl tracing::field::Visit for Line {
         };
     }
 }
+
+#[cfg(test)]
+#[path = "serve_tests.rs"]
+mod tests;

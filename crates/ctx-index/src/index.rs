@@ -89,8 +89,9 @@ impl Index {
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
         let (remembered, loss) = Remembered::open(folder)?;
-        if let Some(loss) = &loss {
-            tracing::warn!(folder = %folder.display(), "{loss}");
+        if loss.is_some() {
+            // How that shows is for whoever owns the index, by [`Index::loss`].
+            tracing::warn!("what an index remembered is lost");
         }
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
         Ok((

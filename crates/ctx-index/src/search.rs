@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_retrieve::{
     Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, Message, Part,
-    PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote,
+    PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote, is_awaited,
 };
 use tantivy::collector::DocSetCollector;
 use tantivy::query::{Bm25StatisticsProvider, TermQuery};
@@ -63,6 +63,9 @@ impl Index {
             .filter(|(_, worth)| *worth > 0.0)
             .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
             .collect();
+        if !is_awaited() {
+            return Err(IndexError::Cancelled);
+        }
         let clauses = match wanted.counting {
             Counting::Frequency => by_frequency(&wanted.terms, &fields),
             Counting::Presence => by_presence(live, &wanted.terms, &fields)?,
@@ -175,6 +178,9 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, IndexError> {
         let one = |name: &String| {
+            if !is_awaited() {
+                return Err(IndexError::Cancelled);
+            }
             let found = self.any_of(field, &BTreeSet::from([name.to_lowercase()]), limit);
             found.map(scored)
         };

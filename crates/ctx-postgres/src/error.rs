@@ -1,12 +1,14 @@
 //! What can go wrong between here and the database.
 
 use std::error::Error as _;
+use std::io;
 use std::time::Duration;
 
-use ctx_retrieve::PortError;
+use ctx_retrieve::{Ended, PortError};
 use tokio_postgres::error::SqlState;
 
-/// Why a store could not be opened, written or asked. No message holds a password, a question or a text.
+/// Why a store could not be opened, written or asked. No message holds a password, a question or a text, and neither does
+/// any source: what the server says in words may quote what was sent to it, and is not kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -44,11 +46,8 @@ pub enum StoreError {
     Migration {
         /// Which step.
         version: i32,
-        /// What the server says.
+        /// What the server says: as in [`StoreError::Database`].
         why: String,
-        /// All of it.
-        #[source]
-        source: tokio_postgres::Error,
     },
     /// What was given cannot be stored.
     #[error("store {what}: {why}")]
@@ -87,15 +86,15 @@ pub enum StoreError {
     Database {
         /// What was being done.
         doing: &'static str,
-        /// What the server says, without what was sent to it.
+        /// What the server says, without a word of its own: the severity, the code, and what table and constraint are
+        /// called.
         why: String,
-        /// All of it.
-        #[source]
-        source: tokio_postgres::Error,
+        /// The code, where it was the server that said something.
+        code: Option<SqlState>,
     },
     /// A thread ended before its work did.
     #[error("take files apart: {0}")]
-    Thread(#[from] tokio::task::JoinError),
+    Thread(#[from] Ended),
 }
 
 impl StoreError {
@@ -107,34 +106,46 @@ impl StoreError {
         StoreError::Database {
             doing,
             why: said(&error),
-            source: error,
+            code: error.code().cloned(),
         }
     }
 
     /// Whether doing the same again may succeed: the server chose this transaction to give way to another.
     pub(crate) fn gave_way(&self) -> bool {
-        let StoreError::Database { source, .. } = self else {
+        let StoreError::Database {
+            code: Some(code), ..
+        } = self
+        else {
             return false;
         };
-        let code = source.code();
-        code == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
-            || code == Some(&SqlState::T_R_DEADLOCK_DETECTED)
+        *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
     }
 }
 
-/// What the server says in one line; its details may quote what was sent, and are left out.
+/// What the server says in one line, but for its words: message, detail and hint may quote what was sent.
 pub(crate) fn said(error: &tokio_postgres::Error) -> String {
-    if let Some(its) = error.as_db_error() {
-        return format!("{} ({})", its.message(), its.code().code());
+    let Some(its) = error.as_db_error() else {
+        // Of what the connection is at fault for; values that cannot be read or written may be quoted.
+        let source = error.source().filter(|it| it.is::<io::Error>());
+        return match source {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        };
+    };
+    let mut said = format!("{} {}", its.severity(), its.code().code());
+    let names = [("table", its.table()), ("constraint", its.constraint())];
+    for (what, name) in names {
+        if let Some(name) = name {
+            said.push_str(&format!(", {what} {name}"));
+        }
     }
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+    said
 }
 
 impl From<StoreError> for PortError {
     fn from(error: StoreError) -> Self {
+        // Whoever asks a port is told in words alone. No port stores files, so these name none.
+        tracing::warn!(cause = %error, "a port failed");
         PortError(format!("failed to {error}"))
     }
 }

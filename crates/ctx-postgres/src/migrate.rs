@@ -80,7 +80,6 @@ fn failed(version: i32, source: tokio_postgres::Error) -> StoreError {
     StoreError::Migration {
         version,
         why: said(&source),
-        source,
     }
 }
 

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod hold;
 mod options;
 mod pool;
 mod ports;
 mod retrieve;
 mod strategies;
 
+pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{
     Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,

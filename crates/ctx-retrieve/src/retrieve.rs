@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::debug;
 
+use crate::hold::{Hold, Watch};
 use crate::options::{Options, Strategy};
 use crate::pool::{Pool, Ranked};
 use crate::ports::{Answer, FileSearch, Hit, Part, PortError, Relations, Usage};
@@ -107,7 +108,8 @@ impl Retriever {
     /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
     /// deadline; one that fails, panics or is late is reported and has no say. A question that says nothing
     /// finds nothing. Each strategy has one of the runtime's threads for what blocks, so that ports may
-    /// compute. One that computes beyond the deadline keeps its thread until it next awaits something.
+    /// compute. One that computes beyond the deadline keeps its thread until it next awaits something, or learns from
+    /// [`crate::is_awaited`] that it need not go on; and the [`Hold`] that this runs within, until it ends.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
         let mut retrieved = Retrieved::default();
         if query.is_empty() {
@@ -330,8 +332,11 @@ fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
     (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)
 }
 
-/// A port at work: its answer, and how long that took.
-type Task<T> = JoinHandle<(Answer<T>, Duration)>;
+/// A port at work: its answer, and how long that took. Dropped when nobody waits for it.
+struct Task<T> {
+    answer: JoinHandle<(Answer<T>, Duration)>,
+    _watch: Watch,
+}
 
 /// Runs `work` on a thread of its own. On those that serve the runtime, two ports that compute would keep two
 /// of them from noticing that anything is late.
@@ -340,17 +345,22 @@ fn run<T: Send + 'static>(
     work: impl Future<Output = Answer<T>> + Send + 'static,
 ) -> Task<T> {
     let runtime = Handle::current();
-    tokio::task::spawn_blocking(move || {
+    let (hold, watch) = Hold::current().watched();
+    let answer = hold.spawn_blocking(move || {
         let start = Instant::now();
         let answer = runtime.block_on(async { tokio::time::timeout(limit, work).await });
         (answer.unwrap_or_else(|_| late()), start.elapsed())
-    })
+    });
+    Task {
+        answer,
+        _watch: watch,
+    }
 }
 
 /// What `task` came to, if it ends within `limit` from `start`.
 async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T>, Duration) {
     let left = limit.saturating_sub(start.elapsed());
-    match tokio::time::timeout(left, task).await {
+    match tokio::time::timeout(left, task.answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => (Err(PortError("it panicked".to_owned())), start.elapsed()),
         Err(_) => (late(), start.elapsed()),

@@ -4,11 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use ctx_assemble::Cancel;
+use ctx_retrieve::{Ended, Hold, Watch};
 use tokio::sync::oneshot;
 
 use crate::Owner;
 use crate::admission::{Admission, Full, Place};
 use crate::backend::{BackendError, Job, Stage};
+use crate::cause::cause;
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -31,7 +33,7 @@ pub(crate) fn enter(
 }
 
 /// Runs `work` in `place` when it is its turn. Dropping this, or the deadline, raises the flag of the job; the place is
-/// given back when the work has ended, not when nobody waits for it any more.
+/// given back when the work has ended, and all that it began and did not wait for; not when nobody waits for it any more.
 ///
 /// # Errors
 /// The answer was late; what the work says.
@@ -54,22 +56,22 @@ where
         job = job.with_progress(told);
     }
     let (stop, stopped) = oneshot::channel::<()>();
+    let (hold, watch) = Hold::default().watched();
     let guard = Guard {
         cancel,
         _stop: stop,
+        _watch: watch,
     };
     let task = tokio::spawn(async move {
         job.begin(Stage::Queued)?;
-        let _turn = tokio::select! {
+        let turn = tokio::select! {
             turn = place.turn() => turn,
             _ = stopped => return Err(BackendError::Cancelled),
         };
         if job.cancel.is_cancelled() {
             return Err(BackendError::Cancelled);
         }
-        let done = work(job).await;
-        drop(place);
-        done
+        hold.with((turn, place)).within(work(job)).await
     });
     let done = tokio::time::timeout(limit, task).await;
     drop(guard);
@@ -78,8 +80,9 @@ where
             app.meter.late();
             Err(Problem::late(limit))
         }
-        Ok(Err(_)) => {
-            tracing::error!("work ended without an answer");
+        Ok(Err(error)) => {
+            let cause = cause(&Ended::from(error));
+            tracing::error!(cause, "work ended without an answer");
             Err(Problem::internal())
         }
         Ok(Ok(done)) => done.map_err(Problem::from),
@@ -99,6 +102,7 @@ pub(crate) fn refused(full: Full) -> Problem {
 struct Guard {
     cancel: Cancel,
     _stop: oneshot::Sender<()>,
+    _watch: Watch,
 }
 
 impl Drop for Guard {

@@ -6,6 +6,7 @@ mod backend;
 mod batch;
 mod bodies;
 mod build;
+mod cause;
 mod chance;
 mod embedded;
 mod error;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::backend::BackendError;
+use crate::cause::cause;
 
 /// Why there is no answer (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -248,18 +249,6 @@ impl From<BackendError> for Problem {
     }
 }
 
-/// What went wrong in the store, and what was below that. Stores name what is theirs, and nothing of what
-/// they keep.
-pub(crate) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut below = error.source();
-    while let Some(error) = below {
-        text = format!("{text}: {error}");
-        below = error.source();
-    }
-    text
-}
-
 impl From<&ServiceError> for Problem {
     fn from(error: &ServiceError) -> Self {
         match error.own() {
@@ -299,7 +288,7 @@ impl From<&AssembleError> for Problem {
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
             AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
             _ => {
-                tracing::error!(cause = detail, "the assembler failed");
+                tracing::error!("the assembler failed");
                 return Problem::internal();
             }
         };

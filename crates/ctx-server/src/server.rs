@@ -57,6 +57,9 @@ pub struct Options {
     /// The names of this server, without a port. Requests to other names, and from pages of other sites, are
     /// refused. Without one, the names of the loopback are meant when it listens there, and else any.
     pub hosts: Vec<String>,
+    /// Sites whose pages may ask besides the server's own, `http://NAME:PORT`, by its names and the port it listens on:
+    /// `https://ctx.example`, where something in front of it encrypts.
+    pub origins: Vec<String>,
 }
 
 impl Options {
@@ -78,6 +81,13 @@ impl Options {
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
         self.hosts = hosts;
+        self
+    }
+
+    /// Lets pages of these sites ask too.
+    #[must_use]
+    pub fn with_origins(mut self, origins: Vec<String>) -> Self {
+        self.origins = origins;
         self
     }
 }
@@ -115,10 +125,12 @@ impl Server {
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
         let limits = options.limits;
         let percent = limits.owner_percent;
+        let hosts = hosts(options.hosts, addr);
         let app = Arc::new(App {
             backend,
             credentials: options.credentials,
-            hosts: hosts(options.hosts, addr),
+            origins: origins(options.origins, &hosts, addr.port()),
+            hosts,
             builds: Arc::new(Admission::new(
                 limits.workers,
                 limits.queue,
@@ -304,4 +316,15 @@ fn hosts(given: Vec<String>, addr: SocketAddr) -> Vec<String> {
         hosts.push(addr.ip().to_string());
     }
     hosts
+}
+
+/// The sites whose pages may ask: those `given`, and that of a server with these names.
+fn origins(given: Vec<String>, hosts: &[String], port: u16) -> Vec<String> {
+    let mut origins = given;
+    origins.extend(hosts.iter().map(|it| format!("http://{it}:{port}")));
+    if port == 80 {
+        // Browsers leave it out.
+        origins.extend(hosts.iter().map(|it| format!("http://{it}")));
+    }
+    origins
 }

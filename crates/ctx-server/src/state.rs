@@ -22,6 +22,8 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// The names of this server; none, if any will do.
     pub(crate) hosts: Vec<String>,
+    /// Sites whose pages may ask, as browsers name them.
+    pub(crate) origins: Vec<String>,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,
     /// Reads and writes of the store.

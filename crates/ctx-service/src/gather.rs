@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
-use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError};
+use ctx_retrieve::{Answer, Ended, FileSearch, Hit, Hold, Message, PortError, Watch};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 
@@ -89,27 +89,34 @@ impl Unresolved {
 }
 
 /// Ends a task when nobody waits for it any more.
-pub(crate) struct Task<T>(JoinHandle<T>);
+struct Task<T> {
+    answer: JoinHandle<T>,
+    _watch: Watch,
+}
 
 impl<T> Drop for Task<T> {
     fn drop(&mut self) {
-        self.0.abort();
+        self.answer.abort();
     }
 }
 
 /// A port's answer within `deadline`, on a thread of its own: a port may compute where it ought to wait.
-/// Begins at once. A failure is noted in what is awaited.
+/// Begins at once. A failure is noted in what is awaited. What is held here is held until the port has ended.
 pub(crate) fn ask<T: Send + 'static>(
     source: Source,
     deadline: Duration,
     answer: impl Future<Output = Answer<T>> + Send + 'static,
 ) -> impl Future<Output = Result<T, Failure>> + Send {
-    let mut task = Task(tokio::spawn(answer));
+    let (hold, watch) = Hold::current().watched();
+    let mut task = Task {
+        answer: hold.spawn(answer),
+        _watch: watch,
+    };
     async move {
-        let why = match tokio::time::timeout(deadline, &mut task.0).await {
+        let why = match tokio::time::timeout(deadline, &mut task.answer).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
             Ok(Ok(Err(PortError(why)))) => why,
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err(error)) => Ended::from(error).to_string(),
             Err(_) => "it was late".to_owned(),
         };
         Err(Failure { source, why })

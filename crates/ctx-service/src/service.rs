@@ -7,7 +7,7 @@ use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, Origin, Relevance};
 use ctx_rank::{Query, Region};
 use ctx_resolve::Resolver;
-use ctx_retrieve::{Found, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
+use ctx_retrieve::{Ended, Found, Hold, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
 use ctx_tokens::{TokenCounter, TokensError};
 use tracing::debug;
 
@@ -80,7 +80,7 @@ pub enum ServiceError {
     Shared(Arc<ServiceError>),
     /// A thread ended before its work did.
     #[error("finish: {0}")]
-    Thread(#[from] tokio::task::JoinError),
+    Thread(#[from] Ended),
 }
 
 impl ServiceError {
@@ -180,7 +180,10 @@ impl Service {
             context.warnings.extend(found.warnings);
             Ok((found.chunks, context, resolve, lap(&mut clock)))
         };
-        let (chunks, context, resolving, assembling) = tokio::task::spawn_blocking(work).await??;
+        let (chunks, context, resolving, assembling) = Hold::current()
+            .spawn_blocking(work)
+            .await
+            .map_err(Ended::from)??;
         timings.resolve = resolving;
         timings.assemble = assembling;
         debug!(?timings, "answered");

@@ -57,6 +57,12 @@ pub enum SourceError {
         /// The path.
         path: String,
     },
+    /// It has other bytes than it was kept with.
+    #[error("{path:?} is not as it was kept: it is damaged")]
+    Damaged {
+        /// The path.
+        path: String,
+    },
     /// It leads out of the folder, is not ours to read, or the system failed.
     #[error("failed to read {path:?}")]
     Io {

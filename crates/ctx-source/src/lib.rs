@@ -15,7 +15,7 @@ pub use error::{PathFault, SourceError};
 pub use lines::LineIndex;
 pub use locate::{Located, Wanted, locate};
 pub use root::{Root, Stamp, read_up_to};
-pub use sources::{Files, Limits, Metrics, Sources};
+pub use sources::{Files, Hashes, Limits, Metrics, Sources};
 pub use text::{Conversion, Secrets, Text};
 #[cfg(feature = "walk")]
 pub use walk::{Entry, EntryKind, Ignoring, Step, WalkFault, WalkLimit, WalkOptions};

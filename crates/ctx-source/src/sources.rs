@@ -14,6 +14,9 @@ use crate::{Root, Secrets, SourceError, Text};
 /// file systems are that coarse. Nanoseconds.
 const COARSE: i128 = 2_000_000_000;
 
+/// How often a file is read that is replaced each time.
+const ATTEMPTS: usize = 8;
+
 /// How much is read, and how much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -61,6 +64,21 @@ pub trait Files: std::fmt::Debug + Send + Sync {
     }
 }
 
+/// What the files below a root were kept with, where somebody knows: what was changed by nobody is told from that.
+pub trait Hashes: std::fmt::Debug + Send + Sync {
+    /// BLAKE3 of the bytes of the file at `path`; while it is replaced, of those that it has and of those that it will
+    /// have. Nothing where no such file is kept. Asked before a file is read, and again where it says something else.
+    ///
+    /// # Errors
+    /// [`SourceError::Io`] where that cannot be told.
+    fn of(&self, path: &str) -> Result<Vec<[u8; 32]>, SourceError>;
+
+    /// The file at `path` says something else.
+    fn told(&self, path: &str) {
+        let _ = path;
+    }
+}
+
 /// Texts of the files below a root. Every answer is the text of the state the file is in now: its
 /// size, time and inode are looked up each time, and a file that has changed is read again. Several
 /// threads that want one file at once share one reading of it.
@@ -84,7 +102,40 @@ enum Kind {
 struct Folder {
     root: Root,
     limits: Limits,
+    hashes: Option<Arc<dyn Hashes>>,
     cache: Cache<(Box<str>, Stamp), Arc<Text>, Bytes>,
+}
+
+impl Folder {
+    /// The bytes of the file at `path` and its state, if it is as it was kept.
+    fn read(&self, path: &str) -> Result<(Vec<u8>, Stamp), SourceError> {
+        let read = || self.root.read_stamped(path.as_ref(), self.limits.file_bytes);
+        let Some(hashes) = &self.hashes else {
+            return read();
+        };
+        let mut kept = hashes.of(path)?;
+        for _ in 0..ATTEMPTS {
+            if kept.is_empty() {
+                return Err(SourceError::NotFound {
+                    path: path.to_owned(),
+                });
+            }
+            let (bytes, stamp) = read()?;
+            if kept.contains(blake3::hash(&bytes).as_bytes()) {
+                return Ok((bytes, stamp));
+            }
+            // It may have been replaced since.
+            let now = hashes.of(path)?;
+            if now == kept {
+                break;
+            }
+            kept = now;
+        }
+        hashes.told(path);
+        Err(SourceError::Damaged {
+            path: path.to_owned(),
+        })
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -111,8 +162,19 @@ impl Sources {
         Sources::with(Kind::Folder(Box::new(Folder {
             root,
             limits,
+            hashes: None,
             cache: Cache::with_options(options, Bytes, hasher, lifecycle),
         })))
+    }
+
+    /// Holds each file, when it is read, against what it was kept with: one that says something else is
+    /// [`SourceError::Damaged`], and one that is not kept is not there. Nothing changes for [`Files`].
+    #[must_use]
+    pub fn with_hashes(mut self, hashes: Arc<dyn Hashes>) -> Self {
+        if let Kind::Folder(folder) = &mut self.kind {
+            folder.hashes = Some(hashes);
+        }
+        self
     }
 
     /// Has the texts of `files`.
@@ -153,7 +215,8 @@ impl Sources {
     /// where it is not.
     ///
     /// # Errors
-    /// Those of [`Root::read`], [`SourceError::Binary`] and [`SourceError::Secret`].
+    /// Those of [`Root::read`], [`SourceError::Binary`], [`SourceError::Secret`], and [`SourceError::Damaged`] where
+    /// hashes are known.
     pub fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
         if self.secrets == Secrets::Masked && ctx_secrets::is_secret_file(path) {
             let path = path.to_owned();
@@ -198,9 +261,7 @@ impl Sources {
     }
 
     fn load(&self, folder: &Folder, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
-        let (bytes, stamp) = folder
-            .root
-            .read_stamped(path.as_ref(), folder.limits.file_bytes)?;
+        let (bytes, stamp) = folder.read(path)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
         let text = Text::decode(path, bytes, self.secrets).ok_or_else(|| SourceError::Binary {
             path: path.to_owned(),

@@ -1,7 +1,9 @@
 //! `ctx serve`: what it prints, whom it lets in, and how it ends.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -16,12 +18,17 @@ struct Serving {
 
 impl Serving {
     fn start(folder: &Folder) -> Self {
+        Serving::telling(folder, Stdio::null())
+    }
+
+    /// Its errors go there.
+    fn telling(folder: &Folder, errors: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ctx"))
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(errors)
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -110,6 +117,96 @@ fn it_serves_until_it_is_told_to_stop() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
         assert!(serving.child.wait().unwrap().success());
     }
+}
+
+/// The files below `folder`.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let each = entries.flat_map(|entry| match entry.unwrap().path() {
+        path if path.is_dir() => below(&path),
+        path => vec![path],
+    });
+    each.collect()
+}
+
+#[test]
+fn nothing_of_a_request_or_a_document_is_on_standard_error() {
+    const WORD: &str = "canaryofstderr";
+    let folder = Folder::new();
+    let told = folder.path().join("told");
+    let log = File::create(&told).unwrap();
+    let fill = |text: &str| text.replace("WORD", WORD);
+    let mut kept = String::new();
+    let mut failed = 0;
+    for run in 0..2 {
+        let errors = log.try_clone().unwrap();
+        let serving = Serving::telling(&folder, errors.into());
+        let ask = |line: &str, body: &str| serving.ask(&fill(line), &serving.token, &fill(body));
+        let requests = [
+            (
+                "POST /v1/threads",
+                r#"{"id": "WORD", "title": "WORD", "pinned": ["WORD.rs"]}"#,
+            ),
+            (
+                "POST /v1/threads/WORD/messages",
+                r#"{"role": "user", "content": "WORD"}"#,
+            ),
+            // Before it is sent anew, which makes it whole.
+            (
+                "POST /v1/context/build",
+                r#"{"message": "WORD", "threadId": "WORD", "references": ["WORD.rs"]}"#,
+            ),
+            (
+                "POST /v1/files",
+                r#"{"files": [{"path": "WORD.rs", "content": "fn WORD() {}\n"}]}"#,
+            ),
+            (
+                "POST /v1/files",
+                r#"{"files": [{"path": "WORDRUN.rs", "content": "fn WORD() {}\n"}]}"#,
+            ),
+            (
+                "POST /v1/files",
+                r#"{"files": [{"path": "../WORD", "content": "WORD"}]}"#,
+            ),
+            (
+                "POST /v1/context/build",
+                r#"{"message": "WORD", "threadId": "WORDless", "WORD": 1}"#,
+            ),
+            (
+                "POST /v1/context/feedback",
+                r#"{"handle": "WORD", "useful": true}"#,
+            ),
+            ("GET /v1/threads/WORD/messages", ""),
+            ("GET /v1/WORD", ""),
+        ];
+        if run == 1 {
+            // The file says something else, and nothing can be added to the index.
+            for path in below(&folder.path().join("data/owners")) {
+                if path.ends_with(fill("files/WORD.rs")) {
+                    std::fs::write(&path, fill("fn WORDS() {}\n")).unwrap();
+                }
+            }
+        }
+        let index = below(&folder.path().join("data/owners"));
+        let lock = index.iter().find(|it| it.ends_with("index/writer.lock"));
+        let writer = lock.map(|it| File::options().write(true).open(it).unwrap());
+        if let Some(writer) = &writer {
+            writer.lock().unwrap();
+        }
+        let mut answers =
+            requests.map(|(line, body)| ask(line, &body.replace("RUN", &run.to_string())));
+        failed += answers
+            .iter()
+            .filter(|it| it.starts_with("HTTP/1.1 500"))
+            .count();
+        kept.push_str(&std::mem::take(&mut answers[2]));
+    }
+    assert!(failed > 0 && kept.contains("not as it was kept"), "{kept}");
+    let told = std::fs::read_to_string(told).unwrap();
+    for wanted in ["the store failed", "a file that is kept is damaged"] {
+        assert!(told.contains(wanted), "{told}");
+    }
+    assert!(!told.contains(WORD), "{told}");
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod write;
 
 use std::collections::BTreeMap;
 
+use ctx_retrieve::{Ended, Hold};
+
 use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
 use self::write::Writing;
@@ -147,7 +149,10 @@ impl OwnedStore {
             return Ok(());
         }
         let known = self.known(&files).await?;
-        let batch = tokio::task::spawn_blocking(move || Batch::of(files, &known)).await?;
+        let batch = Hold::current()
+            .spawn_blocking(move || Batch::of(files, &known))
+            .await
+            .map_err(Ended::from)?;
         if !batch.is_empty() {
             self.retried(|| self.write(&batch, Some(bounds))).await?;
         }

@@ -220,3 +220,40 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
     holding.rollback().await.unwrap();
     assert_eq!(store.text("a.md").await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn what_the_server_says_in_words_is_in_no_error() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let change = raw(&fresh.url).await;
+    change
+        .batch_execute(
+            "ALTER TABLE ctx.messages ADD CONSTRAINT no_birds CHECK (content NOT LIKE '%canary%');
+             CREATE FUNCTION ctx.refuse() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE 'no % here', NEW.path USING DETAIL = NEW.path, HINT = NEW.path; END $$;
+             CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON ctx.files
+             FOR EACH ROW EXECUTE FUNCTION ctx.refuse();",
+        )
+        .await
+        .unwrap();
+    let message = Message::new("m", "user", "a canary", 0);
+    let of_constraint = store.append("t", &message).await.unwrap_err();
+    let of_words = store.ingest(texts([("canary.rs", "fn a() {}")])).await;
+    let of_words = of_words.unwrap_err();
+    for (error, said) in [
+        (
+            of_constraint,
+            "ERROR 23514, table messages, constraint no_birds",
+        ),
+        (of_words, "ERROR P0001"),
+    ] {
+        assert!(error.to_string().ends_with(said), "{error}");
+        let mut all = format!("{error:?}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(error) = source {
+            all += &format!("{error} {error:?}");
+            source = error.source();
+        }
+        assert!(!all.contains("canary"), "{all}");
+    }
+}

@@ -7,6 +7,7 @@
 
 mod faults;
 mod found;
+mod hold;
 mod store;
 
 use std::sync::Arc;

@@ -12,6 +12,7 @@ use super::rows::FILES;
 use super::salvage;
 use super::schema::{STATE, Schema, changes};
 use crate::backend::{BackendError, Prime};
+use crate::cause::{Fact, cause};
 
 /// Its file.
 const STATE_FILE: &str = "state.db";
@@ -66,7 +67,10 @@ impl Database {
         transaction.commit().map_err(write_failed)?;
         if let Err(error) = mark.reach(changes) {
             // What was changed is on the disk. Only that it is missed, should it get lost, is not certain.
-            tracing::warn!(cause = %error, "the mark of what was written cannot be moved");
+            tracing::warn!(
+                cause = cause(&error),
+                "the mark of what was written cannot be moved"
+            );
         }
         Ok(done)
     }
@@ -103,7 +107,7 @@ fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
     let (mut mark, reached) = Mark::open(folder).map_err(failed)?;
     let changes = changes(state)?;
     if reached.is_some_and(|it| it > changes) {
-        return Err(damaged("what was written last is missing"));
+        return Err(damaged(Fact("what was written last is missing")));
     }
     // Writing takes room, which a full disk has not.
     if reached != Some(changes) {

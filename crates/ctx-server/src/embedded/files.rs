@@ -95,6 +95,13 @@ pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io
     }
 }
 
+/// Whether the file at `path` has so many bytes, of this hash. O(bytes).
+pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool {
+    let has_length = files.metadata(path).is_ok_and(|it| it.len() == bytes);
+    let is_it = |content: Vec<u8>| *blake3::hash(&content).as_bytes() == hash;
+    has_length && files.read(path).is_ok_and(is_it)
+}
+
 /// Removes what was staged and came to nothing.
 pub(super) fn clear(staged: &Dir) -> io::Result<()> {
     for entry in staged.entries()? {

@@ -5,6 +5,7 @@
 //! is, by the next batch or the next opening, whatever stopped it: files are put in their places, made findable,
 //! and noted as done.
 
+use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
@@ -22,6 +23,8 @@ pub(super) struct Changed<'f> {
     number: usize,
     file: &'f NewFile,
     hash: [u8; 32],
+    /// That of what is in its place.
+    before: Option<[u8; 32]>,
 }
 
 impl Store {
@@ -42,6 +45,9 @@ impl Store {
             let _ = files::clear(&self.staged);
             return Err(error);
         }
+        let replaced = changed.iter();
+        let replaced = replaced.filter_map(|it| Some((it.file.path.clone(), it.before?)));
+        self.kept.replace(replaced.collect());
         self.database.note_pending(&changed)?;
         self.finish()?;
         Ok(ingested)
@@ -62,12 +68,23 @@ impl Store {
             bytes = bytes - known.map_or(0, |it| it.1) + file.content.len() as u64;
             let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
             let status = match known {
-                Some((before, _)) if before == hash => "unchanged",
+                // One that is damaged is not.
+                Some((before, bytes))
+                    if before == hash && files::holds(&self.files, &file.path, bytes, hash) =>
+                {
+                    "unchanged"
+                }
                 Some(_) => "updated",
                 None => "created",
             };
             if status != "unchanged" {
-                changed.push(Changed { number, file, hash });
+                let before = known.map(|it| it.0);
+                changed.push(Changed {
+                    number,
+                    file,
+                    hash,
+                    before,
+                });
             }
             ingested.files.push(IngestedFile {
                 path: file.path.clone(),
@@ -115,7 +132,9 @@ impl Store {
         }
         self.place(&pending)?;
         self.update()?;
-        self.database.note_done()
+        self.database.note_done()?;
+        self.kept.replace(BTreeMap::new());
+        Ok(())
     }
 
     /// Puts files in their places.
@@ -178,7 +197,7 @@ impl Kept {
 
 impl Database {
     /// The hash and size of the file at `path`, where it is kept.
-    fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
+    pub(super) fn file(&self, path: &str) -> Result<Option<([u8; 32], u64)>> {
         let kept = Kept::find(&self.reader(), path)?;
         Ok(kept.map(|it| (it.hash, it.bytes.cast_unsigned())))
     }

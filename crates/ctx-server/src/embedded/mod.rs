@@ -7,6 +7,7 @@
 mod database;
 mod files;
 mod ingest;
+mod kept;
 mod lock;
 mod mark;
 mod ports;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use ctx_retrieve::{Ended, Hold};
 use ctx_service::CacheMetrics;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
@@ -292,8 +294,8 @@ impl Backend for Embedded {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackendError> + Send + 'static,
 ) -> Result<T, BackendError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| BackendError::failed("finish", error))?
+    let done = Hold::current().spawn_blocking(work).await;
+    done.map_err(|error| BackendError::failed("finish", Ended::from(error)))?
 }
 
 /// Makes a folder that nobody else may look into.

@@ -17,6 +17,7 @@ use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::recall::Receipts;
 use super::receipts::of_contexts;
 use super::rows::{SHOWN, USAGE, VOTES};
+use crate::cause::cause;
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
 pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -> Ports {
@@ -39,8 +40,12 @@ pub(super) fn ports(index: &Arc<Index>, database: &Arc<Database>, opened: u64) -
 /// So many more votes are forgotten than are counted, where there are as many that may be.
 const FORGOTTEN: usize = 32;
 
-fn answer<T>(result: Result<T>) -> Answer<T> {
-    result.map_err(|error| PortError(error.to_string()))
+/// What a port answers. Why it has no answer is said here: whoever asked for a context is only told that it is missing.
+pub(super) fn answer<T>(result: Result<T>) -> Answer<T> {
+    result.map_err(|error| {
+        tracing::warn!(cause = cause(&error), "a port failed");
+        PortError(error.to_string())
+    })
 }
 
 /// Threads, votes, and what was shown.

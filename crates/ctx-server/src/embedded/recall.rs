@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, PortError};
+use ctx_retrieve::{Answer, is_awaited};
 use ctx_service::{Place, Recall};
 
 use super::blocking;
 use super::database::{Database, Result};
+use super::ports::answer;
 use super::receipts::of_contexts;
 use super::rows::CONTEXTS;
 use crate::recall::Recalling;
@@ -20,8 +21,7 @@ impl Recall for Receipts {
     async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
         let database = Arc::clone(&self.0);
         let (thread, labels) = (thread.to_owned(), labels.to_vec());
-        let places = blocking(move || database.places(&thread, &labels)).await;
-        places.map_err(|error| PortError(error.to_string()))
+        answer(blocking(move || database.places(&thread, &labels)).await)
     }
 }
 
@@ -38,6 +38,7 @@ impl Database {
         let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
         let mut rows = get.query([]).map_err(of_contexts)?;
         while !recalling.is_done()
+            && is_awaited()
             && let Some(row) = rows.next().map_err(of_contexts)?
         {
             let receipt = CONTEXTS.whole(row).and_then(|row| row.get_ref(2));

@@ -10,6 +10,7 @@ use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
 use super::rows::CONTEXTS;
 use crate::backend::{BackendError, Prime, Receipt};
+use crate::cause::{Fact, cause};
 
 /// More contexts than these do not wait to be written: who builds one more waits for its turn.
 const MOST_UNWRITTEN: usize = 64;
@@ -33,7 +34,7 @@ pub(super) async fn keep_behind<H>(
         database.unwritten().remove(prime.id());
         drop(held);
         if let Err(error) = kept {
-            tracing::error!(cause = %error, "a context cannot be kept");
+            tracing::error!(cause = cause(&error), "a context cannot be kept");
         }
     });
     if !is_behind {
@@ -107,7 +108,7 @@ fn kept(contexts: &Connection, id: &str) -> Result<Option<(i64, String)>> {
     });
     match row.optional().map_err(of_contexts)? {
         Some((true, kept)) => Ok(Some(kept)),
-        Some((false, _)) => Err(damaged_context("it was found to be another or none")),
+        Some((false, _)) => Err(damaged_context(Fact("it was found to be another or none"))),
         None => Ok(None),
     }
 }

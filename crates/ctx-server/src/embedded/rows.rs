@@ -4,6 +4,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, params_from_iter};
 
 use super::database::{Result, read_failed, write_failed};
+use crate::cause::Fact;
 
 /// Whether rows have seals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,13 +84,9 @@ impl Table {
         if row.get::<_, i64>(at)? == seal {
             return Ok(seal);
         }
-        let what = format!("a row of {} is not as it was written", self.name);
         let kind = rusqlite::types::Type::Integer;
-        Err(rusqlite::Error::FromSqlConversionFailure(
-            at,
-            kind,
-            what.into(),
-        ))
+        let fact = Box::new(Fact("a row is not as it was written"));
+        Err(rusqlite::Error::FromSqlConversionFailure(at, kind, fact))
     }
 
     fn seal<'v>(&self, values: impl Iterator<Item = ValueRef<'v>>) -> i64 {

@@ -12,6 +12,7 @@ use super::database::{BUILT_FILE, Result, prepared, write_failed};
 use super::rows::{CONTEXTS, SHOWN, Table};
 use super::schema::BUILT;
 use crate::backend::BackendError;
+use crate::cause::cause;
 
 /// How many rows are left.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +27,7 @@ pub(super) fn open(folder: &Path) -> Result<Connection> {
     match prepared(&file, &BUILT, "NORMAL") {
         Err(BackendError::Damaged { source, .. }) => {
             let Left { whole, damaged } = salvage(&file)?;
-            let cause = source.to_string();
+            let cause = cause(&*source);
             tracing::error!(cause, whole, damaged, "contexts that were kept are damaged");
             prepared(&file, &BUILT, "NORMAL")
         }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Transaction};
 use super::database::{Result, damaged, read_failed, write_failed};
 use super::rows::{CONTEXTS, FILES, MESSAGES, SHOWN, Seals, THREADS, Table, USAGE, VOTES};
 use crate::backend::BackendError;
+use crate::cause::Fact;
 
 /// What a database has in it.
 #[derive(Debug)]
@@ -195,7 +196,7 @@ impl Schema {
         let made = Connection::open_in_memory().map_err(read_failed)?;
         made.execute_batch(&self.all()).map_err(read_failed)?;
         if schema(connection).map_err(read_failed)? != schema(&made).map_err(read_failed)? {
-            return Err(damaged("its tables are not as they were made"));
+            return Err(damaged(Fact("its tables are not as they were made")));
         }
         self.check_rows(connection)
     }
@@ -203,7 +204,7 @@ impl Schema {
     fn check_rows(&self, connection: &Connection) -> Result<()> {
         for table in self.tables {
             if table.summed(connection)? != table.sum(connection)? {
-                return Err(damaged("some of its rows are missing"));
+                return Err(damaged(Fact("some of its rows are missing")));
             }
         }
         Ok(())
@@ -220,7 +221,7 @@ impl Schema {
             found = (found.0 + sum.count, found.1 ^ sum.seals);
         }
         if written.map_err(read_failed)? != found {
-            return Err(damaged("some of its rows are missing"));
+            return Err(damaged(Fact("some of its rows are missing")));
         }
         Ok(())
     }
@@ -238,7 +239,7 @@ fn check_pages(connection: &Connection) -> Result<()> {
         .pragma_query_value(None, "integrity_check", |row| row.get(0))
         .map_err(read_failed)?;
     if said != "ok" {
-        return Err(damaged("its pages are not as they were written"));
+        return Err(damaged(Fact("its pages are not as they were written")));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use ctx_source::{Ignoring, Limits, Root, Sources};
 use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result};
+use super::kept::Kept;
 use super::lock::Lock;
 use super::ports::ports;
 use super::receipts::keep_behind;
@@ -23,8 +24,8 @@ use crate::backend::{
     Thread, Vote,
 };
 use crate::build::{Priming, build, count};
+use crate::cause::cause;
 use crate::chance::random_number;
-use crate::problem::cause;
 
 /// Bytes of texts of files that are kept in memory for one owner.
 const CACHE: u64 = 16 << 20;
@@ -37,6 +38,8 @@ pub(super) struct Store {
     index: Arc<Index>,
     service: Service,
     pub(super) database: Arc<Database>,
+    /// What is known of the texts of files.
+    pub(super) kept: Arc<Kept>,
     pub(super) quota: Arc<Quota>,
     /// What is written behind answers, of all stores.
     behind: TaskTracker,
@@ -79,12 +82,13 @@ impl Store {
         let mut limits = Limits::default();
         limits.cache_bytes = CACHE;
         let root = root().map_err(|error| BackendError::failed("open files", error))?;
-        let sources = Sources::new(root, limits);
+        let database = Arc::new(Database::open(path)?);
+        let kept = Arc::new(Kept::new(Arc::clone(&database)));
+        let sources = Sources::new(root, limits).with_hashes(kept.clone());
         let index = Arc::new(index);
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         let resolver = Arc::new(resolver.with_outlines(index.clone()));
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
-        let database = Arc::new(Database::open(path)?);
         let ports = ports(&index, &database, random_number()?);
         let store = Store {
             files,
@@ -92,6 +96,7 @@ impl Store {
             service: priming.service(owner, retriever, resolver, ports),
             index,
             database,
+            kept,
             quota,
             behind,
             ingesting: Mutex::default(),

@@ -55,11 +55,20 @@ pub(super) struct View {
     seen: Mutex<Seen>,
 }
 
+/// A file as it was found.
+enum File {
+    Text(Arc<Text>),
+    /// It says something else than was stored.
+    Damaged,
+    /// There is none, or none with a text.
+    None,
+}
+
 /// What was looked at.
 #[derive(Default)]
 struct Seen {
     /// The text of what was there.
-    files: BTreeMap<String, Option<Arc<Text>>>,
+    files: BTreeMap<String, File>,
     /// Why the database has no answer: it is not asked again for one file after the other.
     failure: Option<String>,
 }
@@ -104,25 +113,32 @@ impl View {
                 return;
             }
         };
-        let mut files: BTreeMap<String, Option<Arc<Text>>> =
-            paths.iter().map(|&it| (it.to_owned(), None)).collect();
+        let mut files: BTreeMap<String, File> = paths
+            .iter()
+            .map(|&it| (it.to_owned(), File::None))
+            .collect();
         for file in found {
             let text = match file.text {
+                Some(text) if *blake3::hash(text.as_bytes()).as_bytes() != file.hash => {
+                    // Which one, its owner is told: a path is the owner's too.
+                    tracing::error!("a file that is kept is damaged");
+                    files.insert(file.path, File::Damaged);
+                    continue;
+                }
                 Some(text) => {
                     Text::decode(&file.path, text.into_bytes(), Secrets::Masked).map(Arc::new)
                 }
                 None => kept.get(&file.hash).cloned(),
             };
-            if let Some(text) = &text {
-                let kept = (file.hash, Arc::clone(text));
-                self.texts.0.insert(self.key(&file.path), kept);
-            }
-            files.insert(file.path, text);
+            let Some(text) = text else { continue };
+            let kept = (file.hash, Arc::clone(&text));
+            self.texts.0.insert(self.key(&file.path), kept);
+            files.insert(file.path, File::Text(text));
         }
         // What was seen first stays.
         let mut seen = self.seen();
-        for (path, text) in files {
-            seen.files.entry(path).or_insert(text);
+        for (path, file) in files {
+            seen.files.entry(path).or_insert(file);
         }
     }
 }
@@ -132,7 +148,10 @@ impl Files for View {
         self.prepare(&[path]);
         let seen = self.seen();
         match (seen.files.get(path), &seen.failure) {
-            (Some(Some(text)), _) => Ok(Arc::clone(text)),
+            (Some(File::Text(text)), _) => Ok(Arc::clone(text)),
+            (Some(File::Damaged), _) => Err(SourceError::Damaged {
+                path: path.to_owned(),
+            }),
             (None, Some(why)) => Err(SourceError::Io {
                 path: path.to_owned(),
                 source: io::Error::other(why.clone()),

@@ -14,6 +14,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::{Assembler as _, ContextAssembler};
 use ctx_model::{Chunk, Warning};
+use ctx_retrieve::Ended;
 use ctx_service::ServiceError;
 use futures_core::Stream;
 use tokio::sync::mpsc;
@@ -270,7 +271,7 @@ pub(crate) async fn resolve(
         let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
         let done = spawn_blocking(resolving).await;
-        done.map_err(|error| BackendError::failed("resolve an answer", error))
+        done.map_err(|error| BackendError::failed("resolve an answer", Ended::from(error)))
     };
     let (resolved, citations) = job::run(&app, place, None, work).await?;
     let meta = ResolvedMeta::of(&resolved);

@@ -15,6 +15,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::cause::cause;
 use crate::json;
 use crate::openapi;
 use crate::problem::Problem;
@@ -63,7 +64,7 @@ fn answer(status: StatusCode, body: &impl Serialize) -> Response {
             (status, headers, body).into_response()
         }
         Err(error) => {
-            tracing::error!(cause = %error, "an answer cannot be written");
+            tracing::error!(cause = cause(&error), "an answer cannot be written");
             Problem::internal().into_response()
         }
     }

@@ -92,26 +92,43 @@ fn other_hosts_and_pages_of_other_sites_are_refused() {
         "",
         "localhost:80:80",
     ];
+    let other = if port == 65_535 { 1 } else { port + 1 };
+    let own = ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"];
     let origins = [
-        "http://evil.example",
-        "null",
-        "https://localhost.evil.example",
-        "file://",
-        "http://127.0.0.1@evil.example",
+        "http://evil.example".to_owned(),
+        "null".to_owned(),
+        "https://localhost.evil.example".to_owned(),
+        "file://".to_owned(),
+        "http://127.0.0.1@evil.example".to_owned(),
+        // Another program of the same machine.
+        format!("http://localhost:{other}"),
+        format!("http://127.0.0.1:{other}"),
+        format!("http://[::1]:{other}"),
+        "http://localhost".to_owned(),
+        "http://localhost:".to_owned(),
+        format!("http://localhost:{port}0"),
+        format!("http://localhost:0{port}"),
+        format!("http://localhost:{port}/"),
+        format!("http://a@localhost:{port}"),
+        format!("localhost:{port}"),
+        // What answers there does not do so here.
+        format!("https://localhost:{port}"),
+        format!("https://127.0.0.1:{port}"),
+        format!("ws://localhost:{port}"),
+        "https://localhost".to_owned(),
     ];
     for host in &ours {
         assert_eq!(ask(host, None), 200, "{host}");
-        assert_eq!(
-            ask(host, Some(&format!("http://localhost:{port}"))),
-            200,
-            "{host}"
-        );
-        for origin in origins {
+        for name in own {
+            let origin = format!("http://{name}:{port}");
+            assert_eq!(ask(host, Some(&origin)), 200, "{host} {origin}");
+        }
+        for origin in &origins {
             assert_eq!(ask(host, Some(origin)), 403, "{host} {origin}");
         }
     }
     for host in foreign {
-        for origin in origins.into_iter().map(Some).chain([None]) {
+        for origin in origins.iter().map(|it| Some(it.as_str())).chain([None]) {
             assert!(
                 [421, 400, 403].contains(&ask(host, origin)),
                 "{host} {origin:?}"

@@ -101,6 +101,106 @@ fn a_context_that_was_changed_on_the_disk_is_not_shown_and_closes_nothing() {
     }
 }
 
+/// The one file of the owner that is called `name`.
+fn kept(folder: &Path, name: &str) -> PathBuf {
+    let mut found = databases(folder, "files");
+    found.retain(|it| it.join(name).exists());
+    found.pop().unwrap().join(name)
+}
+
+/// What is asked for by its name, and searched for.
+fn asked(turn: usize) -> serde_json::Value {
+    json!({"message": format!("what does aardvark do? {turn}"), "references": ["a.rs"]})
+}
+
+#[test]
+fn a_file_with_a_flipped_bit_is_told_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Running::within(folder.path());
+    let content = "fn aardvark() { zebra(); }\n";
+    let files = json!({"files": [
+        {"path": "a.rs", "content": content},
+        {"path": "b.rs", "content": "fn armadillo() { aardvark(); }\n"},
+    ]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    let built = server.post(ADA, "/v1/context/build", &asked(0)).data(200);
+    assert!(built["context"].as_str().unwrap().contains("zebra"));
+    let file = kept(folder.path(), "a.rs");
+    let modified = std::fs::metadata(&file).unwrap().modified().unwrap();
+    let mut missed = Vec::new();
+    for at in 0..=content.len() {
+        let mut bytes = content.as_bytes().to_vec();
+        match bytes.get_mut(at) {
+            Some(byte) => *byte ^= 1 << (at % 8),
+            // The end of it is gone.
+            None => bytes.truncate(at / 2),
+        }
+        std::fs::write(&file, bytes).unwrap();
+        if at % 8 == 0 {
+            // As a disk does it: nothing but the bits tells, and nothing is remembered.
+            let written = std::fs::File::options().append(true).open(&file).unwrap();
+            written.set_modified(modified).unwrap();
+            server.join();
+            server = Running::within(folder.path());
+        }
+        // Also what was answered before, and is kept.
+        for turn in [0, at + 1] {
+            let answer = server.post(ADA, "/v1/context/build", &asked(turn));
+            let built = answer.data(200);
+            let context = built["context"].as_str().unwrap();
+            let warnings = built["warnings"].to_string();
+            let is_told = warnings.contains("a.rs") && warnings.contains("not as it was kept");
+            if !is_told || context.contains("fn aardvark") || context.contains("zebra()") {
+                missed.push((at, answer.body));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{} {:?}", missed.len(), missed.first());
+    // Sent anew, it is whole again.
+    let sent = server.post(ADA, "/v1/files", &files).data(200);
+    assert_eq!(sent["files"][0]["status"], "updated");
+    assert_eq!(sent["files"][1]["status"], "unchanged");
+    let built = server.post(ADA, "/v1/context/build", &asked(1)).data(200);
+    assert!(built["context"].as_str().unwrap().contains("zebra"));
+}
+
+#[test]
+fn a_file_that_nobody_sent_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Running::within(folder.path());
+    let files = json!({"files": [{"path": "b.rs", "content": "fn armadillo() {}\n"}]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    server.join();
+    let beside = kept(folder.path(), "b.rs").with_file_name("a.rs");
+    std::fs::write(beside, "fn aardvark() { zebra(); }\n").unwrap();
+    let server = Running::within(folder.path());
+    let more = json!({"files": [{"path": "c.rs", "content": "fn anteater() {}\n"}]});
+    server.post(ADA, "/v1/files", &more).data(200);
+    let built = server.post(ADA, "/v1/context/build", &asked(0)).data(200);
+    assert!(!built["context"].as_str().unwrap().contains("zebra"));
+}
+
+#[test]
+fn files_that_are_replaced_meanwhile_are_not_taken_for_damaged() {
+    let server = Running::embedded();
+    let send = |turn: usize| {
+        let content = format!("fn aardvark() {{ zebra({turn}); }}\n");
+        let files = json!({"files": [{"path": "a.rs", "content": content}]});
+        server.post(ADA, "/v1/files", &files).data(200);
+    };
+    send(0);
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| (1..40).for_each(send));
+        let mut turn = 0;
+        while !sending.is_finished() {
+            turn += 1;
+            let answer = server.post(ADA, "/v1/context/build", &asked(turn));
+            let context = answer.data(200)["context"].as_str().unwrap().to_owned();
+            assert!(context.contains("zebra("), "{answer:?}");
+        }
+    });
+}
+
 #[test]
 fn a_batch_that_cannot_be_finished_does_not_close_the_folder() {
     let folder = tempfile::tempdir().unwrap();

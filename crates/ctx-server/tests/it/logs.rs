@@ -1,12 +1,14 @@
-//! What is logged holds no text of any request.
+//! What is logged holds no text of any request, nor of what is kept.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use serde_json::json;
 use tracing::field::{Field, Visit};
 
-use crate::client::{ADA, BOB, Running};
+use crate::client::{ADA, BOB, Running, patient};
+use crate::failing::{Failing, Shared};
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -14,24 +16,53 @@ fn lines() -> MutexGuard<'static, Vec<String>> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps all that the server says, at every level.
+/// Keeps all that anybody here says, at every level and of every target.
 struct Keep;
 
+impl Keep {
+    fn begin() {
+        static BEGUN: Once = Once::new();
+        BEGUN.call_once(|| {
+            let _ = tracing::subscriber::set_global_default(Keep);
+        });
+    }
+}
+
+/// Holds what was said against what must not be, and returns those lines of it that have `of` in them.
+#[track_caller]
+fn without(words: &[&str], of: &str) -> Vec<String> {
+    let lines = lines();
+    for line in lines.iter() {
+        for word in words {
+            assert!(!line.contains(word), "{line}");
+        }
+    }
+    let found = lines.iter().filter(|it| it.contains(of));
+    found.cloned().collect()
+}
+
 impl tracing::Subscriber for Keep {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("ctx_server")
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
     }
 
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        let mut line = Line(String::new());
+        span.record(&mut line);
+        lines().push(line.0);
         tracing::span::Id::from_u64(1)
     }
 
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        let mut line = Line(String::new());
+        values.record(&mut line);
+        lines().push(line.0);
+    }
 
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = Line(String::new());
+        let mut line = Line(format!("{} ", event.metadata().target()));
         event.record(&mut line);
         lines().push(line.0);
     }
@@ -52,7 +83,7 @@ impl Visit for Line {
 
 #[test]
 fn no_field_of_a_request_is_logged_whatever_becomes_of_it() {
-    let _ = tracing::subscriber::set_global_default(Keep);
+    Keep::begin();
     let server = Running::embedded();
     let word = "canaryoflogs";
     let thread = json!({"id": word, "title": word, "pinned": [word]});
@@ -115,9 +146,175 @@ fn no_field_of_a_request_is_logged_whatever_becomes_of_it() {
     }
     let hosts = [("Host", word), ("Origin", word)];
     server.send(&format!("{word} /{word}"), &hosts, b"");
-    let lines = lines();
-    assert!(lines.iter().any(|it| it.contains("/v1/context/build")));
-    for line in lines.iter() {
-        assert!(!line.contains(word) && !line.contains(ADA), "{line}");
+    let answered = without(&[word, ADA], "/v1/context/build");
+    assert!(!answered.is_empty());
+}
+
+#[test]
+fn nothing_that_an_error_or_a_panic_quotes_is_logged() {
+    Keep::begin();
+    let word = "canaryoferrors";
+    let server = Running::start(std::sync::Arc::new(Shared(Failing::new(word))), patient());
+    let fails = |path: &str, body: &serde_json::Value| {
+        let answer = server.post(ADA, path, body);
+        answer.refused(500, "");
+        assert!(!answer.body.contains(word), "{answer:?}");
+    };
+    for _ in 0..Failing::WAYS {
+        fails("/v1/context/build", &json!({"message": word}));
+        fails("/v1/threads", &json!({"id": "t"}));
     }
+    fails(
+        "/v1/context/feedback",
+        &json!({"handle": word, "useful": true}),
+    );
+    // Ports that fail and panic take nothing but themselves along.
+    let named = json!({"message": "what is `fn_name` in a.rs:1?", "references": ["a.rs"]});
+    let built = server.post(ADA, "/v1/context/build", &named);
+    let warnings = built.data(200)["warnings"].to_string();
+    assert!(warnings.contains("source_failed"), "{built:?}");
+    let said = without(&[word], "ctx_server");
+    for wanted in ["the store failed", "is damaged", "panicked"] {
+        assert!(
+            said.iter().any(|it| it.contains(wanted)),
+            "{wanted}: {said:?}"
+        );
+    }
+}
+
+/// The files below `folder`.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let each = entries.flat_map(|entry| match entry.unwrap().path() {
+        path if path.is_dir() => below(&path),
+        path => vec![path],
+    });
+    each.collect()
+}
+
+#[test]
+fn nothing_of_what_is_damaged_is_logged() {
+    Keep::begin();
+    let word = "canaryofdamage";
+    let folder = tempfile::tempdir().unwrap();
+    let file = json!({"files": [{"path": format!("{word}.rs"), "content": format!("fn {word}() {{}}\n")}]});
+    let asked = json!({"message": word, "threadId": "t", "references": [format!("{word}.rs")]});
+    let mut server = Running::within(folder.path());
+    server.post(ADA, "/v1/files", &file).data(200);
+    let thread = json!({"id": "t", "title": word, "pinned": [word]});
+    server.post(ADA, "/v1/threads", &thread).data(201);
+    let message = json!({"role": "user", "content": word});
+    let messages = "/v1/threads/t/messages";
+    server.post(ADA, messages, &message).data(201);
+    let built = server.post(ADA, "/v1/context/build", &asked).data(200);
+    let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());
+    server.join();
+    let mut failed = 0;
+    for path in below(&folder.path().join("owners")) {
+        // What an open database has beside it may be gone.
+        let whole = std::fs::read(&path).unwrap_or_default();
+        let Some(at) = whole
+            .windows(word.len())
+            .position(|it| it == word.as_bytes())
+        else {
+            continue;
+        };
+        // What comes before the word is damaged, and so are its neighbours.
+        let mut damaged = whole.clone();
+        for at in [at.saturating_sub(1), at + word.len()] {
+            if let Some(byte) = damaged.get_mut(at) {
+                *byte ^= 1;
+            }
+        }
+        std::fs::write(&path, damaged).unwrap();
+        let mut server = Running::within(folder.path());
+        for answer in [
+            server.get(ADA, messages),
+            server.get(ADA, &receipt),
+            server.get(ADA, "/v1/threads"),
+            server.post(ADA, messages, &message),
+            server.post(ADA, "/v1/context/build", &asked),
+            server.post(ADA, "/v1/files", &file),
+        ] {
+            failed += usize::from(answer.status >= 500);
+        }
+        server.join();
+        std::fs::write(&path, whole).unwrap();
+    }
+    assert!(failed > 0);
+    without(&[word], "ctx_server");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_of_what_a_full_disk_does_not_take_is_logged() {
+    Keep::begin();
+    let Some(disk) = ctx_testkit::disk::Disk::new(4 << 20) else {
+        return;
+    };
+    let word = "canaryoffulldisk";
+    let server = Running::within(&disk.path().join("data"));
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    std::fs::write(disk.path().join("full"), vec![1; 8 << 20]).unwrap_err();
+    let file = json!({"files": [{"path": word, "content": word.repeat(1_000)}]});
+    server.post(ADA, "/v1/files", &file).refused(500, "");
+    let message = json!({"role": "user", "content": word.repeat(1_000)});
+    let answer = server.post(ADA, "/v1/threads/t/messages", &message);
+    answer.refused(500, "");
+    let said = without(&[word], "the store failed");
+    assert!(!said.is_empty());
+}
+
+#[cfg(all(unix, feature = "postgres"))]
+#[test]
+fn what_the_database_refuses_is_logged_by_its_code_and_names() {
+    use crate::postgres::block_on;
+
+    Keep::begin();
+    let Some(database) = ctx_testkit::postgres::Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let server = Running::over(&url);
+    block_on(async {
+        let raw = ctx_testkit::postgres::raw(&url).await;
+        raw.batch_execute(
+            "ALTER TABLE ctx.messages ADD CONSTRAINT no_birds CHECK (content NOT LIKE '%canary%');
+             ALTER TABLE ctx.files ADD CONSTRAINT no_birds_either CHECK (content NOT LIKE '%canary%');
+             CREATE FUNCTION ctx.refuse() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE 'no % here', NEW.path; END $$;
+             CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON ctx.usage
+             FOR EACH ROW EXECUTE FUNCTION ctx.refuse();",
+        )
+        .await
+        .unwrap();
+    });
+    let word = "canaryofdatabase";
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let message = json!({"role": "user", "content": word});
+    let answer = server.post(ADA, "/v1/threads/t/messages", &message);
+    answer.refused(500, "");
+    let files =
+        |content: &str| json!({"files": [{"path": format!("{word}.rs"), "content": content}]});
+    let answer = server.post(ADA, "/v1/files", &files(&format!("fn {word}() {{}}")));
+    answer.refused(500, "");
+    // One that the database words, about a vote: a port's failure.
+    server
+        .post(ADA, "/v1/files", &files("fn sparrow() {}\n"))
+        .data(200);
+    let built = server
+        .post(ADA, "/v1/context/build", &json!({"message": "sparrow"}))
+        .data(200);
+    let vote = json!({"handle": built["handle"], "useful": true});
+    let answer = server.post(ADA, "/v1/context/feedback", &vote);
+    answer.refused(500, "");
+    let said = without(&[word], "23514");
+    for name in ["no_birds", "no_birds_either", "messages", "files"] {
+        assert!(said.iter().any(|it| it.contains(name)), "{name}: {said:?}");
+    }
+    assert!(!without(&[word], "P0001").is_empty());
 }

@@ -5,10 +5,13 @@
 mod auth;
 mod client;
 mod damage;
+mod failing;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod hostile;
+mod late;
 mod logs;
+mod matrix;
 mod measure;
 mod overload;
 mod pins;

@@ -87,6 +87,54 @@ fn what_a_file_says_now_is_what_is_shown() {
 }
 
 #[test]
+fn a_file_that_is_not_what_its_hash_says_is_told_and_not_shown() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let server = Running::over(&url);
+    let files = json!({"files": [
+        {"path": "src/sum.rs", "content": SUM},
+        {"path": "src/other.rs", "content": "fn other() { sum_of(1, 2); }\n"},
+    ]});
+    server.post(ADA, "/v1/files", &files).data(200);
+    block_on(async {
+        let raw = ctx_testkit::postgres::raw(&url).await;
+        let change = "UPDATE ctx.files SET content = replace(content, 'a + b', 'a - b') WHERE path = 'src/sum.rs'";
+        assert_eq!(raw.execute(change, &[]).await.unwrap(), 1);
+    });
+    let wanted = json!({"message": "what does sum_of do?", "references": ["src/sum.rs"]});
+    let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+    let context = built["context"].as_str().unwrap();
+    assert!(!context.contains("a - b"), "{built}");
+    assert!(context.contains("other"), "{built}");
+    let warnings = built["warnings"].to_string();
+    assert!(
+        warnings.contains("src/sum.rs") && warnings.contains("not as it was kept"),
+        "{built}"
+    );
+    // Replaced, and sent anew, it is whole again.
+    let other = json!({"files": [{"path": "src/sum.rs", "content": "fn sum_of() {}\n"}]});
+    server.post(ADA, "/v1/files", &other).data(200);
+    server.post(ADA, "/v1/files", &files).data(200);
+    let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+    assert!(
+        built["context"].as_str().unwrap().contains("a + b"),
+        "{built}"
+    );
+}
+
+#[test]
+fn every_route_of_the_database_is_closed_to_others() {
+    crate::matrix::every_route_is_closed(&running!());
+}
+
+#[test]
+fn replays_of_a_vote_count_once() {
+    crate::matrix::replays_count_once(&running!(), 4, 25);
+}
+
+#[test]
 fn threads_have_their_messages_pages_and_pins() {
     let server = running!();
     let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});

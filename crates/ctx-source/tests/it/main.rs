@@ -3,6 +3,7 @@
 
 mod caching;
 mod confined;
+mod kept;
 mod lines;
 mod located;
 mod secrets;

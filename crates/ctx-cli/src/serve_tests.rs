@@ -1,0 +1,29 @@
+use std::process::Command;
+
+use super::tell_panics_by_place;
+
+/// The child of the test below: the hook is the whole process's.
+#[test]
+#[ignore = "it is run by another test"]
+fn panics() {
+    tell_panics_by_place();
+    let text = "\u{e9} canaryofpanics".to_owned();
+    let sliced = std::thread::spawn(move || text[1..].len());
+    let said = std::thread::spawn(|| panic!("there is a {}", "canaryofpanics"));
+    assert!(sliced.join().is_err() && said.join().is_err());
+}
+
+#[test]
+fn a_panic_is_told_by_its_place_alone() {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "serve::tests::panics", "--ignored"])
+        .args(["--nocapture", "--test-threads=1"])
+        .env("RUST_BACKTRACE", "full")
+        .output()
+        .unwrap();
+    let told = String::from_utf8(child.stderr).unwrap() + &String::from_utf8(child.stdout).unwrap();
+    assert!(child.status.success(), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    assert_eq!(told.matches("panicked at ").count(), 2, "{told}");
+    assert_eq!(told.matches("serve_tests.rs:").count(), 2, "{told}");
+}

@@ -1,0 +1,132 @@
+//! What may be logged of an error: what kind it is, and nothing that it quotes.
+//!
+//! Errors are made for those who asked: they name ids, and what a database or a panic says may have lines of a document
+//! in it. So what is logged is not what an error says, but what is said here of those that are known here.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::io;
+
+use ctx_index::IndexError;
+use ctx_retrieve::Ended;
+use ctx_service::ServiceError;
+use ctx_source::SourceError;
+use tokio::task::JoinError;
+
+use crate::backend::BackendError;
+
+/// Something that went wrong, in words of our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Fact(pub(crate) &'static str);
+
+/// What is said of an error of a kind that is not known here.
+const UNTOLD: &str = "an error that is not told, since it may quote";
+
+/// What went wrong, and what was below that.
+pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut said: Vec<Cow<'_, str>> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let fact = fact(error);
+        // Some say already what is below them.
+        if !said.last().is_some_and(|it| it.ends_with(&*fact)) {
+            said.push(fact);
+        }
+        next = error.source();
+    }
+    said.join(": ")
+}
+
+fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
+    if let Some(Fact(fact)) = error.downcast_ref() {
+        return (*fact).into();
+    }
+    if let Some(error) = error.downcast_ref::<BackendError>() {
+        return of_backend(error).into();
+    }
+    if let Some(error) = error.downcast_ref::<io::Error>() {
+        return of_system(error);
+    }
+    if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+        return of_database(error);
+    }
+    if let Some(error) = error.downcast_ref::<rusqlite::ffi::Error>() {
+        return error.to_string().into();
+    }
+    if let Some(error) = error.downcast_ref::<IndexError>() {
+        return of_index(error).into();
+    }
+    if let Some(error) = error.downcast_ref::<Ended>() {
+        return error.to_string().into();
+    }
+    if let Some(error) = error.downcast_ref::<JoinError>() {
+        let is_panic = error.is_panic();
+        let ended = if is_panic {
+            Ended::Panicked
+        } else {
+            Ended::Cancelled
+        };
+        return ended.to_string().into();
+    }
+    #[cfg(feature = "postgres")]
+    if let Some(error) = error.downcast_ref::<ctx_postgres::StoreError>() {
+        return of_store(error);
+    }
+    if let Some(ServiceError::Thread(_)) = error.downcast_ref() {
+        return "finish".into();
+    }
+    if error.is::<SourceError>() {
+        return "read a file".into();
+    }
+    if error.is::<serde_json::Error>() {
+        return "it is not the JSON that it should be".into();
+    }
+    UNTOLD.into()
+}
+
+fn of_backend(error: &BackendError) -> &'static str {
+    match error {
+        BackendError::Failed { what, .. } | BackendError::Damaged { what, .. } => what,
+        BackendError::Cancelled => "it was cancelled",
+        BackendError::Service(_) => "the service failed",
+        _ => "it was refused",
+    }
+}
+
+/// What the system says; where others have put it into words, what kind of failure it is.
+fn of_system(error: &io::Error) -> Cow<'static, str> {
+    match error.raw_os_error() {
+        Some(_) => error.to_string().into(),
+        None => error.kind().to_string().into(),
+    }
+}
+
+fn of_database(error: &rusqlite::Error) -> Cow<'static, str> {
+    match error.sqlite_error() {
+        Some(error) => error.to_string().into(),
+        None => "a value of a database is not what it should be".into(),
+    }
+}
+
+fn of_index(error: &IndexError) -> &'static str {
+    match error {
+        IndexError::Root(_) => "open the folder that is indexed",
+        IndexError::Folder { .. } => "use the folder of the index",
+        IndexError::Busy { .. } => "write the index: another process is writing it",
+        IndexError::Text(_) => "use the text index",
+        IndexError::Manifest(_) => "use a database of the index",
+        IndexError::Damaged { .. } => "read the index: it is damaged",
+        IndexError::Cancelled => "it was cancelled",
+        _ => "use the index",
+    }
+}
+
+/// What it says quotes nothing of what was sent, but for a path.
+#[cfg(feature = "postgres")]
+fn of_store(error: &ctx_postgres::StoreError) -> Cow<'static, str> {
+    match error {
+        ctx_postgres::StoreError::Place { .. } => "store a file where there is a folder".into(),
+        error => error.to_string().into(),
+    }
+}

@@ -1,0 +1,242 @@
+//! A store of which every part fails in its own way, and says what it must not.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use ctx_resolve::Resolver;
+use ctx_retrieve::{
+    Answer, Feedback, FileSearch, History, Hit, Message as Said, PartQuery, PortError, Retriever,
+    TextQuery, Usage,
+};
+use ctx_server::{
+    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Owner,
+    Page, Prime, PrimeRequest, Priming, Receipt, Thread, Vote,
+};
+use ctx_service::{Ports, Secret, Service};
+use ctx_source::{Files, SourceError, Sources, Text};
+
+/// Fails, and says `word` wherever that is possible.
+pub(crate) struct Failing {
+    word: &'static str,
+    /// Each time in the next way.
+    turn: AtomicUsize,
+}
+
+/// An error that quotes, and so does what caused it.
+#[derive(Debug)]
+struct Quoting(&'static str, Option<Box<Quoting>>);
+
+impl fmt::Display for Quoting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is {:?} in the way", self.0)
+    }
+}
+
+impl Error for Quoting {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.1.as_deref().map(|it| it as _)
+    }
+}
+
+fn quoting(word: &'static str) -> Quoting {
+    Quoting(word, Some(Box::new(Quoting(word, None))))
+}
+
+impl Failing {
+    /// So many ways there are.
+    pub(crate) const WAYS: usize = 6;
+
+    pub(crate) fn new(word: &'static str) -> Arc<Self> {
+        Arc::new(Failing {
+            word,
+            turn: AtomicUsize::new(0),
+        })
+    }
+
+    async fn fail<T>(&self) -> Result<T, BackendError> {
+        let word = self.word;
+        Err(
+            match self.turn.fetch_add(1, Ordering::Relaxed) % Self::WAYS {
+                0 => BackendError::failed("do this", quoting(word)),
+                1 => BackendError::failed("do this", std::io::Error::other(quoting(word))),
+                2 => BackendError::failed("do this", word),
+                3 => BackendError::Damaged {
+                    what: "what is kept",
+                    source: Box::new(quoting(word)),
+                },
+                4 => {
+                    let work = tokio::task::spawn_blocking(move || panic!("no place for {word:?}"));
+                    BackendError::failed("finish", work.await.unwrap_err())
+                }
+                _ => panic!("no place for {word:?}"),
+            },
+        )
+    }
+
+    fn service(&self, owner: &Owner) -> Service {
+        let port = Arc::new(Port(self.word));
+        let resolver = Resolver::new(
+            Sources::of(Arc::new(Nothing(self.word))),
+            ctx_syntax::Limits::default(),
+        );
+        let ports = Ports::default()
+            .with_search(port.clone())
+            .with_history(port.clone())
+            .with_usage(port.clone())
+            .with_feedback(port.clone());
+        Priming::new(Secret::new([7; 32])).service(
+            owner,
+            Retriever::new(port),
+            Arc::new(resolver),
+            ports,
+        )
+    }
+}
+
+/// Ports that fail or panic.
+struct Port(&'static str);
+
+impl Port {
+    fn fail<T>(&self) -> Answer<T> {
+        Err(PortError(quoting(self.0).to_string()))
+    }
+
+    fn panic<T>(&self) -> Answer<T> {
+        let text = format!("é{}", self.0);
+        // No character begins there, and the panic says so by the text.
+        Err(PortError(text[1..].to_owned()))
+    }
+}
+
+#[async_trait]
+impl FileSearch for Port {
+    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+        self.panic()
+    }
+
+    async fn files(&self, _: &TextQuery) -> Answer<Vec<(String, f64)>> {
+        self.fail()
+    }
+
+    async fn definitions(&self, _: &[String], _: usize) -> Answer<Vec<Vec<Hit>>> {
+        self.panic()
+    }
+
+    async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
+        self.fail()
+    }
+
+    async fn ending_with(&self, _: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+        self.fail()
+    }
+
+    async fn parts_of(&self, _: &[PartQuery], _: usize) -> Answer<Vec<Vec<Hit>>> {
+        self.panic()
+    }
+}
+
+#[async_trait]
+impl History for Port {
+    async fn messages(&self, _: &str, _: usize) -> Answer<Vec<Said>> {
+        self.panic()
+    }
+}
+
+#[async_trait]
+impl Usage for Port {
+    async fn counts(&self, _: &[String]) -> Answer<std::collections::BTreeMap<String, u64>> {
+        self.fail()
+    }
+
+    async fn shown(&self, _: &[String], _: i64) -> Answer<()> {
+        self.panic()
+    }
+
+    async fn recent(&self, _: usize) -> Answer<Vec<(String, i64)>> {
+        // It is read, which fails.
+        Ok(vec![("a.rs".to_owned(), 1)])
+    }
+}
+
+#[async_trait]
+impl Feedback for Port {
+    async fn vote(&self, _: &ctx_retrieve::Vote) -> Answer<bool> {
+        self.fail()
+    }
+}
+
+/// Files that cannot be read.
+#[derive(Debug)]
+struct Nothing(&'static str);
+
+impl Files for Nothing {
+    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
+        Err(SourceError::Io {
+            path: path.to_owned(),
+            source: std::io::Error::other(quoting(self.0)),
+        })
+    }
+}
+
+/// The same, as a server has it. It is the ports that fail of a build that names something.
+pub(crate) struct Shared(pub(crate) Arc<Failing>);
+
+#[async_trait]
+impl Backend for Shared {
+    async fn ready(&self) -> Result<(), BackendError> {
+        self.0.fail().await
+    }
+
+    async fn build(
+        &self,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        if request.references.is_empty() {
+            return self.0.fail().await;
+        }
+        ctx_server::build(&self.0.service(owner), request, job).await
+    }
+
+    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn messages(
+        &self,
+        _: &Owner,
+        _: &str,
+        _: Page,
+    ) -> Result<Listing<Message>, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
+        let error = ctx_service::FeedbackError::Store(PortError(self.0.word.to_owned()));
+        Err(BackendError::failed("count a vote", error))
+    }
+
+    async fn receipt(&self, _: &Owner, _: &str) -> Result<Option<Receipt>, BackendError> {
+        self.0.fail().await
+    }
+}

@@ -1,0 +1,215 @@
+//! Work that goes on past its deadline has a place until it ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use ctx_resolve::Resolver;
+use ctx_retrieve::{
+    Answer, FileSearch, History, Hit, Hold, Message as Said, PartQuery, PortError, Retriever,
+    TextQuery,
+};
+use ctx_server::{
+    Backend, BackendError, Ingested, Job, Limits, Listing, Message, NewFile, NewMessage, NewThread,
+    Owner, Page, Prime, PrimeRequest, Priming, Receipt, Thread, Vote,
+};
+use ctx_service::{Ports, Secret};
+use ctx_source::{Files, SourceError, Sources, Text};
+use serde_json::json;
+
+use crate::client::{ADA, BOB, Running};
+
+/// How long a port computes.
+const WORK: Duration = Duration::from_millis(300);
+/// How long it is waited for.
+const PATIENCE: Duration = Duration::from_millis(30);
+
+/// What runs at once, and the most that ever did.
+#[derive(Default)]
+struct Load {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    all: AtomicUsize,
+}
+
+impl Load {
+    /// Computes, and does not look up while it does.
+    fn compute(&self) {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        self.all.fetch_add(1, Ordering::SeqCst);
+        let started = Instant::now();
+        while started.elapsed() < WORK {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Ports of which a build asks two that compute, each once: one by a thread that may block, one by a task.
+#[derive(Default)]
+struct Computing {
+    files: Load,
+    messages: Arc<Load>,
+}
+
+#[async_trait]
+impl FileSearch for Computing {
+    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+        Ok(Vec::new())
+    }
+
+    async fn files(&self, _: &TextQuery) -> Answer<Vec<(String, f64)>> {
+        self.files.compute();
+        Ok(Vec::new())
+    }
+
+    async fn definitions(&self, names: &[String], _: usize) -> Answer<Vec<Vec<Hit>>> {
+        Ok(vec![Vec::new(); names.len()])
+    }
+
+    async fn similar(&self, _: &[String], _: usize) -> Answer<Vec<Hit>> {
+        Ok(Vec::new())
+    }
+
+    async fn ending_with(&self, ends: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+        Ok(vec![Vec::new(); ends.len()])
+    }
+
+    async fn parts_of(&self, wanted: &[PartQuery], _: usize) -> Answer<Vec<Vec<Hit>>> {
+        Ok(vec![Vec::new(); wanted.len()])
+    }
+}
+
+#[async_trait]
+impl History for Computing {
+    async fn messages(&self, _: &str, _: usize) -> Answer<Vec<Said>> {
+        let messages = Arc::clone(&self.messages);
+        let work = move || messages.compute();
+        let done = Hold::current().spawn_blocking(work).await;
+        done.map_err(|_| PortError("it panicked".to_owned()))?;
+        Ok(Vec::new())
+    }
+}
+
+#[derive(Debug)]
+struct Nothing;
+
+impl Files for Nothing {
+    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
+        Err(SourceError::NotFound {
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// A store that only builds.
+struct Builds(Arc<Computing>);
+
+fn no<T>() -> Result<T, BackendError> {
+    Err(BackendError::failed("do this", "it is not for that"))
+}
+
+#[async_trait]
+impl Backend for Builds {
+    async fn ready(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    async fn build(
+        &self,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        let sources = Sources::of(Arc::new(Nothing));
+        let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
+        let ports = Ports::default()
+            .with_search(self.0.clone())
+            .with_history(self.0.clone());
+        let retriever = Retriever::new(self.0.clone());
+        let priming = Priming::new(Secret::new([7; 32]));
+        let service = priming.service(owner, retriever, Arc::new(resolver), ports);
+        ctx_server::build(&service, request, job).await
+    }
+
+    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
+        no()
+    }
+
+    async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
+        no()
+    }
+
+    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+        no()
+    }
+
+    async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
+        no()
+    }
+
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+        no()
+    }
+
+    async fn messages(
+        &self,
+        _: &Owner,
+        _: &str,
+        _: Page,
+    ) -> Result<Listing<Message>, BackendError> {
+        no()
+    }
+
+    async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
+        no()
+    }
+
+    async fn receipt(&self, _: &Owner, _: &str) -> Result<Option<Receipt>, BackendError> {
+        no()
+    }
+}
+
+fn server(workers: usize) -> (Arc<Computing>, Running) {
+    let mut limits = Limits::default();
+    limits.workers = workers;
+    limits.queue = 8;
+    limits.owner_percent = 100;
+    limits.source_time = PATIENCE;
+    limits.queue_time = Duration::from_mins(1);
+    limits.request_time = Duration::from_secs(20);
+    let computing = Arc::new(Computing::default());
+    let server = Running::start(Arc::new(Builds(Arc::clone(&computing))), limits);
+    (computing, server)
+}
+
+#[test]
+fn what_computes_past_its_deadline_is_never_more_than_the_places() {
+    const WORKERS: usize = 2;
+    let (computing, server) = server(WORKERS);
+    std::thread::scope(|scope| {
+        for caller in 0..6 {
+            let server = &server;
+            scope.spawn(move || {
+                for turn in 0..3 {
+                    let message = format!("what does sparrow{caller}x{turn} do?");
+                    let token = if caller % 2 == 0 { ADA } else { BOB };
+                    let answer =
+                        server.post(token, "/v1/context/build", &json!({"message": message}));
+                    assert!([200, 503].contains(&answer.status), "{answer:?}");
+                }
+            });
+        }
+    });
+    let ports = [
+        ("files", &computing.files),
+        ("messages", &*computing.messages),
+    ];
+    for (name, port) in ports {
+        let most = port.most.load(Ordering::SeqCst);
+        assert!(port.all.load(Ordering::SeqCst) > WORKERS, "{name}");
+        assert!(most <= WORKERS, "{most} computed at once for {name}");
+    }
+}
