@@ -331,7 +331,7 @@ pub(crate) struct FilesMeta {
     /// Files in the batch.
     pub(crate) file_count: usize,
     /// Secrets that were found in them: they are kept as so many `*`.
-    pub(crate) masked_count: usize,
+    pub(crate) masked_secrets: usize,
 }
 
 /// What is to be known about a part of a list.

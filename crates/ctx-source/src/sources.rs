@@ -109,7 +109,10 @@ struct Folder {
 impl Folder {
     /// The bytes of the file at `path` and its state, if it is as it was kept.
     fn read(&self, path: &str) -> Result<(Vec<u8>, Stamp), SourceError> {
-        let read = || self.root.read_stamped(path.as_ref(), self.limits.file_bytes);
+        let read = || {
+            self.root
+                .read_stamped(path.as_ref(), self.limits.file_bytes)
+        };
         let Some(hashes) = &self.hashes else {
             return read();
         };

@@ -11,8 +11,8 @@ use fastrand::Rng;
 /// Of each kind, in each place.
 const SAMPLES: usize = 8;
 
-/// What is wanted of all secrets.
-const RECALL: f64 = 0.95;
+/// What is wanted of all secrets to be found.
+const PERCENT: usize = 95;
 
 /// A kind of secret, the variable it is kept in, and its parts.
 struct Kind(&'static str, &'static str, &'static [Part]);
@@ -272,8 +272,7 @@ fn block(mark: &str, rng: &mut Rng) -> String {
         text.push_str(&line);
         text.push('\n');
     }
-    text.push_str(&format!("-----END {mark}-----"));
-    text
+    text + "-----END " + mark + "-----"
 }
 
 fn is_masked(path: &str, text: &str, secret: &str) -> bool {
@@ -325,9 +324,8 @@ fn of_secrets_as_they_are_issued_nearly_all_are_found() {
             );
         }
     }
-    let recall = found as f64 / all as f64;
-    println!("{found} of {all} found: {recall:.4}; missed: {missed:#?}");
-    assert!(recall >= RECALL, "{recall}: {missed:#?}");
+    println!("{found} of {all} found; missed: {missed:#?}");
+    assert!(found * 100 >= all * PERCENT, "{missed:#?}");
 }
 
 /// Files of the crates that are linked here: those of other people, most of which hold no secret.

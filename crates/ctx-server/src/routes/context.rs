@@ -14,14 +14,13 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::{Assembler as _, ContextAssembler};
 use ctx_model::{Chunk, Warning};
-use ctx_retrieve::Ended;
 use ctx_service::ServiceError;
 use futures_core::Stream;
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::task::AbortHandle;
 
 use super::query::Id;
-use super::{Building, Json, Keeping, answer};
+use super::{Building, Json, Keeping, answer, aside};
 use crate::Owner;
 use crate::admission::Place;
 use crate::auth::Identity;
@@ -185,9 +184,7 @@ pub(crate) async fn assemble(
         let started = Instant::now();
         let clock = Arc::new(move || started.elapsed());
         let assembler = ContextAssembler::new().with_clock(clock);
-        let (chunks, masked) = spawn_blocking(move || masked(chunks))
-            .await
-            .map_err(ServiceError::from)?;
+        let (chunks, masked) = aside("look for secrets", move || masked(chunks)).await?;
         let built = assembler.assemble(chunks, options, job.cancel);
         let mut built = built.await.map_err(ServiceError::from)?;
         built.warnings.extend(masked);
@@ -270,8 +267,7 @@ pub(crate) async fn resolve(
     let work = |_| async move {
         let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
-        let done = spawn_blocking(resolving).await;
-        done.map_err(|error| BackendError::failed("resolve an answer", Ended::from(error)))
+        aside("resolve an answer", resolving).await
     };
     let (resolved, citations) = job::run(&app, place, None, work).await?;
     let meta = ResolvedMeta::of(&resolved);

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use ctx_service::ServiceError;
-use tokio::task::spawn_blocking;
 
-use super::{Building, Json, answer};
+use super::{Building, Json, answer, aside};
 use crate::auth::Identity;
 use crate::backend::{BackendError, Ingested, NewFile};
 use crate::job;
@@ -30,17 +28,15 @@ pub(crate) async fn ingest(
 ) -> Result<Response, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = |_| async move {
-        let (files, secrets) = spawn_blocking(move || masked(request.files))
-            .await
-            .map_err(ServiceError::from)?;
+        let (files, secrets) = aside("look for secrets", move || masked(request.files)).await?;
         Ok::<_, BackendError>((backend.ingest(&owner, files).await?, secrets))
     };
-    let (data, masked_count) = job::run(&app, place, None, work).await?;
+    let (data, masked_secrets) = job::run(&app, place, None, work).await?;
     let changed = data.files.iter().filter(|it| it.status != "unchanged");
     let meta = FilesMeta {
         changed_count: changed.count(),
         file_count: data.files.len(),
-        masked_count,
+        masked_secrets,
     };
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }

@@ -10,11 +10,13 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+use ctx_retrieve::{Ended, Hold};
 use serde::Serialize;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::backend::BackendError;
 use crate::cause::cause;
 use crate::json;
 use crate::openapi;
@@ -51,6 +53,15 @@ async fn nothing(_: Request) -> Problem {
 
 async fn refused() -> Problem {
     Problem::method()
+}
+
+/// Does `work` where it keeps nobody waiting, in the place of the request.
+async fn aside<T: Send + 'static>(
+    doing: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, BackendError> {
+    let done = Hold::current().spawn_blocking(work).await;
+    done.map_err(|error| BackendError::failed(doing, Ended::from(error)))
 }
 
 /// JSON that no cache keeps.

@@ -18,7 +18,7 @@ fn with_files(server: &Running) {
     assert_eq!(data["files"][0]["status"], "created");
     assert_eq!(
         answer.json()["meta"],
-        json!({"changedCount": 2, "fileCount": 2, "maskedCount": 0})
+        json!({"changedCount": 2, "fileCount": 2, "maskedSecrets": 0})
     );
 }
 
@@ -739,7 +739,7 @@ fn secrets_are_neither_kept_nor_shown() {
     let files = json!({"files": [{"path": "src/forge.rs", "content": text}]});
     let answer = server.post(ADA, "/v1/files", &files);
     answer.data(200);
-    assert_eq!(answer.json()["meta"]["maskedCount"], 1);
+    assert_eq!(answer.json()["meta"]["maskedSecrets"], 1);
     for path in [".env", "deploy/id_rsa", "key.pem"] {
         let files = json!({"files": [{"path": path, "content": "some words"}]});
         let answer = server.post(ADA, "/v1/files", &files);
