@@ -36,9 +36,9 @@ pub(crate) struct ServeArgs {
     /// A name of this server; requests to others are refused. May be given more than once
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Let pages of this site ask, such as https://ctx.example where a proxy encrypts; those of the server itself may.
+    /// Let pages of this site ask, besides those of the server itself; where a proxy encrypts, the site is the proxy's.
     /// May be given more than once
-    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]

@@ -176,7 +176,7 @@ impl OwnedStore {
         thread: &str,
         pinned: &[String],
     ) -> Result<Option<StoredThread>, StoreError> {
-        let failed = |error| StoreError::of("pin references", self.limits().writing, error);
+        let failed = |error| StoreError::of("pin references", self.limits().writing, &error);
         let mut client = self.client().await?;
         let transaction = self.begin(&mut client, Mode::Writes).await?;
         let owner = self.owner();

@@ -1,6 +1,7 @@
 //! What can go wrong between here and the database.
 
 use std::error::Error as _;
+use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
@@ -99,13 +100,13 @@ pub enum StoreError {
 
 impl StoreError {
     /// Gives `error` the context that it happened in.
-    pub(crate) fn of(doing: &'static str, limit: Duration, error: tokio_postgres::Error) -> Self {
+    pub(crate) fn of(doing: &'static str, limit: Duration, error: &tokio_postgres::Error) -> Self {
         if error.code() == Some(&SqlState::QUERY_CANCELED) {
             return StoreError::Late { doing, limit };
         }
         StoreError::Database {
             doing,
-            why: said(&error),
+            why: said(error),
             code: error.code().cloned(),
         }
     }
@@ -136,7 +137,8 @@ pub(crate) fn said(error: &tokio_postgres::Error) -> String {
     let names = [("table", its.table()), ("constraint", its.constraint())];
     for (what, name) in names {
         if let Some(name) = name {
-            said.push_str(&format!(", {what} {name}"));
+            // Writing to a string cannot fail.
+            let _ = write!(said, ", {what} {name}");
         }
     }
     said

@@ -49,12 +49,12 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
         let transaction = client
             .transaction()
             .await
-            .map_err(|error| StoreError::of("begin a migration", limit, error))?;
+            .map_err(|error| StoreError::of("begin a migration", limit, &error))?;
         let found = prepared(&transaction)
             .await
-            .map_err(|source| failed(0, source))?;
+            .map_err(|source| failed(0, &source))?;
         if found >= VERSION {
-            transaction.commit().await.map_err(|it| failed(0, it))?;
+            transaction.commit().await.map_err(|it| failed(0, &it))?;
             return if found > VERSION {
                 Err(StoreError::TooNew {
                     found,
@@ -67,19 +67,19 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
         let next = found + 1;
         step(&transaction, next)
             .await
-            .map_err(|source| failed(next, source))?;
+            .map_err(|source| failed(next, &source))?;
         transaction
             .commit()
             .await
-            .map_err(|source| failed(next, source))?;
+            .map_err(|source| failed(next, &source))?;
         info!(version = next, "migrated");
     }
 }
 
-fn failed(version: i32, source: tokio_postgres::Error) -> StoreError {
+fn failed(version: i32, source: &tokio_postgres::Error) -> StoreError {
     StoreError::Migration {
         version,
-        why: said(&source),
+        why: said(source),
     }
 }
 
@@ -141,7 +141,7 @@ async fn version(client: &tokio_postgres::Client) -> Result<Option<i32>, tokio_p
 pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreError> {
     let found = version(client)
         .await
-        .map_err(|error| StoreError::of("read the version of the tables", limit, error))?
+        .map_err(|error| StoreError::of("read the version of the tables", limit, &error))?
         .unwrap_or(0);
     match found.cmp(&VERSION) {
         std::cmp::Ordering::Less => Err(StoreError::NotMigrated {

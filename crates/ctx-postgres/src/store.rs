@@ -126,7 +126,7 @@ impl Store {
         let limit = self.limits.reading;
         let client = self.client().await?;
         let rows = client.query_one("SELECT secret FROM ctx.secret", &[]).await;
-        let row = rows.map_err(|error| not_migrated("read the secret", error, limit))?;
+        let row = rows.map_err(|error| not_migrated("read the secret", &error, limit))?;
         // The table holds nothing of another length.
         Ok(row.get::<_, &[u8]>(0).try_into().unwrap_or_default())
     }

@@ -41,7 +41,7 @@ impl OwnedStore {
     }
 
     async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
-        let failed = |error| StoreError::of("store a message", self.limits().writing, error);
+        let failed = |error| StoreError::of("store a message", self.limits().writing, &error);
         let mut client = self.client().await?;
         let transaction = self.begin(&mut client, Mode::Writes).await?;
         let next = transaction

@@ -61,7 +61,7 @@ impl OwnedStore {
         mode: Mode,
     ) -> Result<Transaction<'c>, StoreError> {
         let limit = self.limit_of(mode);
-        let failed = |error| StoreError::of("begin a transaction", limit, error);
+        let failed = |error| StoreError::of("begin a transaction", limit, &error);
         let transaction = client
             .build_transaction()
             .read_only(mode == Mode::Reads)
@@ -76,7 +76,7 @@ impl OwnedStore {
                 &[&self.owner(), &timeout, &(mode == Mode::Notes)],
             )
             .await
-            .map_err(|error| not_migrated("begin a transaction", error, limit))?;
+            .map_err(|error| not_migrated("begin a transaction", &error, limit))?;
         Ok(transaction)
     }
 
@@ -102,8 +102,8 @@ impl OwnedStore {
         wanted: Wanted,
     ) -> Result<Done, StoreError> {
         let limit = self.limit_of(mode);
-        let failed = |error| StoreError::of(doing, limit, error);
-        let unknown = |error| not_migrated(doing, error, limit);
+        let failed = |error| StoreError::of(doing, limit, &error);
+        let unknown = |error| not_migrated(doing, &error, limit);
         let client = self.client().await?;
         let settings = client.prepare_cached(SETTINGS).await.map_err(failed)?;
         let statement = client.prepare_cached(sql).await.map_err(unknown)?;
@@ -208,7 +208,7 @@ fn with_owner<'v>(
 /// Without the role there are no tables either, nor the other way round.
 pub(crate) fn not_migrated(
     doing: &'static str,
-    error: tokio_postgres::Error,
+    error: &tokio_postgres::Error,
     limit: Duration,
 ) -> StoreError {
     let unknown = [

@@ -46,7 +46,7 @@ const FORGOTTEN: i64 = 32;
 impl OwnedStore {
     /// Counts votes, and forgets some that need not be remembered any more.
     async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
-        let failed = |error| StoreError::of("store feedback", self.limits().writing, error);
+        let failed = |error| StoreError::of("store feedback", self.limits().writing, &error);
         let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
         let paths: Vec<&str> = votes.iter().map(|it| it.path.as_str()).collect();
         let useful: Vec<bool> = votes.iter().map(|it| it.is_useful).collect();

@@ -175,7 +175,7 @@ impl OwnedStore {
 
     /// Stores a batch in place of what is at its paths. Returns how many files went.
     async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<usize, StoreError> {
-        let failed = |error| StoreError::of("store files", self.limits().writing, error);
+        let failed = |error| StoreError::of("store files", self.limits().writing, &error);
         let mut client = self.client().await?;
         let transaction = self.begin(&mut client, Mode::Writes).await?;
         let writing = Writing {

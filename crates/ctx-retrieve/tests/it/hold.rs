@@ -45,13 +45,14 @@ async fn it_is_held_until_the_last_strategy_has_ended() {
 async fn what_is_begun_within_shares_it_wherever_it_runs() {
     let (hold, left) = held();
     let (open, gate) = channel::<()>();
-    let begun = hold.within(async {
-        Hold::current().spawn(async move {
+    hold.within(async {
+        let begun = Hold::current().spawn(async move {
             let inner = Hold::current().spawn_blocking(move || gate.recv());
             drop(inner);
-        })
-    });
-    begun.await.await.unwrap();
+        });
+        begun.await.unwrap();
+    })
+    .await;
     assert!(left.upgrade().is_some());
     drop(open);
     wait_until(|| left.upgrade().is_none());

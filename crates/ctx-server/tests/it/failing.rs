@@ -68,8 +68,9 @@ impl Failing {
                     source: Box::new(quoting(word)),
                 },
                 4 => {
-                    let work = tokio::task::spawn_blocking(move || panic!("no place for {word:?}"));
-                    BackendError::failed("finish", work.await.unwrap_err())
+                    let ended =
+                        tokio::task::spawn_blocking(move || panic!("no place for {word:?}"));
+                    BackendError::failed("finish", ended.await.unwrap_err())
                 }
                 _ => panic!("no place for {word:?}"),
             },

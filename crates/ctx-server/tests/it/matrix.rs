@@ -40,7 +40,7 @@ fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
             json!({"handle": ids.handle, "useful": true}),
             Refused(422, "handle"),
         ),
-        ("get", "/v1/context/{id}") => (Value::Null, not_found),
+        ("get", "/v1/context/{id}" | "/v1/threads/{id}/messages") => (Value::Null, not_found),
         ("post", "/v1/context/{id}/resolve") => (json!({"answer": "x"}), not_found),
         ("post", "/v1/files") => (
             json!({"files": [{"path": "a.rs", "content": "fn other() {}\n"}]}),
@@ -52,7 +52,6 @@ fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
         ("post", "/v1/threads/{id}/messages") => {
             (json!({"role": "user", "content": "x"}), not_found)
         }
-        ("get", "/v1/threads/{id}/messages") => (Value::Null, not_found),
         ("get", "/metrics") => (Value::Null, Refused(403, "Authorization")),
         ("get", "/healthz" | "/readyz") => (Value::Null, Open),
         _ => return None,
