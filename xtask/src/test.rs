@@ -129,6 +129,18 @@ fn steps(options: &Options) -> Vec<Step> {
     ]
 }
 
+/// What tests do beside the cases of laws: seconds of races, ends without a warning, turned bits, requests of two
+/// owners, questions, files that others wrote.
+const THOROUGH: [(&str, &str); 7] = [
+    ("CTX_RACE_SECONDS", "10"),
+    ("CTX_KILLS", "100"),
+    ("CTX_FLIPS", "60"),
+    ("CTX_HISTORIES", "20"),
+    ("CTX_FUZZ", "1000"),
+    ("CTX_THOROUGH", "1"),
+    ("CTX_REAL_FILES", "6000"),
+];
+
 /// The tests by nextest where it is installed, which runs the binaries side by side.
 fn tests(options: &Options) -> Call {
     let nextest = Call::cargo(["nextest", "--version"]).output().is_ok();
@@ -142,6 +154,9 @@ fn tests(options: &Options) -> Call {
         call = call
             .args(["--release"])
             .env("PROPTEST_CASES", cases.to_string());
+        for (variable, value) in THOROUGH {
+            call = call.env(variable, value);
+        }
         if nextest {
             // Its limits on time, in .config/nextest.toml, are for runs of this size.
             call = call.args(["--profile", "thorough"]);

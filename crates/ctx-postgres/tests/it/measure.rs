@@ -277,15 +277,3 @@ async fn measure(store: &OwnedStore, questions: &[String]) {
         }
     }
 }
-
-/// A whole build asks about this much: all terms, those of the title, files, and parts in them.
-#[tokio::test]
-async fn what_is_asked_is_bounded_by_terms() {
-    let fresh = fresh!();
-    let store = fresh.owner("alice");
-    let text: String = (0..3_000).fold(String::new(), |text, it| text + &format!("word{it} "));
-    store.ingest(texts([("a.md", text)])).await.unwrap();
-    let terms = (0..3_000).map(|it| (format!("word{it}"), 1.0)).collect();
-    let query = TextQuery::new(terms, vec![(Field::Body, 1.0)], 5);
-    assert!(!store.passages(&query).await.unwrap().is_empty());
-}
