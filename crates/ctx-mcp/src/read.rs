@@ -23,7 +23,8 @@ struct File {
     body: String,
     language: Option<Language>,
     outline: Arc<Outline>,
-    converted: Option<String>,
+    /// What is to be known of how it is shown, in sentences.
+    notes: Vec<String>,
 }
 
 impl File {
@@ -32,13 +33,15 @@ impl File {
         let body = unified(&text);
         let language = Language::of(path, &body);
         let outline = Outline::of(&body, language, &ctx_syntax::Limits::default());
+        let converted = text.converted();
+        let converted = converted.map(|it| format!("The file was decoded from {}.", it.from));
+        let masked = (!text.masked().is_empty())
+            .then(|| "Secrets in the file are shown as so many asterisks.".to_owned());
         Ok(File {
             body,
             language,
             outline: Arc::new(outline),
-            converted: text
-                .converted()
-                .map(|it| format!("The file was decoded from {}.", it.from)),
+            notes: converted.into_iter().chain(masked).collect(),
         })
     }
 
@@ -86,8 +89,8 @@ pub(crate) fn read(
         file.language()
     );
     let mut reply = Reply::default();
-    if let Some(converted) = &file.converted {
-        reply.note(converted);
+    for note in &file.notes {
+        reply.note(note);
     }
     if let (Some(fallback), true) = (file.outline.fallback, rendition != RenditionKind::Full) {
         reply.note(format!("Shown by its lines: {fallback}."));

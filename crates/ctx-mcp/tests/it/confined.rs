@@ -331,3 +331,40 @@ async fn what_a_file_says_cannot_pass_for_what_the_server_says() {
     assert!(!reply.text().contains(['\u{1b}', '\u{202e}']));
     assert_eq!(reply.result["content"].as_array().unwrap().len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_tool_shows_a_secret() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text =
+        format!("/// Connects to the forge.\nfn connect() {{\n    login(\"{token}\");\n}}\n");
+    let project = Project::of(&[("forge.rs", &text), ("keys/id_rsa", "some words\n")]);
+    let server = project.server();
+    let mut client = Client::connect(&server).await;
+    let chunk = json!({"id": "a", "relevance": 1, "content": text});
+    for (tool, arguments) in [
+        ("context_read", json!({"path": "forge.rs"})),
+        (
+            "context_query",
+            json!({"query": "how do we connect to the forge?"}),
+        ),
+        ("context_assemble", json!({"chunks": [chunk]})),
+    ] {
+        let reply = client.call(tool, arguments).await;
+        let told = reply.result.to_string();
+        assert!(!told.contains("ghp_"), "{tool}: {told}");
+        assert!(told.contains("****"), "{tool}: {told}");
+    }
+    let reply = client
+        .call("context_read", json!({"path": "forge.rs"}))
+        .await;
+    let told = reply.result.to_string();
+    assert!(told.contains("asterisks"), "{told}");
+    let reply = client
+        .call("context_read", json!({"path": "keys/id_rsa"}))
+        .await;
+    let told = reply.result.to_string();
+    assert!(
+        !told.contains("some words") && told.contains("holds secrets"),
+        "{told}"
+    );
+}
