@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use ctx_index::{Index, Options};
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
 use ctx_rank::Query;
-use ctx_retrieve::{Field, FileSearch, Relations as _, Retriever, TextQuery, Usage as _};
+use ctx_retrieve::{Field, FileSearch, Relations as _, Retriever, Usage as _};
 use serde_json::Value;
 
 use crate::ranking::asked;
