@@ -7,22 +7,24 @@ use ctx_source::Text;
 /// long as they were. For chunks that no [`Resolver`](crate::Resolver) sees, which does so by itself; O as
 /// [`ctx_secrets::find`].
 pub fn mask(chunk: &mut Chunk) -> Option<Warning> {
-    let path = chunk.path.clone().unwrap_or_default();
-    let mut found = ctx_secrets::mask(&path, &mut chunk.content).len();
+    let path = chunk.path.as_deref().unwrap_or_default();
+    let mut found = ctx_secrets::mask(path, &mut chunk.content).len();
     for text in [&mut chunk.expanded_context, &mut chunk.summary] {
-        let masked = text.as_mut().map(|it| ctx_secrets::mask(&path, it).len());
+        let masked = text.as_mut().map(|it| ctx_secrets::mask(path, it).len());
         found = found.max(masked.unwrap_or_default());
     }
     for rendition in &mut chunk.renditions {
-        found = found.max(mask_rendition(&path, rendition));
+        found = found.max(mask_rendition(path, rendition));
     }
     masked(chunk, found)
 }
 
 fn mask_rendition(path: &str, rendition: &mut Rendition) -> usize {
-    let mut text = rendition.text().to_owned();
-    let found = ctx_secrets::mask(path, &mut text).len();
+    let found = ctx_secrets::find(path, rendition.text()).len();
+    // A copy is made of what has to change alone.
     if found > 0 {
+        let mut text = rendition.text().to_owned();
+        ctx_secrets::mask(path, &mut text);
         let lines = rendition.lines();
         let masked = Rendition::new(rendition.kind(), text, rendition.information());
         let masked = masked.and_then(|it| match lines {
