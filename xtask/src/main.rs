@@ -25,7 +25,12 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 use workspace::Workspace;
+
+/// That of `ctx`, so that what is measured here is what its users have; peers in this process have it too.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The project's own chores.
 #[derive(Debug, Parser)]

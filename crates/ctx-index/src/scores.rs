@@ -7,7 +7,7 @@
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings as _, SegmentPostings};
 use tantivy::query::{Bm25StatisticsProvider, Bm25Weight};
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{
     DocAddress, DocId, DocSet as _, InvertedIndexReader, Score, Searcher, SegmentReader,
     TERMINATED, Term,
@@ -73,6 +73,23 @@ impl<'s> Scores<'s> {
                     }
                 }
             }
+        }
+        Ok(Scores { segments })
+    }
+
+    /// By how alike their texts in `field` and one of `texts` are, each by its different tokens: those that both have, as a
+    /// share of those that either has. The tokens of a document are counted as its length is kept, which beyond 40 is in
+    /// steps. O(documents of the index, and those in the lists of the tokens), and five bytes for each document.
+    pub(crate) fn alike(
+        searcher: &'s Searcher,
+        field: Field,
+        texts: &[Vec<String>],
+    ) -> tantivy::Result<Self> {
+        let segments = searcher.segment_readers().iter();
+        let segments = segments.map(|it| OfSegment::new(it, None));
+        let mut segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
+        for segment in &mut segments {
+            segment.set_alike(field, texts)?;
         }
         Ok(Scores { segments })
     }
@@ -158,6 +175,33 @@ impl<'s> OfSegment<'s> {
         Ok(())
     }
 
+    fn set_alike(&mut self, field: Field, texts: &[Vec<String>]) -> tantivy::Result<()> {
+        let index = self.segment.inverted_index(field)?;
+        let Some(lengths) = self.segment.fieldnorms_readers().get_field(field)? else {
+            return Ok(());
+        };
+        // How many tokens each document shares with a text, and which documents share any.
+        let (mut shared, mut documents) = (vec![0_u8; self.sums.len()], Vec::new());
+        for tokens in texts {
+            let tokens = &tokens[..tokens.len().min(usize::from(u8::MAX))];
+            for token in tokens {
+                let term = Term::from_field_text(field, token);
+                each_posting(&index, &term, IndexRecordOption::Basic, None, |posting| {
+                    if shared[posting.place] == 0 {
+                        documents.push(posting.document);
+                    }
+                    shared[posting.place] += 1;
+                })?;
+            }
+            for document in documents.drain(..) {
+                let sum = &mut self.sums[document as usize];
+                let shared = std::mem::take(&mut shared[document as usize]);
+                *sum = sum.max(share(shared, tokens.len(), lengths.fieldnorm(document)));
+            }
+        }
+        Ok(())
+    }
+
     /// Tells `best` of the documents that are there, but for those it has no use for: most, and they are passed over
     /// a run at a time.
     fn tell(&self, address: impl Fn(DocId) -> DocAddress, best: &mut Best) {
@@ -186,6 +230,13 @@ impl<'s> OfSegment<'s> {
         let within = self.within.as_ref();
         within.map_or(place as DocId, |documents| documents[place])
     }
+}
+
+/// What two have in common of all that either has, if they have so many tokens.
+#[expect(clippy::cast_precision_loss, reason = "names are short")]
+fn share(both: u8, one: usize, other: u32) -> Score {
+    let both = Score::from(both);
+    both / (one as Score + other as Score - both)
 }
 
 /// The documents that hold any of `terms`, ascending.

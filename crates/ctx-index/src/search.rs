@@ -1,7 +1,7 @@
 //! What the index answers.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -153,21 +153,38 @@ impl Index {
         Ok(hit)
     }
 
-    fn any_of(
+    /// The documents whose names are most like one of `names`.
+    fn alike(&self, names: &[String], limit: usize) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+        let searcher = self.searcher();
+        let live = self.statistics.of(&searcher);
+        let names = names.iter().map(|it| trigrams(it));
+        let names: Vec<Vec<String>> = names.filter(|it| !it.is_empty()).collect();
+        if names.is_empty() || !is_awaited() {
+            return Ok(Vec::new());
+        }
+        let scores = Scores::alike(&searcher, self.fields.trigrams, &names)?;
+        self.best(&live, &scores, limit)
+    }
+
+    /// The documents that hold `term` in `field`.
+    fn holding(
         &self,
         field: tantivy::schema::Field,
-        terms: &BTreeSet<String>,
+        term: &str,
         limit: usize,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
-        let clauses = terms.iter().map(|term| Clause::Bm25 {
+        let clause = Clause::Bm25 {
             term: Term::from_field_text(field, term),
             boost: 1.0,
             counting: Basic,
-        });
-        let clauses: Vec<Clause> = clauses.collect();
-        self.best(&live, &Scores::of(&searcher, &clauses, None, &live)?, limit)
+        };
+        self.best(
+            &live,
+            &Scores::of(&searcher, &[clause], None, &live)?,
+            limit,
+        )
     }
 
     /// The documents that hold each of `names`, in lower case, in `field`.
@@ -181,22 +198,11 @@ impl Index {
             if !is_awaited() {
                 return Err(IndexError::Cancelled);
             }
-            let found = self.any_of(field, &BTreeSet::from([name.to_lowercase()]), limit);
+            let found = self.holding(field, &name.to_lowercase(), limit);
             found.map(scored)
         };
         names.iter().map(one).collect()
     }
-}
-
-/// The share of trigrams that `hit` and a name with `grams` have in common.
-fn likeness(grams: &BTreeSet<String>, hit: &Part) -> f64 {
-    let its = hit.name.as_deref().or_else(|| hit.path.rsplit('/').next());
-    let its = trigrams(its.unwrap_or_default());
-    let both = its.iter().filter(|it| grams.contains(*it)).count();
-    let all = grams.len() + its.len() - both;
-    #[expect(clippy::cast_precision_loss, reason = "names are short")]
-    let share = both as f64 / all.max(1) as f64;
-    share
 }
 
 /// BM25 of each term in each field.
@@ -301,25 +307,7 @@ impl FileSearch for Index {
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        let mut best: BTreeMap<(String, u32), (f64, Arc<Part>)> = BTreeMap::new();
-        for name in names {
-            let grams: BTreeSet<String> = trigrams(name).into_iter().collect();
-            if grams.is_empty() {
-                continue;
-            }
-            let near = self.any_of(self.fields.trigrams, &grams, limit.min(MOST) * 4);
-            for (_, hit) in answer(near)? {
-                let likeness = likeness(&grams, &hit);
-                let key = (hit.path.clone(), hit.span.start());
-                if best.get(&key).is_none_or(|it| it.0 < likeness) {
-                    best.insert(key, (likeness, hit));
-                }
-            }
-        }
-        let mut hits: Vec<(f64, Arc<Part>)> = best.into_values().collect();
-        hits.sort_by(|a, b| b.0.total_cmp(&a.0));
-        hits.truncate(limit);
-        Ok(scored(hits))
+        answer(self.alike(names, limit).map(scored))
     }
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {

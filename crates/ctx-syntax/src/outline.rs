@@ -5,7 +5,7 @@ use std::ops::Range;
 use ctx_model::LineSpan;
 
 use crate::grammar::{Body, Definition, Grammar, Reading};
-use crate::{Language, Limits};
+use crate::{Language, Limits, pieces};
 
 /// What a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -257,7 +257,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         comment_rows,
     } = reading;
     let definitions = once_each(definitions);
-    let lines: Vec<&str> = text.split('\n').collect();
+    let lines = pieces::lines(text);
     let mut symbols: Vec<Symbol> = Vec::with_capacity(definitions.len());
     let mut heads: Vec<Option<LineSpan>> = Vec::with_capacity(definitions.len());
     let mut open: Vec<usize> = Vec::new();

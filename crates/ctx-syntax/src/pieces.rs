@@ -71,7 +71,10 @@ impl Piece {
 /// Lines as grammars count them; their ends are left out.
 pub fn lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
-    body.split('\n').collect()
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]);
+    ends.map(|end| &body[std::mem::replace(&mut start, end + 1)..end])
+        .collect()
 }
 
 /// A text whose `lines` and `outline` these are, cut into the parts that are found one by one, in their order:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ctx_model::{LineSpan, RenditionKind};
 
 use crate::lines::{Line, Lines, Shown, indentation, mark};
-use crate::{Language, Limits, Outline, Symbol, SymbolKind};
+use crate::{Language, Limits, Outline, Symbol, SymbolKind, pieces};
 
 /// How many lines are shown before and after one that matches.
 const CONTEXT: u32 = 2;
@@ -32,14 +32,14 @@ impl<'t> Source<'t> {
         text: &'t str,
         outline: impl Into<Arc<Outline>>,
     ) -> Self {
-        let body = text.strip_suffix('\n').unwrap_or(text);
-        let lines = body.split('\n');
+        let mut lines = pieces::lines(text);
+        // A line's number is the same whatever ends it.
+        for line in &mut lines {
+            *line = line.strip_suffix('\r').unwrap_or(line);
+        }
         Source {
             language,
-            // A line's number is the same whatever ends it.
-            lines: lines
-                .map(|line| line.strip_suffix('\r').unwrap_or(line))
-                .collect(),
+            lines,
             outline: outline.into(),
         }
     }
