@@ -7,7 +7,6 @@ use ctx_syntax::{Outline, Piece, language_name, lines, pieces};
 use tantivy::{Document, TantivyDocument};
 
 use crate::ahead::Held;
-use crate::outlines;
 use crate::schema::{Fields, Stored};
 
 /// A document on its way into the text index. The bytes of its file are held until all of them are there.
@@ -42,7 +41,7 @@ pub(crate) fn documents(
         ..Stored::default()
     };
     let mut of_file = of_file(fields, path, text.as_str(), &stored);
-    if let Some(packed) = outlines::stored(text.hash(), outline) {
+    if let Some(packed) = outline.seal(text.hash()) {
         of_file.add_bytes(fields.outline, &packed);
     }
     let mut documents = vec![of_file];

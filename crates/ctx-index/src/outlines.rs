@@ -9,15 +9,6 @@ use tantivy::{
 
 use crate::Index;
 
-/// What is kept of an outline: the hash of the text, so that it is not taken for that of another, and the outline.
-pub(crate) fn stored(hash: &[u8; 32], outline: &Outline) -> Option<Vec<u8>> {
-    Some([&hash[..], &outline.pack()?].concat())
-}
-
-fn read(stored: &[u8], hash: &[u8; 32]) -> Option<Outline> {
-    Outline::unpack(stored.strip_prefix(&hash[..])?)
-}
-
 impl Outlines for Index {
     fn outline(&self, path: &str, hash: &[u8; 32]) -> Option<Outline> {
         let searcher = self.searcher();
@@ -39,7 +30,7 @@ impl Index {
         hash: &[u8; 32],
     ) -> Option<Outline> {
         let document: TantivyDocument = searcher.doc(address).ok()?;
-        read(document.get_first(self.fields.outline)?.as_bytes()?, hash)
+        Outline::unseal(document.get_first(self.fields.outline)?.as_bytes()?, hash)
     }
 }
 

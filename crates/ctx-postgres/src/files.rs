@@ -1,6 +1,6 @@
 //! The files of an owner, as they were stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -35,6 +35,9 @@ pub struct StoredText {
     pub hash: [u8; 32],
     /// That; `None` where its hash was among those that are known.
     pub text: Option<String>,
+    /// What a grammar read in it, for [`Outline::unseal`](ctx_syntax::Outline::unseal); `None` where none did, and with
+    /// the text.
+    pub outline: Option<Vec<u8>>,
 }
 
 /// How much an owner has.
@@ -99,15 +102,16 @@ impl OwnedStore {
             return Ok(Vec::new());
         }
         let known: Vec<&[u8]> = known.iter().map(<[u8; 32]>::as_slice).collect();
-        let sql =
-            "SELECT path, hash, CASE WHEN hash = ANY ($3) THEN NULL ELSE content END FROM ctx.files
-                   WHERE owner = $1 AND path = ANY ($2) ORDER BY path";
+        let sql = "SELECT path, hash, CASE WHEN hash = ANY ($3) THEN NULL ELSE content END,
+                       CASE WHEN hash = ANY ($3) THEN NULL ELSE outline END
+                   FROM ctx.files WHERE owner = $1 AND path = ANY ($2) ORDER BY path";
         let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &paths, &known];
         let rows = self.read("read files", sql, &values).await?;
         let text = |row: &Row| StoredText {
             path: row.get(0),
             hash: row.get::<_, &[u8]>(1).try_into().unwrap_or_default(),
             text: row.get(2),
+            outline: row.get(3),
         };
         Ok(rows.iter().map(text).collect())
     }
@@ -131,6 +135,35 @@ impl OwnedStore {
             (row.get(0), hash)
         };
         Ok(rows.iter().map(hash).collect())
+    }
+
+    /// Those of `files`, paths with their texts and their BLAKE3, that are stored with that hash and another text: what a
+    /// damaged disk made of it. They are sent to be compared. One round trip.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn damaged(
+        &self,
+        files: &[(&str, &str, [u8; 32])],
+    ) -> Result<BTreeSet<String>, StoreError> {
+        let files = files
+            .iter()
+            .filter(|(path, text, _)| !path.contains('\0') && !text.contains('\0'));
+        let (mut paths, mut texts, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, text, hash) in files {
+            paths.push(*path);
+            texts.push(*text);
+            hashes.push(&hash[..]);
+        }
+        if paths.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let sql = "SELECT f.path FROM ctx.files f
+                   JOIN unnest($2::text[], $3::text[], $4::bytea[]) AS it (path, content, hash) ON f.path = it.path
+                   WHERE f.owner = $1 AND f.hash = it.hash AND f.content <> it.content";
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &paths, &texts, &hashes];
+        let rows = self.read("compare files", sql, &values).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// The text of the file at `path`, where there is one.

@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::error::said;
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 10] = [
+const STEPS: [&str; 11] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -21,6 +21,7 @@ const STEPS: [&str; 10] = [
     include_str!("../migrations/0008_bytes.sql"),
     include_str!("../migrations/0009_said.sql"),
     include_str!("../migrations/0010_numbers.sql"),
+    include_str!("../migrations/0011_outlines.sql"),
 ];
 
 /// The version that this program needs.

@@ -7,6 +7,7 @@ use std::fmt;
 
 use ctx_model::{LineSpan, ModelError};
 use rapidhash::RapidHashMap;
+use rapidhash::v3::rapidhash_v3;
 use serde::{Deserialize, Serialize};
 
 use crate::{Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
@@ -69,7 +70,30 @@ const USES: [ReferenceKind; 3] = [
     ReferenceKind::Extends,
 ];
 
+/// What is packed in another way has another number.
+const FORMAT: u8 = 1;
+/// Bytes of a seal.
+const SEAL: usize = 8;
+
+/// What bytes have before them that are an outline's of the text with this BLAKE3.
+fn seal(packed: &[u8], hash: &[u8; 32]) -> [u8; SEAL] {
+    rapidhash_v3(&[&[FORMAT], &hash[..], packed].concat()).to_le_bytes()
+}
+
 impl Outline {
+    /// [`Outline::pack`], to be kept beside the text, whose BLAKE3 is `hash`: it is read back of that text alone.
+    pub fn seal(&self, hash: &[u8; 32]) -> Option<Vec<u8>> {
+        let packed = self.pack()?;
+        Some([&seal(&packed, hash)[..], &packed].concat())
+    }
+
+    /// What [`Outline::seal`] was given; `None` if that was the outline of another text, another version packed it, or
+    /// a bit of it is another. O(bytes).
+    pub fn unseal(bytes: &[u8], hash: &[u8; 32]) -> Option<Self> {
+        let (its, packed) = bytes.split_at_checked(SEAL)?;
+        (*its == seal(packed, hash)).then(|| Self::unpack(packed))?
+    }
+
     /// In few bytes, which only this version reads back; `None` of a text that no grammar read, or one of 2^29
     /// symbols. O(symbols + references).
     pub fn pack(&self) -> Option<Vec<u8>> {

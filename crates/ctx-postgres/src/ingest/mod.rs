@@ -148,6 +148,11 @@ impl OwnedStore {
         if files.is_empty() {
             return Ok(());
         }
+        let hashed = |it: FileText| {
+            let hash = *blake3::hash(it.text.as_bytes()).as_bytes();
+            (it, hash)
+        };
+        let files: Vec<(FileText, [u8; 32])> = files.into_iter().map(hashed).collect();
         let known = self.known(&files).await?;
         let batch = Hold::current()
             .spawn_blocking(move || Batch::of(files, &known))
@@ -162,15 +167,25 @@ impl OwnedStore {
         Ok(())
     }
 
-    async fn known(&self, files: &[FileText]) -> Result<Known, StoreError> {
-        let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
+    async fn known(&self, files: &[(FileText, [u8; 32])]) -> Result<Known, StoreError> {
+        let paths: Vec<&str> = files.iter().map(|(it, _)| it.path.as_str()).collect();
         let sql =
             "SELECT path, hash, modified_at FROM ctx.files WHERE owner = $1 AND path = ANY ($2)";
         let rows = self
             .read("read the hashes of files", sql, &[&self.owner(), &paths])
             .await?;
         let of = |row: &tokio_postgres::Row| (row.get(0), (row.get(1), row.get(2)));
-        Ok(rows.iter().map(of).collect())
+        let mut known: Known = rows.iter().map(of).collect();
+        let files = files
+            .iter()
+            .map(|(file, hash)| (&*file.path, &*file.text, *hash));
+        let same = files.filter(|(path, _, hash)| known.get(*path).is_some_and(|it| it.0 == hash));
+        let same: Vec<(&str, &str, [u8; 32])> = same.collect();
+        // To be sent anew makes a damaged file whole.
+        for path in self.damaged(&same).await? {
+            known.remove(&path);
+        }
+        Ok(known)
     }
 
     /// Stores a batch in place of what is at its paths. Returns how many files went.

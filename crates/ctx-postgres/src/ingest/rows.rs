@@ -36,6 +36,8 @@ pub(super) struct Batch {
 pub(super) struct FileRow {
     pub(super) file: FileText,
     pub(super) hash: [u8; 32],
+    /// Sealed.
+    pub(super) outline: Option<Vec<u8>>,
     pub(super) language: Option<&'static str>,
     pub(super) lines: i32,
     pub(super) parts: i32,
@@ -57,12 +59,11 @@ pub(super) struct PartRow {
 }
 
 impl Batch {
-    /// Takes `files` apart, on all cores.
-    pub(super) fn of(files: Vec<FileText>, known: &Known) -> Self {
+    /// Takes `files`, each with its hash, apart, on all cores.
+    pub(super) fn of(files: Vec<(FileText, [u8; 32])>, known: &Known) -> Self {
         let mut batch = Batch::default();
         let mut changed = Vec::new();
-        for file in files {
-            let hash = *blake3::hash(file.text.as_bytes()).as_bytes();
+        for (file, hash) in files {
             match known.get(&file.path) {
                 Some((before, at)) if *before == hash => {
                     batch.unchanged += 1;
@@ -112,6 +113,7 @@ fn rows(analyzer: &mut Analyzer, file: FileText, hash: [u8; 32]) -> (FileRow, Ve
     terms.add(analyzer, &file.path, Label::A);
     terms.add(analyzer, &file.text, Label::D);
     let row = FileRow {
+        outline: outline.seal(&hash),
         hash,
         language,
         lines: i32::try_from(file.text.lines().count()).unwrap_or(i32::MAX),

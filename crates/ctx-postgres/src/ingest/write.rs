@@ -119,6 +119,7 @@ impl Writing<'_> {
             Type::INT4,
             Type::TS_VECTOR,
             Type::TEXT,
+            Type::BYTEA,
         ];
         let sink = self.transaction.copy_in(sql).await?;
         let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
@@ -140,6 +141,7 @@ impl Writing<'_> {
                     &row.terms.length,
                     &row.terms,
                     &row.file.text,
+                    &row.outline,
                 ])
                 .await?;
         }
@@ -229,7 +231,7 @@ const STAGING: &str = "
     SET LOCAL client_min_messages = warning;
     CREATE TEMP TABLE IF NOT EXISTS ctx_files (
         path text, reversed text, name text, hash bytea, modified_at bigint, role text, language text,
-        lines integer, parts integer, length integer, terms tsvector, content text
+        lines integer, parts integer, length integer, terms tsvector, content text, outline bytea
     ) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE IF NOT EXISTS ctx_parts (
         path text, first integer, last integer, kind text, name text, qualified_name text, language text,
@@ -271,8 +273,8 @@ const FORGET: [&str; 4] = [
 
 const FROM_STAGING: [&str; 3] = [
     "INSERT INTO ctx.files (owner, path, reversed, name, hash, modified_at, role, language, lines, parts, length,
-         terms, content)
-     SELECT $1, path, reversed, name, hash, modified_at, role, language, lines, parts, length, terms, content
+         terms, content, outline)
+     SELECT $1, path, reversed, name, hash, modified_at, role, language, lines, parts, length, terms, content, outline
      FROM pg_temp.ctx_files",
     "INSERT INTO ctx.parts (owner, path, first, last, kind, name, qualified_name, language, refers_to, length,
          terms, defines, uses)

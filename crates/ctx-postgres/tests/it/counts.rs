@@ -153,7 +153,7 @@ async fn what_an_earlier_version_holds_is_counted_by_whoever_may_migrate() {
     // As it was before.
     let before = "DROP FUNCTION ctx.choose_parts; DROP FUNCTION ctx.choose_files;
         ALTER TABLE ctx.parts DROP COLUMN number; ALTER TABLE ctx.files DROP COLUMN number;
-        ALTER TABLE ctx.owners DROP COLUMN bytes;
+        ALTER TABLE ctx.owners DROP COLUMN bytes; ALTER TABLE ctx.files DROP COLUMN outline;
         DROP TRIGGER count_added ON ctx.threads; DROP TRIGGER count_gone ON ctx.threads;
         DROP TRIGGER count_added ON ctx.messages; DROP TRIGGER count_gone ON ctx.messages;
         DROP FUNCTION ctx.count_said; DROP TABLE ctx.said; DROP INDEX ctx.feedback_given;

@@ -2,6 +2,7 @@
 
 use ctx_postgres::FileText;
 use ctx_retrieve::{Field, FileSearch as _, TextQuery};
+use ctx_syntax::{Language, Outline};
 
 use crate::server::raw;
 use crate::{fresh, texts};
@@ -45,6 +46,28 @@ async fn a_file_that_is_stored_again_is_stored_once() {
         totals.generation >= 4,
         "each change is a generation: {totals:?}"
     );
+}
+
+#[tokio::test]
+async fn what_was_read_in_a_file_comes_with_its_text() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let text = "fn first() { second(); }\n";
+    let files = texts([("a.rs", text), ("b.unknown", text)]);
+    store.ingest(files).await.unwrap();
+    let paths = ["a.rs", "b.unknown"];
+    let [known, unknown] = &store.texts(&paths, &[]).await.unwrap()[..] else {
+        panic!("there are two files");
+    };
+    let language = Language::of("a.rs", text);
+    let outline = Outline::of(text, language, &ctx_syntax::Limits::default());
+    let sealed = known.outline.as_ref().unwrap();
+    assert_eq!(Outline::unseal(sealed, &known.hash), Some(outline));
+    assert_eq!(unknown.outline, None);
+    // Neither is sent again.
+    for file in store.texts(&paths, &[known.hash]).await.unwrap() {
+        assert_eq!((file.text, file.outline), (None, None));
+    }
 }
 
 #[tokio::test]

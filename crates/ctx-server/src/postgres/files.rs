@@ -21,13 +21,18 @@ pub(super) async fn ingest(
         }
     }
     let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
+    let hashed = |it: &NewFile| *blake3::hash(it.content.as_bytes()).as_bytes();
+    let hashes: Vec<[u8; 32]> = files.iter().map(hashed).collect();
     let mut known = store.hashes(&paths).await.map_err(failed)?;
+    let sent = files.iter().zip(&hashes);
+    let sent = sent.map(|(it, hash)| (it.path.as_str(), it.content.as_str(), *hash));
+    let same = sent.filter(|(path, _, hash)| known.get(*path) == Some(hash));
+    let same: Vec<(&str, &str, [u8; 32])> = same.collect();
+    let damaged = store.damaged(&same).await.map_err(failed)?;
     let mut ingested = Ingested::default();
-    for file in &files {
-        let hash = *blake3::hash(file.content.as_bytes()).as_bytes();
-        let before = known.insert(file.path.clone(), hash);
-        let status = match before {
-            Some(its) if its == hash => "unchanged",
+    for (file, hash) in files.iter().zip(hashes) {
+        let status = match known.insert(file.path.clone(), hash) {
+            Some(its) if its == hash && !damaged.contains(&file.path) => "unchanged",
             Some(_) => "updated",
             None => "created",
         };

@@ -90,8 +90,9 @@ impl Postgres {
     /// What builds contexts for one request, from what the database says while that is served.
     fn service(&self, owner: &Owner) -> Result<Service> {
         let store = Arc::new(self.owned(owner)?);
-        let view = View::new((*store).clone(), Arc::clone(&self.texts));
-        let resolver = self.outlines.over(Sources::of(Arc::new(view)));
+        let view = Arc::new(View::new((*store).clone(), Arc::clone(&self.texts)));
+        let resolver = self.outlines.over(Sources::of(view.clone()));
+        let resolver = resolver.with_outlines(view);
         // What was of use is asked for by the service, once for all that was gathered.
         let retriever = Retriever::new(store.clone()).with_relations(store.clone());
         let ports = Ports::of(&store).with_recall(Arc::new(recall::Receipts(store)));

@@ -5,8 +5,9 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctx_postgres::OwnedStore;
+use ctx_postgres::{OwnedStore, StoredText};
 use ctx_source::{Files, Secrets, SourceError, Text};
+use ctx_syntax::{Outline, Outlines};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::runtime::Handle;
@@ -19,19 +20,26 @@ const KEPT: usize = 16_384;
 /// An owner, and a path of theirs.
 type Key = (Arc<str>, Arc<str>);
 
-/// What a file said when it was fetched last, and the hash by which the database knows that. Never taken for what
-/// the file says now without the database having been asked.
-type Kept = ([u8; 32], Arc<Text>);
+/// What a file said when it was fetched last. Never taken for what it says now without the database having been
+/// asked.
+struct Fetched {
+    /// By which the database knows that.
+    hash: [u8; 32],
+    text: Arc<Text>,
+    /// Of the text as it was stored, sealed.
+    outline: Option<Vec<u8>>,
+}
 
 /// Texts that were fetched: they need not be sent again for as long as the files stay as they are.
-pub(super) struct Texts(Cache<Key, Kept, Bytes>);
+pub(super) struct Texts(Cache<Key, Arc<Fetched>, Bytes>);
 
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Key, Kept> for Bytes {
-    fn weight(&self, (_, path): &Key, (_, text): &Kept) -> u64 {
-        (path.len() + text.as_str().len()) as u64 + 128
+impl Weighter<Key, Arc<Fetched>> for Bytes {
+    fn weight(&self, (_, path): &Key, file: &Arc<Fetched>) -> u64 {
+        let outline = file.outline.as_ref().map_or(0, Vec::len);
+        (path.len() + file.text.as_str().len() + outline) as u64 + 128
     }
 }
 
@@ -57,7 +65,7 @@ pub(super) struct View {
 
 /// A file as it was found.
 enum File {
-    Text(Arc<Text>),
+    Text(Arc<Fetched>),
     /// It says something else than was stored.
     Damaged,
     /// There is none, or none with a text.
@@ -102,9 +110,9 @@ impl View {
     fn look(&self, paths: &[&str]) {
         let kept = paths
             .iter()
-            .filter_map(|it| self.texts.0.get(&self.key(it)));
-        let kept: BTreeMap<[u8; 32], Arc<Text>> = kept.collect();
-        let known: Vec<[u8; 32]> = kept.keys().copied().collect();
+            .filter_map(|&it| Some((it, self.texts.0.get(&self.key(it))?)));
+        let kept: BTreeMap<&str, Arc<Fetched>> = kept.collect();
+        let known: Vec<[u8; 32]> = kept.values().map(|it| it.hash).collect();
         let found = self.runtime.block_on(self.store.texts(paths, &known));
         let found = match found {
             Ok(found) => found,
@@ -118,7 +126,7 @@ impl View {
             .map(|&it| (it.to_owned(), File::None))
             .collect();
         for file in found {
-            let text = match file.text {
+            let fetched = match file.text {
                 Some(text) if *blake3::hash(text.as_bytes()).as_bytes() != file.hash => {
                     // Which one, its owner is told: a path is the owner's too.
                     tracing::error!("a file that is kept is damaged");
@@ -126,14 +134,21 @@ impl View {
                     continue;
                 }
                 Some(text) => {
-                    Text::decode(&file.path, text.into_bytes(), Secrets::Masked).map(Arc::new)
+                    let text = Text::decode(&file.path, text.into_bytes(), Secrets::Masked);
+                    text.map(|text| {
+                        Arc::new(Fetched {
+                            hash: file.hash,
+                            text: Arc::new(text),
+                            outline: file.outline,
+                        })
+                    })
                 }
-                None => kept.get(&file.hash).cloned(),
+                None => known_as(&file, &kept),
             };
-            let Some(text) = text else { continue };
-            let kept = (file.hash, Arc::clone(&text));
+            let Some(fetched) = fetched else { continue };
+            let kept = Arc::clone(&fetched);
             self.texts.0.insert(self.key(&file.path), kept);
-            files.insert(file.path, File::Text(text));
+            files.insert(file.path, File::Text(fetched));
         }
         // What was seen first stays.
         let mut seen = self.seen();
@@ -143,12 +158,26 @@ impl View {
     }
 }
 
+/// What is kept of `file`, or of another that says the same: which may be in another language.
+fn known_as(file: &StoredText, kept: &BTreeMap<&str, Arc<Fetched>>) -> Option<Arc<Fetched>> {
+    let is_same = |it: &&Arc<Fetched>| it.hash == file.hash;
+    if let Some(its) = kept.get(file.path.as_str()).filter(is_same) {
+        return Some(Arc::clone(its));
+    }
+    let other = kept.values().find(is_same)?;
+    Some(Arc::new(Fetched {
+        hash: file.hash,
+        text: Arc::clone(&other.text),
+        outline: None,
+    }))
+}
+
 impl Files for View {
     fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
         self.prepare(&[path]);
         let seen = self.seen();
         match (seen.files.get(path), &seen.failure) {
-            (Some(File::Text(text)), _) => Ok(Arc::clone(text)),
+            (Some(File::Text(file)), _) => Ok(Arc::clone(&file.text)),
             (Some(File::Damaged), _) => Err(SourceError::Damaged {
                 path: path.to_owned(),
             }),
@@ -174,5 +203,21 @@ impl Files for View {
         if !unseen.is_empty() {
             self.look(&unseen);
         }
+    }
+}
+
+impl Outlines for View {
+    fn outline(&self, path: &str, hash: &[u8; 32]) -> Option<Outline> {
+        let seen = self.seen();
+        let Some(File::Text(file)) = seen.files.get(path) else {
+            return None;
+        };
+        // What is masked now was not, and names may be among it.
+        if file.hash != *hash || !file.text.masked().is_empty() {
+            return None;
+        }
+        let file = Arc::clone(file);
+        drop(seen);
+        Outline::unseal(file.outline.as_ref()?, hash)
     }
 }

@@ -113,15 +113,53 @@ fn a_file_that_is_not_what_its_hash_says_is_told_and_not_shown() {
         warnings.contains("src/sum.rs") && warnings.contains("not as it was kept"),
         "{built}"
     );
-    // Replaced, and sent anew, it is whole again.
-    let other = json!({"files": [{"path": "src/sum.rs", "content": "fn sum_of() {}\n"}]});
-    server.post(ADA, "/v1/files", &other).data(200);
-    server.post(ADA, "/v1/files", &files).data(200);
+    // Sent anew, it is whole again.
+    let sent = server.post(ADA, "/v1/files", &files).data(200);
+    assert_eq!(sent["files"][0]["status"], "updated");
+    assert_eq!(sent["files"][1]["status"], "unchanged");
     let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
     assert!(
         built["context"].as_str().unwrap().contains("a + b"),
         "{built}"
     );
+}
+
+#[test]
+fn what_was_read_in_a_file_changes_nothing_that_is_shown() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let caller = "fn caller() -> u32 {\n    sum_of(1, 2)\n}\n".repeat(30);
+    let files = json!({"files": [
+        {"path": "src/sum.rs", "content": SUM},
+        {"path": "src/caller.rs", "content": caller},
+    ]});
+    let wanted = json!({"message": "what does sum_of do?", "options": {"maxTokens": 600, "reserve": 0}});
+    let shown = |change: &str| {
+        block_on(async {
+            let raw = ctx_testkit::postgres::raw(&url).await;
+            raw.execute(change, &[]).await.unwrap()
+        });
+        // One that has read nothing yet.
+        let server = Running::over(&url);
+        let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+        built["context"].as_str().unwrap().to_owned()
+    };
+    Running::over(&url).post(ADA, "/v1/files", &files).data(200);
+    let nothing = "SELECT FROM ctx.files WHERE outline IS NOT NULL";
+    // What was shown once counts as recent.
+    shown(nothing);
+    let as_stored = shown(nothing);
+    assert!(as_stored.contains("sum_of"), "{as_stored}");
+    for change in [
+        "UPDATE ctx.files SET outline = set_byte(outline, 12, 255 - get_byte(outline, 12))",
+        "UPDATE ctx.files f SET outline = (SELECT outline FROM ctx.files o WHERE o.path <> f.path)",
+        "UPDATE ctx.files SET outline = ''",
+        "UPDATE ctx.files SET outline = NULL",
+    ] {
+        assert_eq!(shown(change), as_stored, "{change}");
+    }
 }
 
 #[test]

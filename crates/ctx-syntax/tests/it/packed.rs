@@ -64,4 +64,23 @@ proptest! {
             prop_assert_eq!(packed.as_deref().and_then(Outline::unpack), packed.is_some().then_some(outline));
         }
     }
+
+    #[test]
+    fn a_sealed_outline_is_that_of_its_text_or_none(
+        sample in 0..SAMPLES.len(),
+        at in any::<prop::sample::Index>(),
+        bit in 0..8_u8,
+    ) {
+        let sample = &SAMPLES[sample];
+        let outline = outline(sample.path, sample.text);
+        let (its, other) = ([7; 32], [8; 32]);
+        let mut sealed = outline.seal(&its).unwrap();
+        prop_assert_eq!(Outline::unseal(&sealed, &other), None);
+        let at = at.index(sealed.len());
+        prop_assert_eq!(Outline::unseal(&sealed[..at], &its), None);
+        sealed[at] ^= 1 << bit;
+        prop_assert_eq!(Outline::unseal(&sealed, &its), None);
+        sealed[at] ^= 1 << bit;
+        prop_assert_eq!(Outline::unseal(&sealed, &its), Some(outline));
+    }
 }
