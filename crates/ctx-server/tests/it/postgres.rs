@@ -130,12 +130,17 @@ fn what_was_read_in_a_file_changes_nothing_that_is_shown() {
         return;
     };
     let url = block_on(database.database());
-    let caller = "fn caller() -> u32 {\n    sum_of(1, 2)\n}\n".repeat(30);
+    let caller = format!("fn caller() {{\n{}}}\n", "    sum_of(1, 2);\n".repeat(300));
     let files = json!({"files": [
         {"path": "src/sum.rs", "content": SUM},
         {"path": "src/caller.rs", "content": caller},
     ]});
-    let wanted = json!({"message": "what does sum_of do?", "options": {"maxTokens": 600, "reserve": 0}});
+    // Of no words, so that nothing is searched for, and too little room for all of it.
+    let wanted = json!({
+        "message": "what is it?",
+        "references": ["src/caller.rs"],
+        "options": {"maxTokens": 600, "reserve": 0},
+    });
     let shown = |change: &str| {
         block_on(async {
             let raw = ctx_testkit::postgres::raw(&url).await;
@@ -151,7 +156,7 @@ fn what_was_read_in_a_file_changes_nothing_that_is_shown() {
     // What was shown once counts as recent.
     shown(nothing);
     let as_stored = shown(nothing);
-    assert!(as_stored.contains("sum_of"), "{as_stored}");
+    assert!(as_stored.contains("Shown: skeleton"), "{as_stored}");
     for change in [
         "UPDATE ctx.files SET outline = set_byte(outline, 12, 255 - get_byte(outline, 12))",
         "UPDATE ctx.files f SET outline = (SELECT outline FROM ctx.files o WHERE o.path <> f.path)",
