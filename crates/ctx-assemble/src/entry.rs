@@ -2,6 +2,7 @@
 
 use ctx_model::{Selection, Tokens};
 use ctx_tokens::Additivity;
+use tracing::debug;
 
 use crate::AssembleError;
 use crate::plan::{Budget, Plan};
@@ -10,8 +11,10 @@ use crate::price::smallest_limit;
 /// Among so many candidates, a receipt looks for entry budgets unasked.
 const FEW: usize = 256;
 
-/// How many larger budgets are tried.
+/// How many larger budgets are tried,
 const TRIES: u32 = 10;
+/// and that as long as selection took no more steps than these: then the one that has room for all is what is left.
+const STEPS: usize = 1 << 17;
 
 /// For each candidate, a `max_tokens` above the present one at which it is let in; `None` where none
 /// was found. Each is sure: first fit lets a candidate in that has room for all before it too, and
@@ -98,10 +101,8 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens
     } else {
         1
     };
-    for attempt in 1..=tries {
-        if plan.pricer.control.is_late() {
-            break;
-        }
+    let (mut attempt, mut steps) = (1, 0);
+    while attempt <= tries && !plan.pricer.control.is_late() {
         let limit = between(limit, most, attempt, tries);
         let budget = Budget {
             limit,
@@ -114,6 +115,13 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens
                 found.get_or_insert(limit);
             }
         }
+        steps += outcome.steps;
+        debug!(attempt, steps = outcome.steps, "tried");
+        attempt = if steps > STEPS {
+            tries.max(attempt + 1)
+        } else {
+            attempt + 1
+        };
     }
     Ok(found)
 }

@@ -33,6 +33,8 @@ pub struct Outcome {
     pub reasons: Vec<Option<OmittedReason>>,
     /// Whether the policy ran to its end, rather than to a deadline.
     pub finished: bool,
+    /// Items looked at and states made, each well under a microsecond: the same on every machine.
+    pub steps: usize,
 }
 
 /// Chooses at most one choice of each item, within the capacity and the number of items.
@@ -55,7 +57,8 @@ pub fn select(
             None => run.bound(&answer.tally, &mut ticker)?,
         };
         ticker.tick_on(problem.items.len())?;
-        Ok(run.outcome(answer, &bound, policy))
+        let steps = ticker.steps();
+        Ok(run.outcome(answer, &bound, policy, steps))
     });
     outcome.map_err(|_| BudgetError::Cancelled)
 }
@@ -223,7 +226,13 @@ impl<'p> Run<'p> {
         bound::of_values(self.problem, self.loose, self.pins, value, guess, ticker)
     }
 
-    fn outcome(&self, answer: Answer<'p>, bound: &Bound, policy: Selection) -> Outcome {
+    fn outcome(
+        &self,
+        answer: Answer<'p>,
+        bound: &Bound,
+        policy: Selection,
+        steps: usize,
+    ) -> Outcome {
         let tally = answer.tally;
         debug_assert_eq!(weigh(self.problem, &tally.chosen), u128::from(tally.weight));
         let reasons = if policy == Selection::InOrder {
@@ -237,6 +246,7 @@ impl<'p> Run<'p> {
             reasons,
             finished: answer.finished,
             chosen: tally.chosen,
+            steps,
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Stop {
 pub(crate) struct Ticker<'a> {
     poll: &'a mut dyn FnMut() -> Poll,
     steps: usize,
+    /// Those before.
+    asked: usize,
     late: bool,
 }
 
@@ -27,8 +29,14 @@ impl<'a> Ticker<'a> {
         Ticker {
             poll,
             steps: 0,
+            asked: 0,
             late: false,
         }
+    }
+
+    /// All steps so far.
+    pub(crate) fn steps(&self) -> usize {
+        self.asked + self.steps
     }
 
     /// Takes `steps` steps of work that may be left undone.
@@ -45,7 +53,7 @@ impl<'a> Ticker<'a> {
         if self.steps < EVERY {
             return Ok(());
         }
-        self.steps = 0;
+        self.asked += std::mem::take(&mut self.steps);
         match (self.poll)() {
             Poll::Continue => {}
             Poll::Finish => self.late = true,
