@@ -1,7 +1,10 @@
 //! A result onto standard output, and what is said about it beside.
 
-use std::io::{self, BufWriter, Write};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
+use ctx::format::{Slot, count_neutralised, neutralise};
 use ctx::model::{BuiltContext, Exactness, Warning};
 
 use crate::args::Output;
@@ -30,7 +33,7 @@ pub(crate) fn result_with(
     if output.json {
         json(whole)?;
     } else {
-        write(|out| out.write_all(built.context.as_bytes()))?;
+        text(&built.context)?;
     }
     if output.explain {
         report::lines(&explain::table(built));
@@ -75,12 +78,66 @@ pub(crate) fn is_masked(warning: &Warning) -> bool {
     warning.code == "masked"
 }
 
-/// Writes `value` as one JSON value and a line feed.
+/// Who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    /// A screen, which obeys what it is shown.
+    Terminal,
+    /// A program or a file, for which bytes stay as they are.
+    Program,
+}
+
+impl Reader {
+    fn of_output() -> Self {
+        if io::stdout().is_terminal() {
+            Reader::Terminal
+        } else {
+            Reader::Program
+        }
+    }
+}
+
+/// Writes lines, with what a terminal would obey made visible where it is one that shows them.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    let text = for_reader(text, Reader::of_output());
+    write(|out| out.write_all(text.as_bytes()))
+}
+
+fn for_reader(text: &str, reader: Reader) -> Cow<'_, str> {
+    match reader {
+        Reader::Terminal => neutralise(text, Slot::Text),
+        Reader::Program => Cow::Borrowed(text),
+    }
+}
+
+/// Writes `value` as one JSON value and a line feed. For a terminal, what it would obey is written as an escape of JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let reader = Reader::of_output();
     write(|out| {
-        serde_json::to_writer(&mut *out, value)?;
+        match reader {
+            Reader::Terminal => {
+                let json = serde_json::to_string(value)?;
+                out.write_all(escaped(&json).as_bytes())?;
+            }
+            Reader::Program => serde_json::to_writer(&mut *out, value)?,
+        }
         out.write_all(b"\n")
     })
+}
+
+/// The same value: outside its strings JSON is ASCII, and within them every character may be an escape.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if count_neutralised(c.encode_utf8(&mut [0; 4]), Slot::Line) == 0 {
+            text.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(text, "\\u{unit:04x}");
+        }
+    }
+    text
 }
 
 /// Writes through one buffer under one lock. Not `print!`: a closed pipe is an answer, not a panic.
@@ -132,6 +189,19 @@ pub(crate) fn grouped(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_is_shown_nothing_that_it_obeys() {
+        let text = "a\u{1b}]0;x\u{7}\u{9b}31m\tb\n\u{202e}c\u{e0041}\n";
+        assert_eq!(for_reader(text, Reader::Program), text);
+        assert_eq!(
+            for_reader(text, Reader::Terminal),
+            "a\\u{1b}]0;x\\u{7}\\u{9b}31m\tb\n\\u{202e}c\\u{e0041}\n"
+        );
+        let json = escaped(&serde_json::to_string(text).unwrap());
+        assert_eq!(count_neutralised(&json, Slot::Line), 0, "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+    }
 
     #[test]
     fn digits_are_grouped_by_three() {

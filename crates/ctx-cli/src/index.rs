@@ -281,7 +281,7 @@ fn table<const N: usize>(rows: [(&str, String); N]) -> Result<(), Failure> {
     let rows = rows.map(|(what, value)| [what.to_owned(), value]);
     let mut table = String::new();
     aligned(&mut table, ["", ""], rows.into_iter());
-    emit::write(|out| out.write_all(table.as_bytes()))
+    emit::text(&table)
 }
 
 fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Failure> {

@@ -85,3 +85,15 @@ fn what_is_not_understood_is_named_with_its_line() {
     refused("[query]\nlimit = 1\nlimit = 2\n", 3, &["duplicate"]);
     refused("[query\n", 1, &[]);
 }
+
+#[test]
+fn deep_nesting_is_an_error() {
+    for key in ["query", "query.limit", "output.format"] {
+        let (section, key) = key.split_once('.').unwrap_or(("index", key));
+        for deep in ctx_testkit::hostile::nested_toml(key) {
+            let start = deep.chars().take(20).collect::<String>();
+            assert!(parse(&deep).is_err(), "{start}");
+            assert!(parse(&format!("[{section}]\n{deep}\n")).is_err(), "{start}");
+        }
+    }
+}

@@ -146,8 +146,7 @@ fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
         return Ok(());
     }
     report::lines(&format!("for {}:", installation.file(&home).display()));
-    let text = installation.text();
-    emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
+    emit::text(&installation.text())
 }
 
 fn failed(fault: &Fault) -> Failure {

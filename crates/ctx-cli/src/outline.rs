@@ -38,7 +38,7 @@ pub(crate) fn run(args: &OutlineArgs, report: Report, cancel: &Cancel) -> Result
     for file in &files {
         write_file(&mut text, file);
     }
-    emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
+    emit::text(&text)
 }
 
 /// The outlines of all files with text below the paths, in their order.

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RelationsArgs, report: Report, cancel: &Cancel) -> Resu
     for node in &told {
         node.write(&mut text);
     }
-    emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
+    emit::text(&text)
 }
 
 #[derive(Serialize)]

@@ -59,10 +59,9 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     if args.json {
         emit::json(&Wire::of(&path, source.language(), args.rendition, &lines))
     } else if args.numbers {
-        let text = numbered(&lines);
-        emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))
+        emit::text(&numbered(&lines))
     } else {
-        emit::write(|out| std::io::Write::write_all(out, lines.text().as_bytes()))
+        emit::text(&lines.text())
     }
 }
 

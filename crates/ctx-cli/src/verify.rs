@@ -44,8 +44,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     if args.json {
         emit::json(&verdict)?;
     } else {
-        let text = verdict.text();
-        emit::write(|out| std::io::Write::write_all(out, text.as_bytes()))?;
+        emit::text(&verdict.text())?;
     }
     if verdict.holds {
         Ok(())

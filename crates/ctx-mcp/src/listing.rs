@@ -2,6 +2,7 @@
 
 use ctx_assemble::Cancel;
 use ctx_format::{Slot, neutralise};
+use ctx_secrets::is_secret_file;
 use ctx_source::{EntryKind, Root, Step, WalkFault, WalkOptions};
 
 use crate::fault::{Fault, echo};
@@ -19,7 +20,8 @@ pub(crate) struct Listed {
 }
 
 /// The files below `within`, which is relative to `root` and may be empty: as ignore files say, links not followed,
-/// so that nothing beside the root is listed. A file that is named itself is listed whatever ignore files say.
+/// so that nothing beside the root is listed. A file that is named itself is listed whatever ignore files say. Files that are not read
+/// because they hold secrets by their names are counted alone.
 /// O(files below the root that are not passed over).
 ///
 /// # Errors
@@ -27,6 +29,7 @@ pub(crate) struct Listed {
 pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed, Fault> {
     let within = clean(within)?;
     let mut listed = Listed::default();
+    let mut secret = 0;
     let faults = root.walk(&WalkOptions::default(), &mut |entry| {
         if cancel.is_cancelled() {
             return Step::Stop;
@@ -40,7 +43,9 @@ pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed
         if !is_on_the_way(&path, &within) {
             return Step::Past;
         }
-        if entry.kind() == EntryKind::File {
+        if entry.kind() == EntryKind::File && is_secret_file(&path) {
+            secret += 1;
+        } else if entry.kind() == EntryKind::File {
             if listed.files.len() == MOST {
                 let note = format!("There are more than {MOST} files; not all are listed.");
                 listed.notes.push(note);
@@ -54,8 +59,20 @@ pub(crate) fn files(root: &Root, within: &str, cancel: &Cancel) -> Result<Listed
         return Err(Fault::cancelled());
     }
     listed.files.sort_unstable();
+    listed.notes.extend(note_of_secrets(secret));
     listed.notes.extend(note(&faults));
     Ok(listed)
+}
+
+/// How many files are there that none of the tools reads.
+fn note_of_secrets(files: usize) -> Option<String> {
+    match files {
+        0 => None,
+        1 => Some("1 file is not listed: its name says that it holds secrets.".to_owned()),
+        n => Some(format!(
+            "{n} files are not listed: their names say that they hold secrets."
+        )),
+    }
 }
 
 /// The first fault, and how many there are besides: a reply has little room.

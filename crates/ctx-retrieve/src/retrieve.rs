@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::debug;
 
-use crate::hold::{Hold, Watch};
+use crate::hold::{Ended, Hold, Watch};
 use crate::options::{Options, Strategy};
 use crate::pool::{Pool, Ranked};
 use crate::ports::{Answer, FileSearch, Hit, Part, PortError, Relations, Usage};
@@ -362,7 +362,10 @@ async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T
     let left = limit.saturating_sub(start.elapsed());
     match tokio::time::timeout(left, task.answer).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => (Err(PortError("it panicked".to_owned())), start.elapsed()),
+        Ok(Err(ended)) => {
+            let why = Ended::from(ended).to_string();
+            (Err(PortError(why)), start.elapsed())
+        }
         Err(_) => (late(), start.elapsed()),
     }
 }

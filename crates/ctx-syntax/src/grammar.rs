@@ -11,7 +11,7 @@ use tree_sitter::{
 
 use crate::outline::{Fallback, Import, RawReference, ReferenceKind, SymbolKind, span_of};
 use crate::roots::{Root, Roots};
-use crate::table::ROWS;
+use crate::table::{Deepest, ROWS};
 use crate::work::Work;
 use crate::{Language, Limits};
 
@@ -22,7 +22,7 @@ pub(crate) struct Grammar {
     query: Query,
     roots: Roots,
     roles: Vec<Role>,
-    deepest: Option<usize>,
+    deepest: Option<Deepest>,
 }
 
 /// What a capture is.
@@ -138,10 +138,8 @@ impl Grammar {
                 limit: limits.bytes,
             });
         }
-        if let Some(limit) = self.deepest
-            && indented_levels(text) > limit
-        {
-            return Err(Fallback::TooDeep { limit });
+        if let Some(deepest) = self.deepest {
+            bear(text, deepest)?;
         }
         let mut work = Work::new(limits);
         let tree = self.parse(text, &mut work)?;
@@ -347,6 +345,35 @@ fn begins_its_row(node: Node<'_>, text: &str) -> bool {
         .rev()
         .take(node.start_position().column);
     before.into_iter().all(|byte| byte.is_ascii_whitespace())
+}
+
+/// Refuses what nests deeper than `deepest`. O(bytes).
+fn bear(text: &str, deepest: Deepest) -> Result<(), Fallback> {
+    let (levels, limit) = match deepest {
+        Deepest::Indentation(limit) => (indented_levels(text), limit),
+        Deepest::Angles(limit) => (open_angles(text), limit),
+        Deepest::Comments(limit) => (text.matches("(*").count(), limit),
+    };
+    if levels > limit {
+        return Err(Fallback::TooDeep { limit });
+    }
+    Ok(())
+}
+
+/// The most `<` that are open at once, each closed by a `>` and all by a brace, wherever they stand: a comparison
+/// counts too, and people write no thousand of those between two braces. O(bytes).
+fn open_angles(text: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'<' => open += 1,
+            b'>' => open = open.saturating_sub(1),
+            b'{' | b'}' => open = 0,
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 /// How deep indentation nests, with the indicators `-`, `?` and `:` that begin a line counted as

@@ -10,6 +10,13 @@ fn levels_are_those_of_indentation() {
     assert_eq!(indented_levels("-a: b\n"), 1);
 }
 
+#[test]
+fn angles_are_closed_by_their_own_and_by_braces() {
+    assert_eq!(open_angles(""), 0);
+    assert_eq!(open_angles("A<B<C>>>> a << b <"), 3);
+    assert_eq!(open_angles("a < b; { c < d } e < f"), 1);
+}
+
 /// What `grammar` finds in `text` where its patterns begin, and what it finds in one pass of its query.
 fn both_ways(grammar: &Grammar, text: &str) -> [Reading; 2] {
     let mut limits = Limits::default();

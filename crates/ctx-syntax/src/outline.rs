@@ -100,7 +100,7 @@ pub struct Symbol {
     pub kind: SymbolKind,
     /// Its name, as it is written.
     pub name: String,
-    /// Its name with those of the symbols it is in.
+    /// Its name with those of the symbols it is in, or without them where that would be more than 1 KiB.
     pub qualified_name: String,
     /// Its lines, without comments before it.
     pub span: LineSpan,
@@ -173,7 +173,7 @@ pub enum Fallback {
         /// The most bytes that are parsed.
         limit: usize,
     },
-    /// It is nested deeper than the grammar bears.
+    /// It is nested deeper than the grammar bears, or what it defines is than can be told.
     #[error("it is nested deeper than {limit} levels")]
     TooDeep {
         /// The most levels that are parsed.
@@ -248,6 +248,14 @@ impl Outline {
     }
 }
 
+/// Definitions that lie in each other. Each has the names of all around it in its own, so what a text costs grows
+/// with how deep they are.
+const DEEPEST: usize = 100;
+
+/// A qualified name of more bytes than this leaves out what is around the definition: one long name would else be told
+/// again with each of those in it.
+const LONGEST: usize = 1024;
+
 fn build(text: &str, reading: Reading, language: Language) -> Outline {
     let Reading {
         definitions,
@@ -268,6 +276,12 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         {
             open.pop();
         }
+        if open.len() == DEEPEST {
+            return Outline {
+                fallback: Some(Fallback::TooDeep { limit: DEEPEST }),
+                ..Outline::default()
+            };
+        }
         let parent = open.last().copied();
         let kind = match parent.map(|parent| symbols[parent].kind) {
             Some(around) if around.has_methods() && definition.kind == SymbolKind::Function => {
@@ -282,13 +296,8 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             .body
             .and_then(|body| elidable(&lines, &definition.rows, &body));
         let name = definition.name;
-        let qualified_name = match parent {
-            Some(parent) => {
-                let outer = &symbols[parent].qualified_name;
-                format!("{outer}{}{name}", language.row().separator)
-            }
-            None => name.clone(),
-        };
+        let outer = parent.map(|parent| symbols[parent].qualified_name.as_str());
+        let qualified_name = qualified(outer, &name, language);
         let last_of_signature = match body {
             Some(body) => body.start().saturating_sub(1).max(span.start()),
             None => span.end(),
@@ -314,6 +323,16 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
         imports,
         symbols,
         fallback: None,
+    }
+}
+
+fn qualified(outer: Option<&str>, name: &str, language: Language) -> String {
+    let separator = language.row().separator;
+    match outer {
+        Some(outer) if outer.len() + separator.len() + name.len() <= LONGEST => {
+            format!("{outer}{separator}{name}")
+        }
+        _ => name.to_owned(),
     }
 }
 
@@ -345,9 +364,10 @@ fn once_each(mut definitions: Vec<Definition>) -> Vec<Definition> {
 /// Strings that document the symbol whose body they begin.
 fn take_docs(symbols: &mut [Symbol], docs: Vec<(Range<usize>, Range<usize>)>) {
     for (bytes, rows) in docs {
-        let within = symbols
+        let begun = symbols.partition_point(|it| it.bytes.start <= bytes.start);
+        let within = symbols[..begun]
             .iter_mut()
-            .rfind(|it| it.bytes.start <= bytes.start && bytes.end <= it.bytes.end);
+            .rfind(|it| bytes.end <= it.bytes.end);
         let (Some(symbol), Some(doc)) = (within, span_of(&rows)) else {
             continue;
         };

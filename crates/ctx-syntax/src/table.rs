@@ -19,10 +19,21 @@ pub(crate) struct Row {
     pub(crate) separator: &'static str,
     /// `None` where the grammar's feature is off.
     pub(crate) grammar: Option<LanguageFn>,
-    /// How deep indentation may nest, where the grammar ends the process beyond.
-    pub(crate) deepest: Option<usize>,
+    /// How deep a text may nest, where the grammar takes what no limit stops beyond.
+    pub(crate) deepest: Option<Deepest>,
     /// What is a definition, an import and a reference: `queries/README.md` tells how.
     pub(crate) query: &'static str,
+}
+
+/// A bound on what nests.
+#[derive(Clone, Copy)]
+pub(crate) enum Deepest {
+    /// Levels of indentation.
+    Indentation(usize),
+    /// `<` without its `>`, between two braces.
+    Angles(usize),
+    /// `(*` in all, as what closes one may stand in a string.
+    Comments(usize),
 }
 
 macro_rules! grammar {
@@ -118,7 +129,8 @@ pub(crate) static ROWS: [Row; 29] = [
         comment: ("// ", ""),
         separator: ".",
         grammar: grammar!("java", tree_sitter_java::LANGUAGE),
-        deepest: None,
+        // At the end of the text it takes memory and time by the square of them, in one step: 10,000 are 1 GiB.
+        deepest: Some(Deepest::Angles(1000)),
         query: include_str!("../queries/java.scm"),
     },
     Row {
@@ -288,7 +300,8 @@ pub(crate) static ROWS: [Row; 29] = [
         comment: ("# ", ""),
         separator: ".",
         grammar: grammar!("yaml", tree_sitter_yaml::LANGUAGE),
-        deepest: Some(100),
+        // Its scanner ends the process at some 250.
+        deepest: Some(Deepest::Indentation(100)),
         query: include_str!("../queries/yaml.scm"),
     },
     Row {
@@ -360,7 +373,8 @@ pub(crate) static ROWS: [Row; 29] = [
         comment: ("(* ", " *)"),
         separator: ".",
         grammar: grammar!("ocaml", tree_sitter_ocaml::LANGUAGE_OCAML),
-        deepest: None,
+        // Its scanner calls itself at each: 80,000 are more than the stack of a thread.
+        deepest: Some(Deepest::Comments(10_000)),
         query: include_str!("../queries/ocaml.scm"),
     },
     Row {

@@ -8,26 +8,39 @@ use crate::{Fallback, Limits};
 /// The time is looked at every so many steps: asking for it takes a part of one.
 const LOOK: u64 = 8;
 
+/// So many steps take less, or each of them is looked at: there are texts that make one step long.
+const SOON: Duration = Duration::from_millis(4);
+
 /// What was done within its limits.
 pub(crate) struct Work {
     steps: u64,
     limits: Limits,
     began: Duration,
+    looked: Duration,
+    /// The step at which the time is looked at next.
+    look: u64,
     stopped: Option<Fallback>,
 }
 
 impl Work {
     pub(crate) fn new(limits: &Limits) -> Self {
+        let began = time();
         Work {
             steps: 0,
             limits: *limits,
-            began: time(),
+            began,
+            looked: began,
+            look: 1,
             stopped: None,
         }
     }
 
-    pub(crate) fn is_late(&self) -> bool {
-        time().saturating_sub(self.began) >= self.limits.time
+    pub(crate) fn is_late(&mut self) -> bool {
+        let now = time();
+        let is_soon = now.saturating_sub(self.looked) < SOON;
+        self.look = self.steps + if is_soon { LOOK } else { 1 };
+        self.looked = now;
+        now.saturating_sub(self.began) >= self.limits.time
     }
 
     /// Takes a step, if one is left.
@@ -36,7 +49,7 @@ impl Work {
         let limit = self.limits.steps;
         if self.steps > limit {
             self.stopped = Some(Fallback::TooMuchWork { limit });
-        } else if self.steps.is_multiple_of(LOOK) && self.is_late() {
+        } else if self.steps >= self.look && self.is_late() {
             self.stopped = Some(Fallback::TooSlow);
         } else {
             return ControlFlow::Continue(());

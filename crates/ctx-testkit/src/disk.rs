@@ -1,4 +1,4 @@
-//! A small disk of the tests' own.
+//! A small disk of the tests' own, and what lies on any.
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
@@ -6,7 +6,8 @@
     reason = "a test fails by panicking, and says so where it is skipped"
 )]
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -47,4 +48,19 @@ impl Drop for Disk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(self.path()).output();
     }
+}
+
+/// The files below `folder`, in the order of their paths; none where there is no such folder.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
 }

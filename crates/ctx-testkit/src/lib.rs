@@ -1,8 +1,9 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(all(unix, feature = "disk"))]
+#[cfg(feature = "disk")]
 pub mod disk;
 pub mod generate;
+pub mod hostile;
 pub mod laws;
 #[cfg(all(unix, feature = "postgres"))]
 pub mod postgres;

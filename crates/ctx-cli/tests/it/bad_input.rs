@@ -250,3 +250,15 @@ fn escape_sequences_in_input_do_not_reach_the_terminal() {
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
     }
 }
+
+#[test]
+fn nesting_without_end_is_an_error_of_every_input() {
+    let folder = Folder::new();
+    for deep in ctx_testkit::hostile::nested_json() {
+        ctx(["assemble"], &deep).fails(3, &["<stdin>"]);
+        ctx(["verify", "-"], &deep).fails(3, &["not a receipt"]);
+        folder.write("deep.json", &deep);
+        let previous = ["pack", ".", "--previous", "deep.json"];
+        folder.run(previous).fails(3, &["not a receipt"]);
+    }
+}

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
+
+use ctx_testkit::disk;
 
 use crate::run::Folder;
 
@@ -119,16 +120,6 @@ fn it_serves_until_it_is_told_to_stop() {
     }
 }
 
-/// The files below `folder`.
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let each = entries.flat_map(|entry| match entry.unwrap().path() {
-        path if path.is_dir() => below(&path),
-        path => vec![path],
-    });
-    each.collect()
-}
-
 #[test]
 fn nothing_of_a_request_or_a_document_is_on_standard_error() {
     const WORD: &str = "canaryofstderr";
@@ -181,13 +172,13 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
         ];
         if run == 1 {
             // The file says something else, and nothing can be added to the index.
-            for path in below(&folder.path().join("data/owners")) {
+            for path in disk::files_below(&folder.path().join("data/owners")) {
                 if path.ends_with(fill("files/WORD.rs")) {
                     std::fs::write(&path, fill("fn WORDS() {}\n")).unwrap();
                 }
             }
         }
-        let index = below(&folder.path().join("data/owners"));
+        let index = disk::files_below(&folder.path().join("data/owners"));
         let lock = index.iter().find(|it| it.ends_with("index/writer.lock"));
         let writer = lock.map(|it| File::options().write(true).open(it).unwrap());
         if let Some(writer) = &writer {

@@ -1,8 +1,19 @@
 //! What a shell sees: help, versions, pipes, signals, terminals.
 
+#[cfg(unix)]
+use std::fs::File;
 use std::io::{Read as _, Write as _};
+#[cfg(unix)]
+use std::process::Command;
 use std::process::Stdio;
+#[cfg(unix)]
+use std::thread;
 
+#[cfg(unix)]
+use ctx_testkit::hostile::OBEYED;
+
+#[cfg(unix)]
+use crate::query::Asked;
 use crate::run::{Folder, command, ctx};
 
 #[test]
@@ -119,7 +130,7 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
     // More than a pipe holds: once that is written, it reads, and can be interrupted.
     let chunk = b"{\"id\": \"a\", \"content\": \"x\", \"relevance\": 1}\n";
     stdin.write_all(&chunk.repeat(10_000)).unwrap();
-    let killed = std::process::Command::new("kill")
+    let killed = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()
         .unwrap();
@@ -167,4 +178,71 @@ fn the_front_page_and_the_help_agree() {
     let (_, table) = page.split_once("## Exit codes").unwrap();
     let (table, _) = table.split_once("##").unwrap();
     assert_eq!(codes(table, "| "), codes(&ctx(["--help"], "").stdout, "  "));
+}
+
+/// What a run shows on a terminal, and what it says on standard error.
+#[cfg(unix)]
+fn on_a_terminal(mut command: Command) -> (String, String) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = File::options().write(true).open(name).unwrap();
+    let child = command.stdout(theirs).spawn().unwrap();
+    // The other end is the child's alone from here on.
+    drop(command);
+    let reader = thread::spawn(move || {
+        let mut shown = Vec::new();
+        // It ends in an error when nobody has the other end any more.
+        let _ = File::from(ours).read_to_end(&mut shown);
+        String::from_utf8(shown).unwrap()
+    });
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // A terminal makes two characters of a line feed.
+    let shown = reader.join().unwrap().replace("\r\n", "\n");
+    (shown, String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_obeys_nothing_that_documents_say() {
+    let name = format!("a{OBEYED}.md");
+    let text = format!("# Head {OBEYED}\n\nBody {OBEYED} of it.\n");
+    let passed_over = format!("b{OBEYED}.bin");
+    let symbol = format!("Head {OBEYED}");
+    let asked = Asked::of([(&*name, text.as_bytes()), (&*passed_over, b"\0")]);
+    for args in [
+        &["show", &name][..],
+        &["show", &name, "--numbers"],
+        &["show", &name, "--json"],
+        &["outline", "-v"],
+        &["outline", "--json"],
+        &["relations", &symbol, "."],
+        &["relations", &symbol, ".", "--json"],
+        &["tokens", "-v"],
+        &["tokens", "--json"],
+        &["pack", "-v"],
+        &["pack", "--explain"],
+        &["pack", "--json"],
+        &["query", "body", "-v"],
+        &["query", "body", "--explain"],
+        &["query", "body", "--json"],
+        &["index", "--status"],
+        &["index", "--json"],
+    ] {
+        let (shown, told) = on_a_terminal(asked.command(args));
+        assert!(!shown.is_empty(), "{args:?} {told}");
+        for text in [&shown, &told] {
+            let is_obeyed = |c: &char| OBEYED.contains(*c) && !c.is_ascii_graphic();
+            assert_eq!(text.chars().find(is_obeyed), None, "{args:?} {text:?}");
+        }
+        if args.contains(&"--json") {
+            let is_json = serde_json::from_str::<serde_json::Value>(&shown).is_ok();
+            assert!(is_json, "{args:?} {shown}");
+        }
+    }
+    // A program has the bytes as they are.
+    assert_eq!(asked.run(&["show", &name]).ok(), text);
 }

@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ctx_index::{Index, Options};
+use ctx_retrieve::{FileSearch as _, PartQuery};
+use ctx_testkit::hostile;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::{Fixture, contents, definitions, function, update};
+use crate::{Fixture, block_on, contents, definitions, function, memory, passages, update};
 
 /// A file and a link out, a folder and a link out. One second, or as many as `CTX_RACE_SECONDS` says.
 #[test]
@@ -47,4 +50,33 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(updates > 1, "{updates}");
+}
+
+/// Files whose names are hostile, links out among them, and questions by such names.
+#[test]
+fn hostile_names_index_and_find_nothing_from_outside() {
+    let base = memory();
+    let root = hostile::lay_out(base.path());
+    let paths = hostile::paths(base.path());
+    let mut made = 0;
+    for path in &paths {
+        let name = path.replace(['/', '\0'], "_");
+        let outside = base.path().join("secret.rs");
+        made += usize::from(symlink(&outside, root.join(&name)).is_ok());
+        made += usize::from(symlink(base.path().join("other"), root.join(name + "d")).is_ok());
+    }
+    assert!(made >= 200, "{made}");
+    let store = memory();
+    let (index, _) = Index::open(&root, store.path(), Options::default()).unwrap();
+    update(&index);
+    assert_eq!(definitions(&index, hostile::INSIDE).len(), 2);
+    assert_eq!(definitions(&index, hostile::OUTSIDE), [""; 0]);
+    assert!(passages(&index, hostile::OUTSIDE).is_empty());
+    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
+    let parts = block_on(index.parts_of(&wanted, 10)).unwrap().concat();
+    let ending = block_on(index.ending_with(&paths, 10)).unwrap().concat();
+    let found = parts.iter().map(|it| &it.path).chain(&ending);
+    for path in found {
+        assert!(["inside.rs", "sub/deep.rs"].contains(&&**path), "{path}");
+    }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_index::{Index, Inspected, Options};
 use ctx_retrieve::Generation as _;
+use ctx_testkit::disk::files_below;
 use tempfile::TempDir;
 
 use crate::memory::{remember, remembered};
@@ -25,20 +26,6 @@ fn used() -> Fixture {
     update(&index);
     remember(&index);
     fixture
-}
-
-pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(files_below(&path));
-        } else {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }
 
 fn copy(from: &Path) -> TempDir {

@@ -8,8 +8,8 @@ use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, Message, References as _, Threads as _,
     Usage as _, Vote,
 };
+use ctx_testkit::disk::files_below;
 
-use crate::damage::files_below;
 use crate::{Fixture, block_on, contents, definitions, function, update};
 
 /// Uses, messages, pins and votes.

@@ -5,73 +5,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use ctx_testkit::hostile::{self, OUTSIDE};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::json;
 
 use crate::client::Client;
 use crate::{Project, write};
 
-const CANARY: &str = "canary_5d1f_secret";
-
-/// Names that lead out, or might.
-fn hostile() -> Vec<String> {
-    let mut names: Vec<String> = [
-        "../outside.txt",
-        "../../outside.txt",
-        "/outside.txt",
-        "//outside.txt",
-        "./../outside.txt",
-        "in/../../outside.txt",
-        "link.txt",
-        "link/outside.txt",
-        "./link/../link/outside.txt",
-        "..",
-        ".",
-        "/",
-        "",
-        "\\..\\outside.txt",
-        "..\\outside.txt",
-        "C:\\outside.txt",
-        "outside.txt\0.rs",
-        "%2e%2e/outside.txt",
-        "..%2foutside.txt",
-        "file:///outside.txt",
-        "~/outside.txt",
-        "$HOME/outside.txt",
-        "/proc/self/environ",
-        "/dev/zero",
-        "/etc/passwd",
-        "in/./.././../outside.txt",
-        "....//outside.txt",
-        "..;/outside.txt",
-        "..\u{2215}outside.txt",
-        "fifo",
-    ]
-    .map(str::to_owned)
-    .into();
-    names.push("../".repeat(200) + "outside.txt");
-    names.push("a/".repeat(3_000));
-    names
-}
-
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_path_leads_out_of_the_root() {
-    let project = Project::of(&[
-        ("root/in/a.rs", "fn inside() {}\n"),
-        ("outside.txt", CANARY),
-    ]);
-    let (base, root) = (project.root(), project.root().join("root"));
-    std::os::unix::fs::symlink(base.join("outside.txt"), root.join("link.txt")).unwrap();
-    std::os::unix::fs::symlink(&base, root.join("link")).unwrap();
+    let project = Project::of(&[]);
+    let base = project.root();
+    let root = hostile::lay_out(&base);
     let mode = Mode::from_raw_mode(0o600);
     mknodat(CWD, root.join("fifo"), FileType::Fifo, mode, 0).unwrap();
     let mut options = project.options();
     options.root.push("root");
     let server = ctx_mcp::Server::new(options).unwrap();
     let mut client = Client::connect(&server).await;
-    let mut names = hostile();
-    names.push(base.join("outside.txt").display().to_string());
+    let mut names = hostile::paths(&base);
+    names.push("fifo".to_owned());
     for name in names {
         let hit =
             json!({"id": "a", "relevance": 1, "filePath": name, "startLine": 1, "endLine": 1});
@@ -81,25 +35,26 @@ async fn no_path_leads_out_of_the_root() {
             ("context_assemble", json!({"chunks": [hit]})),
             (
                 "context_query",
-                json!({"query": format!("{name} outside {CANARY}")}),
+                json!({"query": format!("{name} outside {OUTSIDE}")}),
             ),
         ] {
             let reply = client.call(tool, arguments).await;
             let told = reply.text().replace(&name, "");
             assert!(
-                !told.contains(CANARY) || tool == "context_query",
+                !told.contains(OUTSIDE) || tool == "context_query",
                 "{tool} {name:?}: {told}"
             );
             let shown = reply.result["content"][0]["text"].as_str().unwrap();
-            assert!(!shown.contains(CANARY), "{tool} {name:?}: {shown}");
+            assert!(!shown.contains(OUTSIDE), "{tool} {name:?}: {shown}");
         }
         let uri = format!("ctx://file/{name}");
         let answer = client.ask("resources/read", json!({"uri": uri})).await;
-        assert!(!answer["result"].to_string().contains(CANARY), "{uri}");
+        assert!(!answer["result"].to_string().contains(OUTSIDE), "{uri}");
     }
     let listed = client.ask("resources/list", json!({})).await.to_string();
+    assert!(listed.contains("inside.rs"), "{listed}");
     assert!(
-        listed.contains("in/a.rs") && !listed.contains("outside") && !listed.contains("link"),
+        !listed.contains("secret") && !listed.contains("link"),
         "{listed}"
     );
     assert!(!listed.contains("fifo"), "{listed}");
@@ -143,7 +98,7 @@ async fn swapping_at_the_right_moment_names_nothing() {
         ] {
             for _ in 0..8 {
                 let all = client.call("context_outline", json!({})).await.text();
-                assert!(!all.contains(CANARY), "{all}");
+                assert!(!all.contains(OUTSIDE), "{all}");
                 listed += u64::from(all.contains("a.rs"));
                 refused += u64::from(!all.contains("a.rs"));
             }
@@ -366,5 +321,17 @@ async fn no_tool_shows_a_secret() {
     assert!(
         !told.contains("some words") && told.contains("holds secrets"),
         "{told}"
+    );
+    let reply = client.call("context_outline", json!({})).await;
+    let told = reply.result.to_string();
+    assert!(
+        told.contains("forge.rs") && !told.contains("id_rsa"),
+        "{told}"
+    );
+    assert!(told.contains("1 file is not listed"), "{told}");
+    let listed = client.ask("resources/list", json!({})).await.to_string();
+    assert!(
+        listed.contains("forge.rs") && !listed.contains("id_rsa"),
+        "{listed}"
     );
 }

@@ -7,6 +7,7 @@ use ctx_server::Limits;
 use serde_json::json;
 
 use crate::client::{ADA, Answer, Running};
+use crate::overload::ROUTES;
 
 fn strict() -> Limits {
     let mut limits = Limits::default();
@@ -236,4 +237,21 @@ fn ignore_files_that_are_sent_are_files_like_others() {
             "{data}"
         );
     }
+}
+
+#[test]
+fn nesting_without_end_is_refused_by_every_route() {
+    let server = Running::embedded();
+    let bearer = format!("Bearer {ADA}");
+    let head = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    for deep in ctx_testkit::hostile::nested_json() {
+        for route in ROUTES {
+            let answer = server.send(&format!("POST {route}"), &head, deep.as_bytes());
+            assert!([400, 413].contains(&answer.status), "{route}: {answer:?}");
+        }
+    }
+    assert_eq!(server.send("GET /healthz", &[], b"").status, 200);
 }

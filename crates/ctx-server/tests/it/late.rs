@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, FileSearch, History, Hit, Hold, Message as Said, PartQuery, PortError, Retriever,
-    TextQuery,
+    Answer, Ended, FileSearch, History, Hit, Hold, Message as Said, PartQuery, PortError,
+    Retriever, TextQuery,
 };
-use ctx_server::{
-    Backend, BackendError, Ingested, Job, Limits, Listing, Message, NewFile, NewMessage, NewThread,
-    Owner, Page, Prime, PrimeRequest, Priming, Receipt, Thread, Vote,
-};
+use ctx_server::{BackendError, Job, Limits, Owner, Prime, PrimeRequest, Priming};
 use ctx_service::{Ports, Secret};
 use ctx_source::{Files, SourceError, Sources, Text};
 use serde_json::json;
 
 use crate::client::{ADA, BOB, Running};
+use crate::only::{Builds, Only};
 
 /// How long a port computes.
 const WORK: Duration = Duration::from_millis(300);
@@ -88,7 +86,7 @@ impl History for Computing {
         let messages = Arc::clone(&self.messages);
         let work = move || messages.compute();
         let done = Hold::current().spawn_blocking(work).await;
-        done.map_err(|_| PortError("it panicked".to_owned()))?;
+        done.map_err(|it| PortError(Ended::from(it).to_string()))?;
         Ok(Vec::new())
     }
 }
@@ -104,21 +102,10 @@ impl Files for Nothing {
     }
 }
 
-/// A store that only builds.
-struct Builds(Arc<Computing>);
-
-fn no<T>() -> Result<T, BackendError> {
-    Err(BackendError::failed("do this", "it is not for that"))
-}
-
 #[async_trait]
-impl Backend for Builds {
-    async fn ready(&self) -> Result<(), BackendError> {
-        Ok(())
-    }
-
+impl Builds for Computing {
     async fn build(
-        &self,
+        self: Arc<Self>,
         owner: &Owner,
         request: PrimeRequest,
         job: &Job,
@@ -126,49 +113,12 @@ impl Backend for Builds {
         let sources = Sources::of(Arc::new(Nothing));
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         let ports = Ports::default()
-            .with_search(self.0.clone())
-            .with_history(self.0.clone());
-        let retriever = Retriever::new(self.0.clone());
+            .with_search(self.clone())
+            .with_history(self.clone());
+        let retriever = Retriever::new(self);
         let priming = Priming::new(Secret::new([7; 32]));
         let service = priming.service(owner, retriever, Arc::new(resolver), ports);
         ctx_server::build(&service, request, job).await
-    }
-
-    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
-        no()
-    }
-
-    async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
-        no()
-    }
-
-    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
-        no()
-    }
-
-    async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
-        no()
-    }
-
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
-        no()
-    }
-
-    async fn messages(
-        &self,
-        _: &Owner,
-        _: &str,
-        _: Page,
-    ) -> Result<Listing<Message>, BackendError> {
-        no()
-    }
-
-    async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
-        no()
-    }
-
-    async fn receipt(&self, _: &Owner, _: &str) -> Result<Option<Receipt>, BackendError> {
-        no()
     }
 }
 
@@ -181,7 +131,7 @@ fn server(workers: usize) -> (Arc<Computing>, Running) {
     limits.queue_time = Duration::from_mins(1);
     limits.request_time = Duration::from_secs(20);
     let computing = Arc::new(Computing::default());
-    let server = Running::start(Arc::new(Builds(Arc::clone(&computing))), limits);
+    let server = Running::start(Arc::new(Only(Arc::clone(&computing))), limits);
     (computing, server)
 }
 

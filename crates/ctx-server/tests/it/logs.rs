@@ -1,9 +1,9 @@
 //! What is logged holds no text of any request, nor of what is kept.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use ctx_testkit::disk;
 use serde_json::json;
 use tracing::field::{Field, Visit};
 
@@ -182,16 +182,6 @@ fn nothing_that_an_error_or_a_panic_quotes_is_logged() {
     }
 }
 
-/// The files below `folder`.
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let each = entries.flat_map(|entry| match entry.unwrap().path() {
-        path if path.is_dir() => below(&path),
-        path => vec![path],
-    });
-    each.collect()
-}
-
 #[test]
 fn nothing_of_what_is_damaged_is_logged() {
     Keep::begin();
@@ -210,7 +200,7 @@ fn nothing_of_what_is_damaged_is_logged() {
     let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());
     server.join();
     let mut failed = 0;
-    for path in below(&folder.path().join("owners")) {
+    for path in disk::files_below(&folder.path().join("owners")) {
         // What an open database has beside it may be gone.
         let whole = std::fs::read(&path).unwrap_or_default();
         let Some(at) = whole
@@ -249,7 +239,7 @@ fn nothing_of_what_is_damaged_is_logged() {
 #[test]
 fn nothing_of_what_a_full_disk_does_not_take_is_logged() {
     Keep::begin();
-    let Some(disk) = ctx_testkit::disk::Disk::new(4 << 20) else {
+    let Some(disk) = disk::Disk::new(4 << 20) else {
         return;
     };
     let word = "canaryoffulldisk";

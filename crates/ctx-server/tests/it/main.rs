@@ -13,6 +13,7 @@ mod late;
 mod logs;
 mod matrix;
 mod measure;
+mod only;
 mod overload;
 mod pins;
 #[cfg(all(unix, feature = "postgres"))]

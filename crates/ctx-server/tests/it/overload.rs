@@ -7,13 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ctx_server::{
-    Backend, BackendError, Ingested, Job, Limits, Listing, Message, NewFile, NewMessage, NewThread,
-    Owner, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
-};
+use ctx_server::{BackendError, Job, Limits, NewThread, Owner, Prime, PrimeRequest, Thread};
 use serde_json::json;
 
 use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
+use crate::only::{Builds, Only, no};
 
 /// A store whose builds go on until they are let go or cancelled, and whose threads block.
 struct Slow {
@@ -54,62 +52,23 @@ impl Slow {
     }
 }
 
-/// The same, as a server has it.
-struct Shared(Arc<Slow>);
-
-fn no<T>() -> Result<T, BackendError> {
-    Err(BackendError::failed("do this", "it is not for that"))
-}
-
 #[async_trait]
-impl Backend for Shared {
-    async fn ready(&self) -> Result<(), BackendError> {
-        Ok(())
-    }
-
-    async fn build(&self, _: &Owner, _: PrimeRequest, job: &Job) -> Result<Prime, BackendError> {
-        let (slow, job) = (Arc::clone(&self.0), job.clone());
-        let done = tokio::task::spawn_blocking(move || slow.work(&job)).await;
+impl Builds for Slow {
+    async fn build(
+        self: Arc<Self>,
+        _: &Owner,
+        _: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        let job = job.clone();
+        let done = tokio::task::spawn_blocking(move || self.work(&job)).await;
         done.unwrap()?;
         // What it says does not matter here, only that it came to an end.
         no()
     }
 
-    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
-        no()
-    }
-
     async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
         panic!("a store that panics")
-    }
-
-    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
-        no()
-    }
-
-    async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
-        no()
-    }
-
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
-        no()
-    }
-
-    async fn messages(
-        &self,
-        _: &Owner,
-        _: &str,
-        _: Page,
-    ) -> Result<Listing<Message>, BackendError> {
-        no()
-    }
-
-    async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
-        no()
-    }
-
-    async fn receipt(&self, _: &Owner, _: &str) -> Result<Option<Receipt>, BackendError> {
-        no()
     }
 }
 
@@ -160,7 +119,7 @@ fn metric(server: &Running, name: &str) -> String {
 #[test]
 fn what_finds_no_place_is_turned_away_at_once() {
     let (slow, starts) = Slow::new();
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(2, 3));
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(2, 3));
     let waiting: Vec<_> = (0..5).map(|_| begin(&server, ADA)).collect();
     starts.recv().unwrap();
     starts.recv().unwrap();
@@ -191,7 +150,7 @@ fn one_owner_leaves_places_to_others() {
     let (slow, starts) = Slow::new();
     let mut limits = limits(2, 6);
     limits.owner_percent = 50;
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits);
     let _held: Vec<_> = (0..4).map(|_| begin(&server, ADA)).collect();
     starts.recv().unwrap();
     // It is no request, and takes no place that a held one is to have.
@@ -211,7 +170,7 @@ fn narrow() -> (Arc<Slow>, Receiver<()>, Running) {
     let mut limits = limits(2, 8);
     limits.held_bytes = 40_000;
     limits.body_time = Duration::from_mins(1);
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits);
     (slow, starts, server)
 }
 
@@ -220,7 +179,7 @@ fn large() -> serde_json::Value {
 }
 
 /// Routes that take a body.
-const ROUTES: [&str; 6] = [
+pub(crate) const ROUTES: [&str; 6] = [
     "/v1/context/build",
     "/v1/context/assemble",
     "/v1/context/feedback",
@@ -288,7 +247,7 @@ fn who_has_no_place_is_told_before_its_body_is_read() {
     let (slow, starts) = Slow::new();
     let mut limits = limits(1, 3);
     limits.owner_percent = 50;
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits);
     let _held = [begin(&server, ADA), begin(&server, ADA)];
     starts.recv().unwrap();
     wait_until(|| {
@@ -314,7 +273,7 @@ fn who_has_no_place_is_told_before_its_body_is_read() {
 #[test]
 fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
     let (slow, starts) = Slow::new();
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
     for round in 1..=20 {
         let stream = begin(&server, ADA);
         starts.recv().unwrap();
@@ -341,7 +300,7 @@ fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
 #[test]
 fn a_reader_of_progress_that_goes_ends_the_build() {
     let (slow, starts) = Slow::new();
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
     let bearer = format!("Bearer {ADA}");
     let headers = [
         ("Authorization", bearer.as_str()),
@@ -360,7 +319,7 @@ fn a_reader_of_progress_that_goes_ends_the_build() {
 #[test]
 fn a_stream_that_finds_no_place_is_none() {
     let (slow, starts) = Slow::new();
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
     let _held = [begin(&server, ADA), begin(&server, ADA)];
     starts.recv().unwrap();
     let ask = |message: &str| {
@@ -379,7 +338,7 @@ fn a_stream_that_finds_no_place_is_none() {
 #[test]
 fn streams_that_are_shed_after_their_body_are_told_so_by_their_status() {
     let (slow, starts) = Slow::new();
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
     let bearer = format!("Bearer {ADA}");
     let body = b"{\"message\":\"x\"}";
     let headers = [
@@ -420,7 +379,7 @@ fn what_is_late_is_told_so_and_cancelled() {
     let (slow, _starts) = Slow::new();
     let mut limits = limits(1, 1);
     limits.request_time = Duration::from_millis(100);
-    let server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits);
     server
         .post(ADA, "/v1/context/build", &json!({"message": "x"}))
         .refused(504, "");
@@ -431,7 +390,7 @@ fn what_is_late_is_told_so_and_cancelled() {
 #[test]
 fn a_store_that_fails_or_panics_is_told_of_without_its_words() {
     let (slow, _starts) = Slow::new();
-    let server = Running::start(Arc::new(Shared(slow)), limits(1, 1));
+    let server = Running::start(Arc::new(Only(slow)), limits(1, 1));
     for answer in [
         server.post(ADA, "/v1/threads", &json!({})),
         server.get(ADA, "/v1/threads"),
@@ -450,7 +409,7 @@ fn a_store_that_fails_or_panics_is_told_of_without_its_words() {
 #[test]
 fn the_end_lets_requests_finish_and_takes_no_more() {
     let (slow, starts) = Slow::new();
-    let mut server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits(1, 1));
+    let mut server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
     let stream = begin(&server, ADA);
     starts.recv().unwrap();
     server.stop();
@@ -466,7 +425,7 @@ fn the_end_does_not_wait_for_ever() {
     let (slow, starts) = Slow::new();
     let mut limits = limits(1, 1);
     limits.drain_time = Duration::from_millis(100);
-    let mut server = Running::start(Arc::new(Shared(Arc::clone(&slow))), limits);
+    let mut server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits);
     let stream = begin(&server, ADA);
     starts.recv().unwrap();
     server.join();

@@ -1,12 +1,14 @@
 //! What an answer cites: found, marked, and held against what was shown.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ctx_assemble::{Control, assemble};
 use ctx_model::{BuildOptions, Chunk, Format, LineSpan, Origin, Relevance, Tokens};
-use ctx_service::{Cited, Resolved, StoredSource, Verdict, format_citations, resolve};
+use ctx_service::{Cited, Place, Resolved, StoredSource, Verdict, format_citations, resolve};
+use ctx_testkit::hostile;
 
-use crate::support::{FILES, options_of, world};
+use crate::support::{FILES, Store, options_of, service_over, world};
 
 /// Two sources, and the ids that they are cited by.
 fn cited() -> (Vec<Cited>, String, String) {
@@ -248,4 +250,41 @@ async fn an_answer_cites_what_is_shown_in_every_rendition() {
         }
     }
     assert!(renditions.len() > 3, "{renditions:?}");
+}
+
+/// Of names that lead out nothing is shown, whoever gives them: the caller, a message, the store, an earlier context.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_names_cite_nothing_from_outside() {
+    let base = tempfile::tempdir().unwrap();
+    let root = hostile::lay_out(base.path());
+    let paths = hostile::paths(base.path());
+    assert!(paths.len() >= 200, "{}", paths.len());
+    for some in paths.chunks(16) {
+        let mut files: Vec<(&str, &str)> = vec![("inside.rs", hostile::INSIDE)];
+        files.extend(some.iter().map(|path| (&**path, "decoy of words")));
+        let store = Arc::new(Store::new(&files));
+        let mut references = some.to_vec();
+        for (number, path) in some.iter().enumerate() {
+            let label = format!("fil-{number:06x}");
+            let place = Place {
+                path: path.clone(),
+                lines: LineSpan::new(1, 2).unwrap(),
+            };
+            let key = ("t".to_owned(), label.clone());
+            store.places.lock().unwrap().insert(key, place);
+            references.push(label);
+        }
+        let service = service_over(&store, &root, "ada");
+        let asked = options_of(4_000).with_references(references);
+        let message = format!("{} @{} decoy words", hostile::INSIDE, some.join(" @"));
+        let control = Control::default();
+        let primed = service
+            .prime("t", &message, &asked, &control)
+            .await
+            .unwrap();
+        let context = &primed.context.built.context;
+        assert!(context.contains(hostile::INSIDE), "{some:?}");
+        let all = format!("{primed:?}");
+        assert!(!all.contains(hostile::OUTSIDE), "{some:?} {all}");
+    }
 }

@@ -3,6 +3,7 @@
 
 mod caching;
 mod citing;
+mod code_points;
 mod end_to_end;
 mod feedback;
 mod isolation;

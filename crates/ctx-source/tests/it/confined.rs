@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctx_source::{PathFault, Root, SourceError};
+use ctx_source::{Limits, PathFault, Root, SourceError, Sources};
+use ctx_testkit::hostile;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -35,73 +36,25 @@ fn leaks_nothing(root: &Root, path: &str) {
 
 #[test]
 fn hostile_names_lead_nowhere() {
-    let (all, root) = beside_a_secret();
-    let outside = all.path().to_str().unwrap().to_owned();
-    let targets = [
-        "secret.txt",
-        "root-twin/secret.txt",
-        "other/secret.txt",
-        "root/../secret.txt",
-    ];
-    let ways = [
-        "../",
-        "./../",
-        "sub/../../",
-        "sub/../.././",
-        "/../",
-        "//",
-        "..//",
-        ".../",
-        "..\\",
-        "sub/./../../",
-        "inside.txt/../../",
-        "no/such/../../../",
-        "sub/deep.txt/../../../",
-        "~/",
-        "file:///",
-        "%2e%2e/",
-        "..%2f",
-        "%2e%2e%2f",
-        "..;/",
-        "\u{2025}/",
-        "．．/",
-        "..\u{0}/",
-        "\\\\?\\",
-        "C:\\",
-        "C:/",
-        "/proc/self/root/",
-        "/proc/self/cwd/",
-        "/dev/fd/../",
-        "-twin/",
-        "./././../",
-        " ../",
-        "../ ",
-        "\t../",
-        "..\n/",
-        "sub//..//../",
-        "sub/..",
-        "..",
-        ".",
-        "",
-        "/",
-        "./",
-        "sub/",
-        "sub",
-        "\0",
-        "root/",
-        "../root/../",
-    ];
-    let mut tried = 0;
-    for way in ways {
-        for target in targets {
-            leaks_nothing(&root, &format!("{way}{target}"));
-            leaks_nothing(&root, &format!("{way}{outside}/{target}"));
-            tried += 2;
+    let base = tempfile::tempdir().unwrap();
+    let folder = hostile::lay_out(base.path());
+    let root = Root::open(&folder).unwrap();
+    let sources = Sources::new(Root::open(&folder).unwrap(), Limits::default());
+    let paths = hostile::paths(base.path());
+    assert!(paths.len() >= 200, "{}", paths.len());
+    for path in paths {
+        let read = root.read(&path, LIMIT).unwrap_or_default();
+        let read = String::from_utf8_lossy(&read);
+        let text = sources.text(&path);
+        let text = text.as_ref().map_or("", |it| it.as_str());
+        for shown in [&*read, text] {
+            assert!(
+                shown.is_empty() || shown.contains(hostile::INSIDE),
+                "{path:?}"
+            );
+            assert!(!shown.contains(hostile::OUTSIDE), "{path:?} leads out");
         }
-        leaks_nothing(&root, way);
-        tried += 1;
     }
-    assert!(tried >= 200, "{tried}");
 }
 
 #[track_caller]

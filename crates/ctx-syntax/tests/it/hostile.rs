@@ -15,29 +15,6 @@ fn ends(path: &str, text: &str) {
 }
 
 #[test]
-fn deep_nesting_ends() {
-    for (open, close) in [
-        ("(", ")"),
-        ("[", "]"),
-        ("{", "}"),
-        ("a(", ")"),
-        ("if x {", "}"),
-    ] {
-        for path in [
-            "a.rs", "a.js", "a.py", "a.c", "a.json", "a.hs", "a.cpp", "a.rb",
-        ] {
-            ends(path, &(open.repeat(50_000) + &close.repeat(50_000)));
-            ends(path, &open.repeat(100_000));
-        }
-    }
-    ends("a.html", &"<div id=\"a\">".repeat(30_000));
-    ends("a.md", &"> ".repeat(100_000));
-    ends("a.yaml", &"- ".repeat(20_000));
-    let deep: String = (0..700).map(|n| " ".repeat(n) + "a:\n").collect();
-    ends("a.yaml", &deep);
-}
-
-#[test]
 fn odd_texts_end() {
     let texts = [
         "x".repeat(400_000),

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod languages;
+mod nesting;
 mod packed;
 mod pieces;
 mod registry;

@@ -1,0 +1,89 @@
+//! A store that is for one thing or two, and says so of all else.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ctx_server::{
+    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Owner,
+    Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+};
+
+/// What a store of a test does.
+#[async_trait]
+pub(crate) trait Builds: Send + Sync {
+    async fn build(
+        self: Arc<Self>,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError>;
+
+    async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
+        no()
+    }
+}
+
+/// The same, as a server has it.
+pub(crate) struct Only<T>(pub(crate) Arc<T>);
+
+/// That a store is not for this.
+pub(crate) fn no<T>() -> Result<T, BackendError> {
+    Err(BackendError::failed("do this", "it is not for that"))
+}
+
+#[async_trait]
+impl<T: Builds + 'static> Backend for Only<T> {
+    async fn ready(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    async fn build(
+        &self,
+        owner: &Owner,
+        request: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        Arc::clone(&self.0).build(owner, request, job).await
+    }
+
+    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
+        no()
+    }
+
+    async fn create_thread(
+        &self,
+        owner: &Owner,
+        thread: NewThread,
+    ) -> Result<Thread, BackendError> {
+        self.0.create_thread(owner, thread).await
+    }
+
+    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+        no()
+    }
+
+    async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
+        no()
+    }
+
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+        no()
+    }
+
+    async fn messages(
+        &self,
+        _: &Owner,
+        _: &str,
+        _: Page,
+    ) -> Result<Listing<Message>, BackendError> {
+        no()
+    }
+
+    async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
+        no()
+    }
+
+    async fn receipt(&self, _: &Owner, _: &str) -> Result<Option<Receipt>, BackendError> {
+        no()
+    }
+}
