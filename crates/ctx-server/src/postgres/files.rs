@@ -21,8 +21,8 @@ pub(super) async fn ingest(
         }
     }
     let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
-    let hashed = |it: &NewFile| *blake3::hash(it.content.as_bytes()).as_bytes();
-    let hashes: Vec<[u8; 32]> = files.iter().map(hashed).collect();
+    let hash = |it: &NewFile| *blake3::hash(it.content.as_bytes()).as_bytes();
+    let hashes: Vec<[u8; 32]> = files.iter().map(hash).collect();
     let mut known = store.hashes(&paths).await.map_err(failed)?;
     let sent = files.iter().zip(&hashes);
     let sent = sent.map(|(it, hash)| (it.path.as_str(), it.content.as_str(), *hash));
