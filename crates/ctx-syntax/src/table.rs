@@ -168,7 +168,8 @@ pub(crate) static ROWS: [Row; 29] = [
         comment: ("// ", ""),
         separator: ".",
         grammar: grammar!("c-sharp", tree_sitter_c_sharp::LANGUAGE),
-        deepest: None,
+        // As Java's.
+        deepest: Some(Deepest::Angles(1000)),
         query: include_str!("../queries/c-sharp.scm"),
     },
     Row {
