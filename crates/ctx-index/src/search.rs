@@ -159,8 +159,11 @@ impl Index {
         let live = self.statistics.of(&searcher);
         let names = names.iter().map(|it| trigrams(it));
         let names: Vec<Vec<String>> = names.filter(|it| !it.is_empty()).collect();
-        if names.is_empty() || !is_awaited() {
+        if names.is_empty() {
             return Ok(Vec::new());
+        }
+        if !is_awaited() {
+            return Err(IndexError::Cancelled);
         }
         let scores = Scores::alike(&searcher, self.fields.trigrams, &names)?;
         self.best(&live, &scores, limit)
