@@ -184,11 +184,13 @@ pub(crate) fn outline(
         files.extend(below.map(|it| (Arc::clone(folder), prefix.clone(), it)));
     }
     if files.is_empty() {
+        let why = if notes.is_empty() {
+            "there is no such file or folder, or ignore files name all of it".to_owned()
+        } else {
+            notes.join(" ")
+        };
         return Err(Fault::new(
-            format!(
-                "outline {}: there is no such file or folder, or ignore files name all of it",
-                echo(path)
-            ),
+            format!("outline {}: {why}", echo(path)),
             "context_outline without path to see which files there are",
         ));
     }

@@ -329,6 +329,11 @@ async fn no_tool_shows_a_secret() {
         "{told}"
     );
     assert!(told.contains("1 file is not listed"), "{told}");
+    let reply = client
+        .call("context_outline", json!({"path": "keys"}))
+        .await;
+    let told = reply.result.to_string();
+    assert!(told.contains("1 file is not listed"), "{told}");
     let listed = client.ask("resources/list", json!({})).await.to_string();
     assert!(
         listed.contains("forge.rs") && !listed.contains("id_rsa"),
