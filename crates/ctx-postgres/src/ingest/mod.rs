@@ -148,11 +148,11 @@ impl OwnedStore {
         if files.is_empty() {
             return Ok(());
         }
-        let hashed = |it: FileText| {
-            let hash = *blake3::hash(it.text.as_bytes()).as_bytes();
-            (it, hash)
-        };
-        let files: Vec<(FileText, [u8; 32])> = files.into_iter().map(hashed).collect();
+        // All work over texts is off the threads that serve the runtime.
+        let files = Hold::current()
+            .spawn_blocking(move || hashed(files))
+            .await
+            .map_err(Ended::from)?;
         let known = self.known(&files).await?;
         let batch = Hold::current()
             .spawn_blocking(move || Batch::of(files, &known))
@@ -208,6 +208,15 @@ impl OwnedStore {
         transaction.commit().await.map_err(failed)?;
         Ok(gone)
     }
+}
+
+/// Each of `files` with the BLAKE3 of its text.
+fn hashed(files: Vec<FileText>) -> Vec<(FileText, [u8; 32])> {
+    let hashed = files.into_iter().map(|it| {
+        let hash = *blake3::hash(it.text.as_bytes()).as_bytes();
+        (it, hash)
+    });
+    hashed.collect()
 }
 
 /// Whether an owner may have so many files, of so many bytes together.
