@@ -325,7 +325,7 @@ impl OwnedStore {
         Ok(later > 0 && later.cast_unsigned() <= most / 2)
     }
 
-    /// Keeps `receipt` of the context `id`, and the latest `most` of them. One that is kept already is made the
+    /// Keeps `receipt` of the context `id`, and the latest `most` of them, one at least. One that is kept already is made the
     /// latest. Is not waited for until it is on the disk: a context can be built again.
     ///
     /// # Errors
@@ -334,14 +334,16 @@ impl OwnedStore {
         check_key("the id of the context", id)?;
         check_name("the receipt", receipt, usize::MAX)?;
         let most = most.min(i64::MAX.cast_unsigned()).cast_signed();
-        let put = "INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
-                   ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT";
-        let values: [&(dyn ToSql + Sync); 2] = [&id, &receipt];
-        self.write_in("keep a context", Mode::Notes, put, &values)
-            .await?;
-        let sql = "DELETE FROM ctx.contexts WHERE owner = $1 AND number <= (
-                       SELECT number FROM ctx.contexts WHERE owner = $1 ORDER BY number DESC OFFSET $2::bigint LIMIT 1)";
-        self.write_in("let contexts go", Mode::Notes, sql, &[&most])
+        // One statement does not see what another part of it writes: the latest of the others go with this one.
+        let sql = "WITH kept AS (
+                       INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
+                       ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT
+                   )
+                   DELETE FROM ctx.contexts WHERE owner = $1 AND id <> $2 AND number <= (
+                       SELECT number FROM ctx.contexts WHERE owner = $1 AND id <> $2
+                       ORDER BY number DESC OFFSET greatest($4::bigint - 1, 0) LIMIT 1)";
+        let values: [&(dyn ToSql + Sync); 3] = [&id, &receipt, &most];
+        self.write_in("keep a context", Mode::Notes, sql, &values)
             .await?;
         Ok(())
     }

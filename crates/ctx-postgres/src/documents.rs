@@ -3,9 +3,10 @@
 //! Each has a number that is never given again, and what a row says does not change for as long as it is there; so a
 //! document that was read is good wherever the database tells its number. Only when its file was changed may be
 //! told anew, and lists of numbers change with files: both are kept for a generation of an owner's files, which every
-//! search asks for first. Whatever another process writes, nothing here is older than the beginning of the search.
+//! search, or the request that it is for, asks for first. Whatever another process writes, nothing here is older than
+//! that.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ctx_retrieve::{Hit, Part};
@@ -25,6 +26,8 @@ pub(crate) const AT_ONCE: usize = 256;
 const DOCUMENT_BYTES: u64 = 1 << 10;
 /// Lists of numbers have this share of the bytes.
 const SHARE_OF_LISTS: u64 = 8;
+/// Of so many terms it is known how many documents hold them: some 150 bytes each.
+const TERMS: usize = 1 << 15;
 /// So many owners are known at a time.
 const OWNERS: usize = 4_096;
 /// What an entry takes beside what it holds, in bytes.
@@ -121,6 +124,24 @@ pub(crate) struct Kept {
     lists: Cache<ListKey, Numbers, Bytes>,
     /// The generation of each owner's files that was told last.
     generations: Cache<Arc<str>, u64>,
+    /// How many documents of an owner there are at a generation, and how long they are.
+    totals: Cache<(Arc<str>, u64), Totals>,
+    /// How many of them hold a term.
+    counts: Cache<(Arc<str>, u64, String), Counts>,
+}
+
+/// How many documents of each kind there are, and how many terms they have together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) parts: (u64, u64),
+    pub(crate) files: (u64, u64),
+}
+
+/// How many documents of each kind hold a term.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) parts: u64,
+    pub(crate) files: u64,
 }
 
 impl Kept {
@@ -133,6 +154,8 @@ impl Kept {
             documents: Cache::with_weighter(count(of_documents), of_documents, Bytes),
             lists: Cache::with_weighter(count(of_lists), of_lists, Bytes),
             generations: Cache::new(OWNERS),
+            totals: Cache::new(OWNERS),
+            counts: Cache::new(TERMS),
         }
     }
 }
@@ -191,7 +214,7 @@ impl OwnedStore {
     }
 
     /// For each of `texts`, the list that belongs to it, of `most` numbers at most, and the generation of files at
-    /// which that is so: `generation`, where one is given, or that of now.
+    /// which that is so: `generation`, where one is given, that of the request, or that of now.
     pub(crate) async fn lists(
         &self,
         list: List,
@@ -201,6 +224,8 @@ impl OwnedStore {
     ) -> Result<(u64, Vec<Numbers>), StoreError> {
         let kept = self.kept();
         let owner = self.shared_owner();
+        let known = self.opening().map(|it| it.progress.generation);
+        let generation = generation.or(known);
         let mut is_told = generation.is_some();
         let mut generation = generation
             .or_else(|| kept.generations.get(&owner))
@@ -241,6 +266,35 @@ impl OwnedStore {
         }
         let of = |text: &String| found.get(text.as_str()).cloned().unwrap_or_default();
         Ok((generation, texts.iter().map(of).collect()))
+    }
+
+    /// How many documents there are, and hold each of `terms`, as of `generation`; and the terms of which that is not known.
+    pub(crate) fn counted<'t>(
+        &self,
+        generation: u64,
+        terms: &[&'t str],
+    ) -> Option<(Totals, BTreeMap<&'t str, Counts>, Vec<&'t str>)> {
+        let (kept, owner) = (self.kept(), self.shared_owner());
+        let totals = kept.totals.get(&(Arc::clone(&owner), generation))?;
+        let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
+        for &term in terms {
+            let key = (Arc::clone(&owner), generation, term.to_owned());
+            match kept.counts.get(&key) {
+                Some(counts) => drop(known.insert(term, counts)),
+                None => unknown.push(term),
+            }
+        }
+        Some((totals, known, unknown))
+    }
+
+    /// Keeps what was counted at `generation`.
+    pub(crate) fn keep_counted(&self, generation: u64, totals: Totals, of: &[(&str, Counts)]) {
+        let (kept, owner) = (self.kept(), self.shared_owner());
+        kept.totals.insert((Arc::clone(&owner), generation), totals);
+        for &(term, counts) in of {
+            let key = (Arc::clone(&owner), generation, term.to_owned());
+            kept.counts.insert(key, counts);
+        }
     }
 
     /// Notes that the files are of `generation` now.

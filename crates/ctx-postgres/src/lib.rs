@@ -10,6 +10,7 @@ mod lexemes;
 mod limits;
 mod lookup;
 mod migrate;
+mod opening;
 mod plan;
 mod ranking;
 mod search;

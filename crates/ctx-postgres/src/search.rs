@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
-use crate::documents::{Document, List, Of};
+use crate::documents::{Counts, Document, List, Of, Totals};
 use crate::lexemes::Label;
 use crate::lookup::{hit, lower_all};
 use crate::plan::{Plan, Purpose, usable};
@@ -135,46 +136,95 @@ impl OwnedStore {
         }
     }
 
-    /// How many documents there are, how long they are, and how many of them hold each of `terms`.
+    /// How many documents there are, how long they are, and how many of them hold each of `terms`. What a request has
+    /// asked before, or another of the same generation, is not asked again.
     async fn state(&self, of: Of, terms: &[(&str, f32)]) -> Result<State, StoreError> {
         let terms: Vec<&str> = terms.iter().map(|(term, _)| *term).collect();
-        let sql = match of {
-            Of::Parts => {
-                "SELECT o.generation, o.parts, o.part_terms, t.term, t.parts FROM ctx.owners o
-                 LEFT JOIN ctx.terms t ON t.owner = $1 AND t.term = ANY ($2) WHERE o.owner = $1"
-            }
-            Of::Files => {
-                "SELECT o.generation, o.files, o.file_terms, t.term, t.files FROM ctx.owners o
-                 LEFT JOIN ctx.terms t ON t.owner = $1 AND t.term = ANY ($2) WHERE o.owner = $1"
-            }
+        let Some(opening) = self.opening() else {
+            let (generation, totals, counts) = self.count(&terms).await?;
+            return Ok(State::new(of, generation, totals, counts));
         };
+        let _turn = opening.counting().await;
+        let generation = opening.progress.generation;
+        let known = self.counted(generation, &terms);
+        let (unknown, known) = match known {
+            Some((totals, known, unknown)) if unknown.is_empty() => {
+                return Ok(State::new(of, generation, totals, known));
+            }
+            Some((_, known, unknown)) => (unknown, known),
+            None => (terms.clone(), BTreeMap::new()),
+        };
+        let (told, totals, mut counts) = self.count(&unknown).await?;
+        if told != generation {
+            // What is known is of another generation.
+            let (told, totals, counts) = self.count(&terms).await?;
+            return Ok(State::new(of, told, totals, counts));
+        }
+        counts.extend(known);
+        Ok(State::new(of, told, totals, counts))
+    }
+
+    /// The generation of now, and at that, how many documents there are, and hold each of `terms`. These are kept.
+    async fn count<'t>(
+        &self,
+        terms: &[&'t str],
+    ) -> Result<(u64, Totals, BTreeMap<&'t str, Counts>), StoreError> {
+        let sql = "SELECT o.generation, o.parts, o.part_terms, o.files, o.file_terms, t.term, t.parts, t.files
+             FROM ctx.owners o LEFT JOIN ctx.terms t ON t.owner = $1 AND t.term = ANY ($2) WHERE o.owner = $1";
         let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &terms];
         let rows = self.read("count terms", sql, &values).await?;
-        let mut state = State::default();
-        for row in rows {
-            let (total, length): (i64, i64) = (row.get(1), row.get(2));
-            state.generation = row.get::<_, i64>(0).cast_unsigned();
-            state.total = total.max(0).cast_unsigned();
-            #[expect(clippy::cast_precision_loss, reason = "a mean of lengths is no finer")]
-            let average = length as f64 / total.max(1) as f64;
-            state.average = average.max(1.0);
-            if let Some(term) = row.get(3) {
-                let count = u64::try_from(row.get::<_, i32>(4)).unwrap_or(0);
-                state.counts.insert(term, count);
+        let (mut generation, mut totals) = (0, Totals::default());
+        let all = |row: &Row, at: usize| row.get::<_, i64>(at).max(0).cast_unsigned();
+        let some = |row: &Row, at: usize| u64::try_from(row.get::<_, i32>(at)).unwrap_or(0);
+        let mut counts: BTreeMap<&str, Counts> =
+            terms.iter().map(|it| (*it, Counts::default())).collect();
+        for row in &rows {
+            generation = row.get::<_, i64>(0).cast_unsigned();
+            totals.parts = (all(row, 1), all(row, 2));
+            totals.files = (all(row, 3), all(row, 4));
+            let term: Option<&str> = row.get(5);
+            if let Some(of_term) = term.and_then(|it| counts.get_mut(it)) {
+                of_term.parts = some(row, 6);
+                of_term.files = some(row, 7);
             }
         }
-        self.told(state.generation);
-        Ok(state)
+        self.told(generation);
+        let of_terms: Vec<(&str, Counts)> = counts.iter().map(|(term, it)| (*term, *it)).collect();
+        self.keep_counted(generation, totals, &of_terms);
+        Ok((generation, totals, counts))
     }
 }
 
 /// What is known of an owner's documents, and of terms.
-#[derive(Default)]
 struct State {
     generation: u64,
     total: u64,
     average: f64,
     counts: BTreeMap<String, u64>,
+}
+
+impl State {
+    fn new(of: Of, generation: u64, totals: Totals, counts: BTreeMap<&str, Counts>) -> Self {
+        let (total, length) = match of {
+            Of::Parts => totals.parts,
+            Of::Files => totals.files,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a mean of lengths is no finer")]
+        let average = length as f64 / total.max(1) as f64;
+        let count = |it: Counts| match of {
+            Of::Parts => it.parts,
+            Of::Files => it.files,
+        };
+        let counts = counts.into_iter();
+        State {
+            generation,
+            total,
+            average: average.max(1.0),
+            counts: counts
+                .map(|(term, it)| (term.to_owned(), count(it)))
+                .collect(),
+        }
+    }
 }
 
 #[async_trait]

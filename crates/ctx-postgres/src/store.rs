@@ -10,6 +10,7 @@ use tokio_postgres::NoTls;
 use crate::address::{Address, Encryption};
 use crate::documents::Kept;
 use crate::error::said;
+use crate::opening::Opening;
 use crate::transaction::not_migrated;
 use crate::{Limits, StoreError, migrate, tls};
 
@@ -37,6 +38,7 @@ impl std::fmt::Debug for Store {
 pub struct OwnedStore {
     store: Store,
     owner: Arc<str>,
+    opening: Option<Arc<Opening>>,
 }
 
 impl Store {
@@ -115,6 +117,7 @@ impl Store {
         Ok(OwnedStore {
             store: self.clone(),
             owner: Arc::from(owner),
+            opening: None,
         })
     }
 
@@ -151,6 +154,19 @@ impl OwnedStore {
     /// Whose it is.
     pub fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// The same, for a request that began so.
+    pub(crate) fn begun(&self, opening: Opening) -> Self {
+        OwnedStore {
+            opening: Some(Arc::new(opening)),
+            ..self.clone()
+        }
+    }
+
+    /// How the request began that this is for, if it is for one.
+    pub(crate) fn opening(&self) -> Option<&Opening> {
+        self.opening.as_deref()
     }
 
     /// The same, as keys have it.

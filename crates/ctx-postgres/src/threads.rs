@@ -140,6 +140,10 @@ impl OwnedStore {
 #[async_trait]
 impl History for OwnedStore {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+        let known = self.opening().and_then(|it| it.messages(thread, limit));
+        if let Some(messages) = known {
+            return Ok(messages);
+        }
         if thread.contains('\0') {
             return Ok(Vec::new());
         }
@@ -149,7 +153,7 @@ impl History for OwnedStore {
         let rows = self
             .read("read messages", sql, &[&self.owner(), &thread, &limit])
             .await?;
-        Ok(rows.iter().rev().map(message).collect())
+        Ok(rows.iter().rev().map(|row| message(row, 0)).collect())
     }
 
     async fn exchange(&self, thread: &str, id: &str, limit: usize) -> Answer<Vec<Message>> {
@@ -159,7 +163,7 @@ impl History for OwnedStore {
         let limit = self.limits().rows(limit);
         let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &id, &limit];
         let rows = self.read("read an exchange", EXCHANGE, &values).await?;
-        Ok(rows.iter().map(message).collect())
+        Ok(rows.iter().map(|row| message(row, 0)).collect())
     }
 }
 
@@ -179,14 +183,18 @@ const EXCHANGE: &str = "
         ON m.owner = $1 AND m.thread = $2 AND m.number >= coalesce(b.first, 0) AND (b.next IS NULL OR m.number < b.next)
     ORDER BY m.number LIMIT $4::int";
 
-fn message(row: &Row) -> Message {
-    let (id, role, content): (String, String, String) = (row.get(0), row.get(1), row.get(2));
-    Message::new(id, role, content, row.get(3))
+/// In four columns of `row`, the first in column `at`.
+pub(crate) fn message(row: &Row, at: usize) -> Message {
+    let text = |place: usize| row.get::<_, String>(at + place);
+    Message::new(text(0), text(1), text(2), row.get(at + 3))
 }
 
 #[async_trait]
 impl References for OwnedStore {
     async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+        if let Some(pinned) = self.opening().and_then(|it| it.pinned(thread)) {
+            return Ok(pinned);
+        }
         if thread.contains('\0') {
             return Ok(Vec::new());
         }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, REMEMBERED, Usage, Vote};
 
 use crate::StoreError;
+use crate::opening::{Progress, progress};
 use crate::store::{OwnedStore, check_name};
 use crate::transaction::Mode;
 
@@ -103,18 +104,25 @@ impl Feedback for OwnedStore {
     }
 }
 
-#[async_trait]
-impl Generation for OwnedStore {
-    async fn generation(&self) -> Answer<u64> {
+impl OwnedStore {
+    async fn progress(&self) -> Result<Progress, StoreError> {
         let sql = "SELECT coalesce((SELECT generation FROM ctx.owners WHERE owner = $1), 0),
                        coalesce((SELECT counted FROM ctx.votes WHERE owner = $1), 0)";
         let rows = self.read("tell the state", sql, &[&self.owner()]).await?;
+        Ok(rows.first().map(|row| progress(row, 0)).unwrap_or_default())
+    }
+}
+
+#[async_trait]
+impl Generation for OwnedStore {
+    async fn generation(&self) -> Answer<u64> {
+        let Progress { generation, votes } = match self.opening() {
+            Some(opening) => opening.progress,
+            None => self.progress().await?,
+        };
         let mut hasher = blake3::Hasher::new();
-        for row in &rows {
-            for number in [row.get::<_, i64>(0), row.get::<_, i64>(1)] {
-                hasher.update(&number.to_le_bytes());
-            }
-        }
+        hasher.update(&generation.to_le_bytes());
+        hasher.update(&votes.to_le_bytes());
         let mut hash = [0; 8];
         hasher.finalize_xof().fill(&mut hash);
         Ok(u64::from_le_bytes(hash))

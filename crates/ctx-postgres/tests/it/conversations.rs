@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ctx_postgres::OwnedStore;
-use ctx_retrieve::References as _;
+use ctx_retrieve::{Feedback as _, Generation as _, History as _, Message, References as _, Vote};
 
 use crate::fresh;
 use crate::server::raw;
@@ -58,4 +58,73 @@ async fn of_two_that_pin_at_once_the_later_one_is_what_is_left() {
         assert!(both.contains(&left), "{left:?} is left of {both:?}");
     }
     assert_eq!(store.set_pins("none", &before).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_a_request_begins_with_is_what_is_there_then() {
+    let fresh = fresh!();
+    let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    for thread in ["", "t", "no\0ne", "' OR ''='"] {
+        assert!(!store.opened(thread, 9).await.unwrap().1, "{thread:?}");
+    }
+    let pinned = names(&["b.rs", "a.rs"]);
+    let begun = store.begin_thread("t", None, &pinned, 1, 10).await;
+    begun.unwrap();
+    bob.append("t", &Message::new("m", "user", "of another", 1))
+        .await
+        .unwrap();
+    for count in 0..4 {
+        let message = Message::new(format!("m{count}"), "user", format!("said {count}"), count);
+        store.append("t", &message).await.unwrap();
+        let (request, is_there) = store.opened("t", 3).await.unwrap();
+        assert!(is_there);
+        let plainly = store.messages("t", 20).await.unwrap();
+        // As many as were read, fewer, and more, which are asked for.
+        for limit in [3, 2, 0, 20] {
+            let wanted = store.messages("t", limit).await.unwrap();
+            assert_eq!(request.messages("t", limit).await.unwrap(), wanted);
+        }
+        assert_eq!(request.pinned("t").await.unwrap(), pinned);
+        assert_eq!(request.messages("u", 9).await.unwrap(), []);
+        assert!(request.pinned("u").await.unwrap().is_empty());
+        let generation = store.generation().await.unwrap();
+        assert_eq!(request.generation().await.unwrap(), generation);
+        store.set_pins("t", &names(&["c.rs"])).await.unwrap();
+        let vote = Vote::new(format!("key {count}"), "a.rs", true, 1);
+        assert!(store.vote(&vote).await.unwrap());
+        // It goes on as it began; the next sees what was written.
+        assert_eq!(request.pinned("t").await.unwrap(), pinned);
+        assert_eq!(request.generation().await.unwrap(), generation);
+        let (next, _) = store.opened("t", 20).await.unwrap();
+        assert_eq!(next.pinned("t").await.unwrap(), ["c.rs"]);
+        assert_eq!(next.messages("t", 20).await.unwrap(), plainly);
+        assert_ne!(next.generation().await.unwrap(), generation);
+        store.set_pins("t", &pinned).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest() {
+    let fresh = fresh!();
+    let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    bob.keep_context("0", "of another", 3).await.unwrap();
+    let mut kept: Vec<String> = Vec::new();
+    for id in [0, 1, 2, 0, 3, 4, 4, 0, 5, 6, 7, 7] {
+        let id = id.to_string();
+        store
+            .keep_context(&id, &format!("receipt {id}"), 3)
+            .await
+            .unwrap();
+        kept.retain(|it| *it != id);
+        kept.push(id);
+        if kept.len() > 3 {
+            kept.remove(0);
+        }
+        for id in (0..8).map(|it| it.to_string()) {
+            let found = store.context(&id).await.unwrap();
+            let wanted = kept.contains(&id).then(|| format!("receipt {id}"));
+            assert_eq!(found, wanted, "{kept:?}");
+        }
+    }
+    assert_eq!(bob.context("0").await.unwrap().unwrap(), "of another");
 }

@@ -64,7 +64,12 @@ async fn what_another_process_writes_is_seen_by_the_next_search() {
         // The second time from what is kept.
         for _ in 0..2 {
             assert_eq!(said(&reader).await, wanted);
+            let (request, _) = reader.opened("t", 9).await.unwrap();
+            assert_eq!(said(&request).await, wanted);
         }
+        // Nobody knows yet how often the terms are there.
+        let (request, _) = cold.opened("t", 9).await.unwrap();
+        assert_eq!(said(&request).await, wanted);
         before = wanted;
     }
     assert!(before[0].contains("modified_at: Some(3)"), "{before:?}");
@@ -73,6 +78,26 @@ async fn what_another_process_writes_is_seen_by_the_next_search() {
     let after = said(&reader).await;
     assert!(!after.concat().contains("a.rs"), "{after:?}");
     assert!(said(&bob).await.concat().contains("bobs"));
+}
+
+#[tokio::test]
+async fn a_request_is_no_older_than_its_beginning_whoever_writes_meanwhile() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let (mut last, mut before_it) = (Vec::new(), "one");
+    for (at, name) in (1..).zip(["one", "two", "three", "one"]) {
+        let (before, _) = store.opened("t", 9).await.unwrap();
+        store.ingest(vec![file("a.rs", name, at)]).await.unwrap();
+        let (after, _) = store.opened("t", 9).await.unwrap();
+        // As it was, where that was kept, or as it is; and it is not kept for those who come after.
+        let late = said(&before).await.concat();
+        let either = [name, before_it].map(|it| late.contains(it));
+        assert!(at == 1 || either.contains(&true), "{late}");
+        let now = said(&after).await;
+        assert_eq!(now, said(&store).await);
+        assert_ne!(now, last);
+        (last, before_it) = (now, name);
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage, StoredThread};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
-use ctx_service::{CacheMetrics, Ports, Secret, Service};
+use ctx_service::{CacheMetrics, Ports, PrimeOptions, Secret, Service};
 use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
@@ -88,17 +88,16 @@ impl Postgres {
     }
 
     /// What builds contexts for one request, from what the database says while that is served.
-    fn service(&self, owner: &Owner) -> Result<Service> {
-        let store = Arc::new(self.owned(owner)?);
+    fn service(&self, owner: &Owner, store: OwnedStore) -> Service {
+        let store = Arc::new(store);
         let view = Arc::new(View::new((*store).clone(), Arc::clone(&self.texts)));
         let resolver = self.outlines.over(Sources::of(view.clone()));
         let resolver = resolver.with_outlines(view);
         // What was of use is asked for by the service, once for all that was gathered.
         let retriever = Retriever::new(store.clone()).with_relations(store.clone());
         let ports = Ports::of(&store).with_recall(Arc::new(recall::Receipts(store)));
-        Ok(self
-            .priming
-            .service(owner, retriever, Arc::new(resolver), ports))
+        self.priming
+            .service(owner, retriever, Arc::new(resolver), ports)
     }
 }
 
@@ -109,15 +108,18 @@ impl Backend for Postgres {
     }
 
     async fn build(&self, owner: &Owner, request: PrimeRequest, job: &Job) -> Result<Prime> {
-        let store = self.owned(owner)?;
-        if let Some(id) = &request.thread
-            && !store.has_thread(id).await.map_err(failed)?
-        {
+        let thread = request.thread.as_deref().unwrap_or_default();
+        // As many messages as a build asks for.
+        let messages = PrimeOptions::default().messages;
+        let opened = self.owned(owner)?.opened(thread, messages).await;
+        let (store, has_thread) = opened.map_err(failed)?;
+        if let Some(id) = request.thread.as_ref().filter(|_| !has_thread) {
             return Err(no_thread(id));
         }
-        let prime = build(&self.service(owner)?, request, job).await?;
+        let prime = build(&self.service(owner, store.clone()), request, job).await?;
         let most = self.quota.contexts;
-        if !store.is_kept(prime.id(), most).await.map_err(failed)? {
+        let is_kept = prime.is_cached() && store.is_kept(prime.id(), most).await.map_err(failed)?;
+        if !is_kept {
             let receipt = serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?;
             let kept = store.keep_context(prime.id(), &receipt, most);
@@ -208,7 +210,7 @@ impl Backend for Postgres {
     }
 
     async fn feedback(&self, owner: &Owner, vote: Vote) -> Result<bool> {
-        count(&self.service(owner)?, &vote).await
+        count(&self.service(owner, self.owned(owner)?), &vote).await
     }
 
     async fn receipt(&self, owner: &Owner, id: &str) -> Result<Option<Receipt>> {

@@ -1,0 +1,111 @@
+//! What a request begins with, read together.
+//!
+//! A context is built from a dozen answers, and most of them first ask how far the files are: whether what was kept
+//! of them is still good. A request asks once, when it begins, and with that what was said in its thread.
+
+use ctx_retrieve::Message;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::StoreError;
+use crate::store::OwnedStore;
+use crate::threads::message;
+
+/// What was so when a request began.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    thread: String,
+    /// The last of the thread, and so many were asked for.
+    messages: Vec<Message>,
+    most: usize,
+    pinned: Vec<String>,
+    pub(crate) progress: Progress,
+    /// Of the searches of a request that count the same terms at once, one asks.
+    counting: Mutex<()>,
+}
+
+/// How far an owner's data are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// Of files: how often some were stored or removed.
+    pub(crate) generation: u64,
+    /// Votes that counted.
+    pub(crate) votes: i64,
+}
+
+const OPENING: &str = "
+    SELECT s.is_there, coalesce(s.generation, 0), coalesce(s.votes, 0), s.pinned, m.id, m.role, m.content, m.created_at
+    FROM (
+        SELECT EXISTS (SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2) AS is_there,
+            (SELECT generation FROM ctx.owners WHERE owner = $1) AS generation,
+            (SELECT counted FROM ctx.votes WHERE owner = $1) AS votes,
+            ARRAY(SELECT what FROM ctx.pinned WHERE owner = $1 AND thread = $2 ORDER BY number LIMIT $4::int) AS pinned
+    ) s
+    LEFT JOIN LATERAL (
+        SELECT number, id, role, content, created_at FROM ctx.messages
+        WHERE owner = $1 AND thread = $2 ORDER BY number DESC LIMIT $3::int
+    ) m ON true
+    ORDER BY m.number";
+
+impl OwnedStore {
+    /// The same, for one request that is about `thread`; and whether that was begun. How far files and votes are, what is
+    /// pinned, and the last `messages` messages are read now, together, and later answers go by them: none is older
+    /// than this call, and what another process writes in between may be missing. Not to be kept for longer than the
+    /// request.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn opened(
+        &self,
+        thread: &str,
+        messages: usize,
+    ) -> Result<(OwnedStore, bool), StoreError> {
+        // No thread is called so.
+        let thread = if thread.contains('\0') { "" } else { thread };
+        let limits = self.limits();
+        let (most, pins) = (limits.rows(messages), limits.rows(usize::MAX));
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &most, &pins];
+        let rows = self.read("begin a request", OPENING, &values).await?;
+        let said = |row: &Row| row.get::<_, Option<String>>(4).map(|_| message(row, 4));
+        let first = rows.first();
+        let opening = Opening {
+            thread: thread.to_owned(),
+            messages: rows.iter().filter_map(said).collect(),
+            most: usize::try_from(most).unwrap_or(0),
+            pinned: first.map(|row| row.get(3)).unwrap_or_default(),
+            progress: first.map(|row| progress(row, 1)).unwrap_or_default(),
+            counting: Mutex::default(),
+        };
+        let is_there = first.is_some_and(|row| row.get(0));
+        self.told(opening.progress.generation);
+        Ok((self.begun(opening), is_there))
+    }
+}
+
+/// In two columns of `row`, the first in column `at`.
+pub(crate) fn progress(row: &Row, at: usize) -> Progress {
+    Progress {
+        generation: row.get::<_, i64>(at).cast_unsigned(),
+        votes: row.get(at + 1),
+    }
+}
+
+impl Opening {
+    /// The last `limit` messages of `thread`, if they were read.
+    pub(crate) fn messages(&self, thread: &str, limit: usize) -> Option<Vec<Message>> {
+        let is_known = thread == self.thread && limit <= self.most;
+        let later = self.messages.len().saturating_sub(limit);
+        is_known.then(|| self.messages[later..].to_vec())
+    }
+
+    /// What is pinned to `thread`, if that was read.
+    pub(crate) fn pinned(&self, thread: &str) -> Option<Vec<String>> {
+        (thread == self.thread).then(|| self.pinned.clone())
+    }
+
+    /// The turn to count terms.
+    pub(crate) async fn counting(&self) -> MutexGuard<'_, ()> {
+        self.counting.lock().await
+    }
+}
