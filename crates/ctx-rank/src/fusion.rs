@@ -39,6 +39,16 @@ pub enum FusionError {
         /// `score` or `weight`.
         what: &'static str,
     },
+    /// An item is a number, and not one of those that there are.
+    #[error("fuse list {list}: item {item} is not one of {items}")]
+    Unknown {
+        /// Which list, from 0.
+        list: usize,
+        /// What it holds.
+        item: usize,
+        /// So many items there are.
+        items: usize,
+    },
     /// What is to be added to ranks is NaN, infinite or below 0.
     #[error("fuse by reciprocal ranks: {k} is not a number to add to ranks")]
     Constant {
@@ -72,22 +82,52 @@ pub fn reciprocal_rank<I: Ord + Clone, const N: usize>(
 pub fn convex<I: Ord + Clone, const N: usize>(
     lists: &[List<I>; N],
 ) -> Result<Vec<Fused<I, N>>, FusionError> {
-    fuse(lists, |list| {
-        let scores = list.items.iter().map(|it| it.1);
-        let highest = scores.fold(0.0, f64::max);
-        let share = |score: f64| {
-            if highest > 0.0 {
-                (score / highest).max(0.0)
-            } else {
-                0.0
-            }
-        };
-        let items = list.items.iter();
-        items.map(|(item, score)| (item, share(*score))).collect()
-    })
+    fuse(lists, |list| shares(list).collect())
 }
 
-/// `voices` gives what a list says for its items; of one that is in it twice, the loudest is heard.
+/// What [`convex`] has each list add to each of `items` items, which are numbers from 0: by their numbers, in no other
+/// order. O(`items` + what the lists hold).
+pub fn convex_by_number<const N: usize>(
+    lists: &[List<usize>; N],
+    items: usize,
+) -> Result<Vec<[f64; N]>, FusionError> {
+    let mut contributions = vec![[0.0; N]; items];
+    for (index, list) in lists.iter().enumerate() {
+        check(index, list)?;
+        for (&item, voice) in shares(list) {
+            let unknown = FusionError::Unknown {
+                list: index,
+                item,
+                items,
+            };
+            let of_item = contributions.get_mut(item).ok_or(unknown)?;
+            hear(&mut of_item[index], list.weight * voice);
+        }
+    }
+    Ok(contributions)
+}
+
+/// Each item with its score, normalised for [`convex`].
+fn shares<I>(list: &List<I>) -> impl Iterator<Item = (&I, f64)> {
+    let scores = list.items.iter().map(|it| it.1);
+    let highest = scores.fold(0.0, f64::max);
+    let share = move |score: f64| {
+        if highest > 0.0 {
+            (score / highest).max(0.0)
+        } else {
+            0.0
+        }
+    };
+    let items = list.items.iter();
+    items.map(move |(item, score)| (item, share(*score)))
+}
+
+/// Of what a list says of one item, the loudest is heard.
+fn hear(heard: &mut f64, voice: f64) {
+    *heard = f64::max(*heard, voice);
+}
+
+/// `voices` gives what a list says for its items.
 fn fuse<I: Ord + Clone, const N: usize>(
     lists: &[List<I>; N],
     voices: impl Fn(&List<I>) -> Vec<(&I, f64)>,
@@ -103,7 +143,7 @@ fn fuse<I: Ord + Clone, const N: usize>(
     let fused = by_item.map(|of_item| {
         let mut contributions = [0.0; N];
         for &(_, list, voice) in of_item {
-            contributions[list] = f64::max(contributions[list], voice);
+            hear(&mut contributions[list], voice);
         }
         Fused {
             item: of_item[0].0.clone(),

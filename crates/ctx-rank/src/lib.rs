@@ -12,7 +12,7 @@ mod vectors;
 mod words;
 
 pub use bags::Bag;
-pub use fusion::{Fused, FusionError, K, List, convex, reciprocal_rank};
+pub use fusion::{Fused, FusionError, K, List, convex, convex_by_number, reciprocal_rank};
 pub use mentions::{Frame, Place};
 pub use names::Name;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};

@@ -50,19 +50,19 @@ impl Role {
         // The names that say something are ASCII.
         let lower = path.to_ascii_lowercase();
         let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-        // Most names differ in length from most others, which is looked at first.
-        let below = |names: &[&str]| folders.split('/').any(|it| names.contains(&it));
+        let says: Vec<Role> = folders.split('/').filter_map(of_folder).collect();
+        let is_below = |role| says.contains(&role);
         let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
         let is_prose = PROSE.contains(&extension);
-        if below(VENDORED) || is_release(name) {
+        if is_below(Role::Vendored) || is_release(name) {
             Role::Vendored
         } else if is_generated(name) {
             Role::Generated
-        } else if below(TESTS) || lower.starts_with("testing/") || is_test(name) {
+        } else if is_below(Role::Test) || lower.starts_with("testing/") || is_test(name) {
             Role::Test
-        } else if below(EXAMPLES) {
+        } else if is_below(Role::Example) {
             Role::Example
-        } else if below(DOCUMENTATION) || is_prose || is_front(name) {
+        } else if is_below(Role::Documentation) || is_prose || is_front(name) {
             Role::Documentation
         } else if CONFIGURATION.contains(&extension) || name.starts_with('.') {
             Role::Configuration
@@ -72,48 +72,22 @@ impl Role {
     }
 }
 
-/// Folders of what others wrote.
-const VENDORED: &[&str] = &[
-    "_vendor",
-    "bower_components",
-    "node_modules",
-    "third_party",
-    "vendor",
-    "vendored",
-];
-
-/// A folder `testing` holds tests where it is at the root; further down it is mostly source that tests use.
-const TESTS: &[&str] = &[
-    "__fixtures__",
-    "__mocks__",
-    "__tests__",
-    "fixtures",
-    "spec",
-    "specs",
-    "test",
-    "test_data",
-    "test_utils",
-    "testdata",
-    "testing_data",
-    "tests",
-    "testutil",
-    "testutils",
-];
-
-const EXAMPLES: &[&str] = &[
-    "bench",
-    "benches",
-    "benchmark",
-    "benchmarks",
-    "demo",
-    "demos",
-    "example",
-    "examples",
-    "sample",
-    "samples",
-];
-
-const DOCUMENTATION: &[&str] = &["doc", "docs", "documentation"];
+/// The role of what is in a folder of this name, in lower case. A folder `testing` holds tests where it is at the root;
+/// further down it is mostly source that tests use.
+fn of_folder(name: &str) -> Option<Role> {
+    Some(match name {
+        "_vendor" | "bower_components" | "node_modules" | "third_party" | "vendor" | "vendored" => {
+            Role::Vendored
+        }
+        "__fixtures__" | "__mocks__" | "__tests__" | "fixtures" | "spec" | "specs" | "test"
+        | "test_data" | "test_utils" | "testdata" | "testing_data" | "tests" | "testutil"
+        | "testutils" => Role::Test,
+        "bench" | "benches" | "benchmark" | "benchmarks" | "demo" | "demos" | "example"
+        | "examples" | "sample" | "samples" => Role::Example,
+        "doc" | "docs" | "documentation" => Role::Documentation,
+        _ => return None,
+    })
+}
 
 const PROSE: &[&str] = &[
     "adoc", "markdown", "md", "mdx", "org", "po", "pot", "rst", "tex", "txt",

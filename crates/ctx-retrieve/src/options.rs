@@ -175,6 +175,12 @@ impl Options {
         self.limit.unwrap_or(PARTS)
     }
 
+    /// So many parts each search is asked for: more than are wanted, as what several find is worth more than what one
+    /// puts first. `docs/record/eval.md` has what fewer show.
+    pub(crate) fn wide(&self) -> usize {
+        self.most().saturating_mul(6).clamp(300, 400)
+    }
+
     /// Whether no way that is to be gone has a weight: who asks for that wants to see what they find.
     pub(crate) fn is_mute(&self) -> bool {
         let weight = |it: &Strategy| self.weights.strategies[it.index()];

@@ -16,7 +16,7 @@ use tracing::debug;
 
 use crate::hold::{Ended, Hold, Watch};
 use crate::options::{Options, Strategy};
-use crate::pool::{Pool, Ranked};
+use crate::pool::{Pool, Ranked, keep_best};
 use crate::ports::{Answer, FileSearch, Hit, Part, PortError, Relations, Usage};
 use crate::strategies;
 
@@ -116,6 +116,7 @@ impl Retriever {
             return retrieved;
         }
         let weights = Arc::new(options.weights.clone());
+        let wide = options.wide();
         let mut tasks: Vec<(Strategy, Task<Vec<Hit>>)> = Vec::new();
         let limit = options.deadline;
         let start = Instant::now();
@@ -127,13 +128,13 @@ impl Retriever {
             );
             let task = match strategy {
                 Strategy::Text => run(limit, async move {
-                    strategies::text(&*search, &query, &weights).await
+                    strategies::text(&*search, &query, &weights, wide).await
                 }),
                 Strategy::Coverage => run(limit, async move {
-                    strategies::coverage(&*search, &query, &weights).await
+                    strategies::coverage(&*search, &query, &weights, wide).await
                 }),
                 Strategy::Files => run(limit, async move {
-                    strategies::files(&*search, &query, &weights).await
+                    strategies::files(&*search, &query, &weights, wide).await
                 }),
                 Strategy::Names => run(
                     limit,
@@ -181,9 +182,9 @@ impl Retriever {
         pool: &mut Pool,
         retrieved: &mut Retrieved,
     ) {
-        let seeds: Vec<Hit> = (pool.ranked(options).into_iter())
-            .take(strategies::SEEDS)
-            .map(|it| Hit::new(it.part, it.score))
+        let best = pool.best(options, strategies::SEEDS).into_iter();
+        let seeds: Vec<Hit> = best
+            .map(|it| Hit::new(Arc::clone(it.part), it.score))
             .collect();
         let task = {
             let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
@@ -206,7 +207,7 @@ impl Retriever {
         let found = ranked.len();
         ranked.retain(|it| options.kinds.is_empty() || options.kinds.contains(&it.part.kind));
         retrieved.left_out += found - ranked.len();
-        let best = ranked.first().map_or(0.0, |it| it.score);
+        let best = ranked.iter().map(|it| it.score).fold(0.0, f64::max);
         if best <= 0.0 {
             return;
         }
@@ -215,27 +216,28 @@ impl Retriever {
         // Where names do not count, they are looked for in what is kept alone.
         let names_count = options.profile.keyword_match > 0.0;
         let scored = ranked.into_iter().map(|it| {
-            let mut signals = signals(&it, best, uses_of(&it.part), options);
+            let mut signals = signals(&it, best, uses_of(it.part), options);
             if names_count {
-                signals.keyword_match = names_in(&it.part, query);
+                signals.keyword_match = names_in(it.part, query);
             }
             (options.profile.score(&signals).total, signals, it)
         });
-        let mut scored: Vec<(f64, Signals, Ranked)> = scored.collect();
-        scored.sort_by(|(a_score, _, a), (b_score, _, b)| {
-            let by_place = || a.part.place().cmp(&b.part.place());
-            b_score.total_cmp(a_score).then_with(by_place)
-        });
-        let highest = scored.first().map_or(0.0, |it| it.0);
-        let fit = scored
-            .iter()
-            .take_while(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
-        let kept = fit.count().min(options.most());
-        retrieved.left_out += scored.len() - kept;
-        scored.truncate(kept);
+        let mut scored: Vec<(f64, Signals, Ranked<'_>)> = scored.collect();
+        let all = scored.len();
+        let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
+        scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
+        keep_best(
+            &mut scored,
+            options.most(),
+            |(a_score, _, a), (b_score, _, b)| {
+                let by_place = || a.part.place().cmp(&b.part.place());
+                b_score.total_cmp(a_score).then_with(by_place)
+            },
+        );
+        retrieved.left_out += all - scored.len();
         let found = (1..).zip(scored).map(|(rank, (score, mut signals, it))| {
             if !names_count {
-                signals.keyword_match = names_in(&it.part, query);
+                signals.keyword_match = names_in(it.part, query);
             }
             Found {
                 role: it.role,
@@ -243,14 +245,14 @@ impl Retriever {
                 chance: chance(rank, score / highest, it.part.span),
                 contributions: it.contributions,
                 signals: options.profile.score(&signals).contributions,
-                hit: it.part,
+                hit: Arc::clone(it.part),
             }
         });
         retrieved.found = found.collect();
     }
 
     /// How often each file was of use, where that counts.
-    async fn uses(&self, ranked: &[Ranked], options: &Options) -> BTreeMap<String, u64> {
+    async fn uses(&self, ranked: &[Ranked<'_>], options: &Options) -> BTreeMap<String, u64> {
         let Some(usage) = self.usage.clone() else {
             return BTreeMap::new();
         };
@@ -294,7 +296,7 @@ impl Retrieved {
 }
 
 /// The signals of `ranked` but for names, the best of all ranked being worth `best`.
-fn signals(ranked: &Ranked, best: f64, uses: u64, options: &Options) -> Signals {
+fn signals(ranked: &Ranked<'_>, best: f64, uses: u64, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
     signals.recency = ranked.part.modified_at.map_or(UNDATED, |at| {

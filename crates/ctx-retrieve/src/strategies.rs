@@ -8,7 +8,7 @@ use ctx_rank::{Frame, Name, Place, Query, Region, Role, Term};
 use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
 
-/// Parts that each search asks for.
+/// Parts that are asked for of files, or of what is called so.
 const WIDE: usize = 400;
 /// The heaviest terms, of which it is told how many a part holds.
 const COVERED: usize = 24;
@@ -55,8 +55,9 @@ pub(crate) async fn text(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
+    wide: usize,
 ) -> Answer<Vec<Hit>> {
-    let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), WIDE);
+    let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), wide);
     let whole = wanted(terms(query));
     let searches = if is_alike(&query.terms, &query.title) {
         vec![(search.passages(&whole).await?, 1.0 + weights.title)]
@@ -95,9 +96,10 @@ pub(crate) async fn coverage(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
+    wide: usize,
 ) -> Answer<Vec<Hit>> {
     let heaviest = &query.terms[..query.terms.len().min(COVERED)];
-    let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), WIDE);
+    let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), wide);
     search.passages(&wanted.by_presence()).await
 }
 
@@ -107,8 +109,9 @@ pub(crate) async fn files(
     search: &dyn FileSearch,
     query: &Query,
     weights: &Weights,
+    wide: usize,
 ) -> Answer<Vec<Hit>> {
-    let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), WIDE);
+    let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), wide);
     let files = search.files(&wanted).await?;
     let scores: BTreeMap<&str, f64> = files
         .iter()
@@ -128,10 +131,10 @@ pub(crate) async fn files(
         .take(WHOLE)
         .map(PartQuery::new)
         .collect();
-    let within = TextQuery::new(terms(query), weights.fields.clone(), WIDE).within(best);
+    let within = TextQuery::new(terms(query), weights.fields.clone(), wide).within(best);
     let (mut hits, all) = tokio::try_join!(
         search.passages(&within),
-        search.parts_of(&whole_files, WIDE)
+        search.parts_of(&whole_files, wide)
     )?;
     let fitting: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
     let mut others: Vec<Hit> = all.into_iter().flatten().collect();

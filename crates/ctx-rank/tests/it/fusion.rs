@@ -1,6 +1,6 @@
 //! Several ranked lists into one.
 
-use ctx_rank::{Fused, FusionError, K, List, convex, reciprocal_rank};
+use ctx_rank::{Fused, FusionError, K, List, convex, convex_by_number, reciprocal_rank};
 
 fn list(weight: f64, items: &[(&'static str, f64)]) -> List<&'static str> {
     List {
@@ -120,4 +120,22 @@ fn a_constant_that_makes_ranks_endless_is_refused() {
         reciprocal_rank(&[list(1.0, &[("a", 1.0)])], 0.0).unwrap()[0].score,
         1.0
     );
+}
+
+#[test]
+fn an_item_that_is_no_number_of_one_is_named() {
+    let lists = [
+        List {
+            weight: 1.0,
+            items: vec![(1, 0.5)],
+        },
+        List {
+            weight: 1.0,
+            items: vec![(0, 0.5), (2, 0.5)],
+        },
+    ];
+    let error = convex_by_number(&lists, 2).unwrap_err();
+    assert_eq!(error.to_string(), "fuse list 1: item 2 is not one of 2");
+    let of_each = convex_by_number(&lists, 3).unwrap();
+    assert_eq!(of_each, [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
 }

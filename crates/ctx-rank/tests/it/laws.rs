@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ctx_rank::{
     Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals,
-    chances_in_section, convex, is_stop_word, keyword_match, recency, reciprocal_rank,
-    usage_frequency,
+    chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
+    reciprocal_rank, usage_frequency,
 };
 use proptest::array::uniform4;
 use proptest::collection::vec;
@@ -231,6 +231,21 @@ proptest! {
         }
         prop_assert_eq!(convex(&lists).unwrap(), convex(&others).unwrap());
         prop_assert_eq!(reciprocal_rank(&lists, K).unwrap(), reciprocal_rank(&others, K).unwrap());
+    }
+
+    #[test]
+    fn items_by_number_are_told_the_same(lists in uniform4(list())) {
+        let of_each = convex(&lists).unwrap();
+        let lists = lists.map(|it| List {
+            weight: it.weight,
+            items: it.items.into_iter().map(|(item, score)| (usize::from(item), score)).collect(),
+        });
+        let by_number = convex_by_number(&lists, 20).unwrap();
+        let mut wanted = vec![[0.0; 4]; 20];
+        for it in of_each {
+            wanted[usize::from(it.item)] = it.contributions;
+        }
+        prop_assert_eq!(by_number, wanted);
     }
 
     #[test]
