@@ -5,7 +5,7 @@ use ctx::model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, LineSpan, Omitted, OmittedReason, Origin,
     Relevance, Selection, Warning,
 };
-use ctx::resolve::{masked, renditions};
+use ctx::resolve::{Keywords, masked, renditions};
 use ctx::syntax::{self, Limits, Source};
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
@@ -77,7 +77,7 @@ fn add_renditions(chunks: &mut [Chunk], cancel: &Cancel) {
         if let (Some(span), false) = (chunk.span, cancel.is_cancelled()) {
             let path = chunk.path.as_deref().unwrap_or_default();
             let source = Source::new(path, &chunk.content, &limits);
-            chunk.renditions = renditions(&source, span, &[]);
+            chunk.renditions = renditions(&source, span, &Keywords::default());
         }
     });
 }

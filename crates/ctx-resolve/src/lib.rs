@@ -8,5 +8,5 @@ mod resolve;
 
 pub use mask::{mask, masked};
 pub use prose::{excerpts, sentences};
-pub use renditions::renditions;
+pub use renditions::{Keywords, renditions};
 pub use resolve::{Resolved, Resolver, resolve};

@@ -63,6 +63,11 @@ fn place<'o>(
 ) -> Option<(&'o str, Option<usize>)> {
     let span = chunk.span.filter(|_| chunk.relations.is_empty())?;
     let (path, outline) = outlines.get_key_value(chunk.path.as_deref()?)?;
-    let symbol = (span.start()..=span.end()).find_map(|line| outline.enclosing(line));
+    let symbol = outline.enclosing(span.start()).or_else(|| {
+        // Of the lines after, the first that is in a symbol is the first of one.
+        let starts = outline.symbols.iter().map(|it| it.span.start());
+        let first = starts.filter(|it| (span.start()..=span.end()).contains(it));
+        outline.enclosing(first.min()?)
+    });
     Some((path, symbol))
 }

@@ -1,16 +1,50 @@
 //! The ways to show a span, from an excerpt down to a mention.
 
-use std::collections::BTreeSet;
-
+use aho_corasick::AhoCorasick;
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::Source;
-use memchr::memmem::Finder;
+
+/// What a line is to have, to be what an excerpt is about: any of some words, in any case.
+#[derive(Clone, Debug, Default)]
+pub struct Keywords(Option<AhoCorasick>);
+
+impl Keywords {
+    /// Any of `words`. One with a line feed is on no line. O(bytes).
+    pub fn new(words: &[String]) -> Self {
+        let words = words.iter().filter(|it| !it.contains('\n'));
+        let words: Vec<String> = words.map(|it| it.to_lowercase()).collect();
+        if words.is_empty() {
+            return Keywords::default();
+        }
+        // There are too many only where they take gigabytes.
+        Keywords(AhoCorasick::new(words).ok())
+    }
+
+    /// The lines of `span` with one of them. O(bytes).
+    fn lines(&self, source: &Source<'_>, span: LineSpan) -> Vec<u32> {
+        let Some(words) = &self.0 else {
+            return Vec::new();
+        };
+        let mut lower = String::new();
+        let has_one = |(_, line): &(u32, &str)| {
+            if !line.is_ascii() {
+                return words.is_match(&line.to_lowercase());
+            }
+            lower.clear();
+            lower.push_str(line);
+            lower.make_ascii_lowercase();
+            words.is_match(&lower)
+        };
+        let lines = source.lines(span).filter(has_one);
+        lines.map(|(number, _)| number).collect()
+    }
+}
 
 /// Every way to show `span` that is shorter than the one before it, the longest first; the full text,
 /// which the chunk has already, left out. `keywords` tell which lines an excerpt is about; without
-/// any there is none. O(lines + symbols).
-pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &[String]) -> Vec<Rendition> {
-    let matches = matches(source, span, keywords);
+/// any there is none. O(bytes + symbols).
+pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> Vec<Rendition> {
+    let matches = keywords.lines(source, span);
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let mut renditions = Vec::new();
     for kind in RenditionKind::ALL {
@@ -33,41 +67,6 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &[String]) -> V
         shortest = length;
     }
     renditions
-}
-
-/// The lines of `span` with one of `keywords`, in any case. O(bytes) for each keyword.
-fn matches(source: &Source<'_>, span: LineSpan, keywords: &[String]) -> Vec<u32> {
-    let mut text = String::new();
-    // The number of each line, and where it ends.
-    let mut lines: Vec<(u32, usize)> = Vec::new();
-    for (number, line) in source.lines(span) {
-        let start = text.len();
-        if line.is_ascii() {
-            text.push_str(line);
-            text[start..].make_ascii_lowercase();
-        } else {
-            text.push_str(&line.to_lowercase());
-        }
-        text.push('\n');
-        lines.push((number, text.len()));
-    }
-    let mut numbers = BTreeSet::new();
-    for word in keywords.iter().filter(|it| !it.contains('\n')) {
-        let word = word.to_lowercase();
-        let finder = Finder::new(&word);
-        let mut start = 0;
-        while start < text.len()
-            && let Some(found) = finder.find(&text.as_bytes()[start..])
-        {
-            let at = lines.partition_point(|(_, end)| *end <= start + found);
-            let Some((number, end)) = lines.get(at) else {
-                break;
-            };
-            numbers.insert(*number);
-            start = *end;
-        }
-    }
-    numbers.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -100,7 +99,11 @@ mod tests {
                 };
                 let plainly = source.lines(span).filter(|(_, line)| holds(line));
                 let plainly: Vec<u32> = plainly.map(|(number, _)| number).collect();
-                assert_eq!(matches(&source, span, &words), plainly, "{words:?}");
+                assert_eq!(
+                    Keywords::new(&words).lines(&source, span),
+                    plainly,
+                    "{words:?}"
+                );
             }
         }
     }

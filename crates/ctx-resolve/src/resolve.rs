@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
-use crate::renditions::renditions;
+use crate::renditions::{Keywords, renditions};
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
@@ -247,13 +247,20 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
             .filter(|_| chunk.expanded_context.is_none());
         by_file.entry(path).or_default().push((index, chunk));
     }
+    let mut keywords: BTreeMap<Vec<String>, Keywords> = BTreeMap::new();
+    for (_, chunk) in by_file.values().flatten() {
+        if !keywords.contains_key(&chunk.matched_keywords) {
+            let words = &chunk.matched_keywords;
+            keywords.insert(words.clone(), Keywords::new(words));
+        }
+    }
     let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
     within.sources.prepare(&paths);
     let by_file: Vec<_> = by_file.into_iter().collect();
     let files: Vec<_> = by_file
         .into_par_iter()
         .map(|(path, chunks)| match path {
-            Some(path) => of_file(path, chunks, within),
+            Some(path) => of_file(path, chunks, within, &keywords),
             None => (within.as_given(chunks), None),
         })
         .collect();
@@ -291,6 +298,7 @@ fn of_file(
     path: String,
     chunks: Vec<(usize, Chunk)>,
     resolver: &Resolver,
+    keywords: &BTreeMap<Vec<String>, Keywords>,
 ) -> (Vec<Found>, Option<(String, Arc<Outline>)>) {
     let sources = &resolver.sources;
     let text = sources.text(&path);
@@ -325,7 +333,8 @@ fn of_file(
             chunk.imports.clone_from(&imports);
         }
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
-            chunk.renditions = renditions(&source, span, &chunk.matched_keywords);
+            let keywords = &keywords[&chunk.matched_keywords];
+            chunk.renditions = renditions(&source, span, keywords);
         }
     }
     (found, Some((path, outline)))

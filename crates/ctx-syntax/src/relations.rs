@@ -83,9 +83,41 @@ pub enum Direction {
 #[derive(Clone, Debug, Default)]
 pub struct Graph<'f> {
     nodes: Vec<Node<'f>>,
-    /// Ordered by where they go out from, and each once.
-    outgoing: Vec<Vec<Edge>>,
-    incoming: Vec<Vec<Edge>>,
+    outgoing: Ends,
+    incoming: Ends,
+}
+
+/// Edges by the node at one end, those of a node the surest first.
+#[derive(Clone, Debug, Default)]
+struct Ends {
+    edges: Vec<Edge>,
+    /// Where the edges of each node begin, and where the last of them end.
+    starts: Vec<usize>,
+}
+
+impl Ends {
+    /// `edges` of `nodes` nodes, by `end`.
+    fn of(mut edges: Vec<Edge>, nodes: usize, end: impl Fn(&Edge) -> usize) -> Self {
+        edges.sort_unstable_by(|a, b| {
+            let by_weight = || b.weight.total_cmp(&a.weight);
+            let by_place = || (a.from, a.to, a.kind).cmp(&(b.from, b.to, b.kind));
+            let by_end = end(a).cmp(&end(b));
+            by_end.then_with(by_weight).then_with(by_place)
+        });
+        let mut starts = vec![0; nodes + 1];
+        for edge in &edges {
+            starts[end(edge) + 1] += 1;
+        }
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        Ends { edges, starts }
+    }
+
+    fn of_node(&self, id: usize) -> &[Edge] {
+        let bounds = self.starts.get(id).zip(self.starts.get(id + 1));
+        bounds.map_or(&[], |(&start, &end)| &self.edges[start..end])
+    }
 }
 
 impl<'f> Graph<'f> {
@@ -137,12 +169,12 @@ impl<'f> Graph<'f> {
 
     /// What goes out from node `id`, the surest first.
     pub fn outgoing(&self, id: usize) -> &[Edge] {
-        self.outgoing.get(id).map_or(&[], Vec::as_slice)
+        self.outgoing.of_node(id)
     }
 
     /// What leads to node `id`, the surest first.
     pub fn incoming(&self, id: usize) -> &[Edge] {
-        self.incoming.get(id).map_or(&[], Vec::as_slice)
+        self.incoming.of_node(id)
     }
 
     /// The nodes of this name: a path, or a symbol's name, qualified or not.
@@ -391,16 +423,9 @@ impl<'f> Builder<'f> {
         });
         self.edges
             .dedup_by(|later, first| place(later) == place(first));
-        let mut outgoing: Vec<Vec<Edge>> = vec![Vec::new(); self.nodes.len()];
-        let mut incoming = outgoing.clone();
-        for edge in self.edges {
-            outgoing[edge.from].push(edge);
-            incoming[edge.to].push(edge);
-        }
-        for edges in outgoing.iter_mut().chain(&mut incoming) {
-            // Stable: of edges as sure, the order is that of nodes and kinds.
-            edges.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        }
+        let nodes = self.nodes.len();
+        let outgoing = Ends::of(self.edges.clone(), nodes, |it| it.from);
+        let incoming = Ends::of(self.edges, nodes, |it| it.to);
         Graph {
             nodes: self.nodes,
             outgoing,
