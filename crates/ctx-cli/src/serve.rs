@@ -3,13 +3,14 @@
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use ctx_server::{
-    Backend, Credentials, DatabaseLimits, Embedded, Options, Owner, Postgres, Quota, Server,
-    ServerError,
+    Backend, Credentials, DatabaseLimits, Embedded, Limits, Options, Owner, Postgres, Quota,
+    Server, ServerError,
 };
 
 use crate::emit;
@@ -18,6 +19,8 @@ use crate::report::{self, Report};
 
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
+/// Each build takes some threads.
+const MOST_BUILDS: usize = 64;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -40,6 +43,9 @@ pub(crate) struct ServeArgs {
     /// May be given more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
+    /// Contexts that are built at once; more wait. By default two for each core
+    #[arg(long, value_name = "N", value_parser = at_once)]
+    builds: Option<NonZeroUsize>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -77,7 +83,13 @@ async fn serve(
     report: Report,
 ) -> Result<(), Failure> {
     let backend = backend(args).await.map_err(refused)?;
+    let limits = Limits::default();
+    let limits = match args.builds {
+        Some(builds) => limits.with_workers(builds),
+        None => limits,
+    };
     let options = Options::default()
+        .with_limits(limits)
         .with_credentials(credentials)
         .with_hosts(args.hosts.clone())
         .with_origins(args.origins.clone());
@@ -96,6 +108,13 @@ async fn serve(
     server.run(async move { stop.wait().await }).await;
     report.note("stopped");
     Ok(())
+}
+
+/// How many builds there may be at once.
+fn at_once(text: &str) -> Result<NonZeroUsize, String> {
+    let count = text.parse().ok().and_then(NonZeroUsize::new);
+    let count = count.filter(|it| it.get() <= MOST_BUILDS);
+    count.ok_or_else(|| format!("a number from 1 to {MOST_BUILDS} is needed"))
 }
 
 /// Where everything is kept.

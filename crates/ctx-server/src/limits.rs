@@ -1,6 +1,10 @@
 //! How much is taken on.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
+
+/// So many builds wait for each that may run.
+const QUEUED: usize = 8;
 
 /// How much is taken on, and for how long. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,11 +66,25 @@ pub struct Limits {
     pub drain_time: Duration,
 }
 
+impl Limits {
+    /// These with `workers` builds at once, and eight waiting for each.
+    #[must_use]
+    pub fn with_workers(self, workers: NonZeroUsize) -> Self {
+        Limits {
+            workers: workers.get(),
+            queue: workers.get().saturating_mul(QUEUED),
+            ..self
+        }
+    }
+}
+
 impl Default for Limits {
-    /// One build per core and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them, ten
+    /// Two builds for each core, as a build waits for the disk, a database and its own threads, and eight waiting for each,
+    /// half a second at most, 4 MiB a body, 256 MiB of them, ten
     /// seconds a request.
     fn default() -> Self {
-        let workers = std::thread::available_parallelism().map_or(2, usize::from);
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let workers = 2 * cores;
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,
@@ -78,10 +96,10 @@ impl Default for Limits {
             kept_message_chars: 262_144,
             references: 32,
             workers,
-            queue: workers * 16,
+            queue: workers * QUEUED,
             queue_time: Duration::from_millis(500),
-            store_workers: workers * 4,
-            store_queue: workers * 64,
+            store_workers: cores * 4,
+            store_queue: cores * 64,
             owner_percent: 75,
             connections: 1024,
             peer_connections: 896,
