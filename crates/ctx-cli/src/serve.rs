@@ -19,8 +19,6 @@ use crate::report::{self, Report};
 
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
-/// Each build takes some threads.
-const MOST_BUILDS: usize = 64;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -43,7 +41,7 @@ pub(crate) struct ServeArgs {
     /// May be given more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
-    /// Contexts that are built at once; more wait. By default two for each core
+    /// Contexts that are built at once, 1 to 64; more wait. By default two for each core
     #[arg(long, value_name = "N", value_parser = at_once)]
     builds: Option<NonZeroUsize>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
@@ -82,12 +80,12 @@ async fn serve(
     token: Option<&str>,
     report: Report,
 ) -> Result<(), Failure> {
-    let backend = backend(args).await.map_err(refused)?;
     let limits = Limits::default();
     let limits = match args.builds {
         Some(builds) => limits.with_workers(builds),
         None => limits,
     };
+    let backend = backend(args, limits.workers).await.map_err(refused)?;
     let options = Options::default()
         .with_limits(limits)
         .with_credentials(credentials)
@@ -113,16 +111,19 @@ async fn serve(
 /// How many builds there may be at once.
 fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
-    let count = count.filter(|it| it.get() <= MOST_BUILDS);
-    count.ok_or_else(|| format!("a number from 1 to {MOST_BUILDS} is needed"))
+    let count = count.filter(|it| it.get() <= Limits::MOST_WORKERS);
+    count.ok_or_else(|| format!("a number from 1 to {} is needed", Limits::MOST_WORKERS))
 }
 
 /// Where everything is kept.
-async fn backend(args: &ServeArgs) -> Result<Arc<dyn Backend>, ServerError> {
+async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, ServerError> {
     Ok(match &args.database_url {
         None => Arc::new(Embedded::open(&args.data_dir, Quota::default())?),
         Some(url) => {
             let limits = DatabaseLimits::default();
+            // Two for each build at least: most of them ask for several things at once.
+            let connections = limits.connections.max(2 * builds);
+            let limits = limits.with_connections(connections);
             Arc::new(Postgres::connect(url, limits, Quota::default()).await?)
         }
     })

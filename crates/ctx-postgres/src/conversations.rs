@@ -325,8 +325,9 @@ impl OwnedStore {
         Ok(later > 0 && later.cast_unsigned() <= most / 2)
     }
 
-    /// Keeps `receipt` of the context `id`, and the latest `most` of them, one at least. One that is kept already is made the
-    /// latest. Is not waited for until it is on the disk: a context can be built again.
+    /// Keeps `receipt` of the context `id`, and the latest `most` of them, one at least; of several that are kept at
+    /// once, some more until the next. One that is kept already is made the latest. Is not waited for until it is on the
+    /// disk: a context can be built again.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for an id that cannot be one, or a NUL; those of the database.
@@ -334,7 +335,7 @@ impl OwnedStore {
         check_key("the id of the context", id)?;
         check_name("the receipt", receipt, usize::MAX)?;
         let most = most.min(i64::MAX.cast_unsigned()).cast_signed();
-        // One statement does not see what another part of it writes: the latest of the others go with this one.
+        // No part of a statement sees what another part writes: beside this one the latest of the others are kept.
         let sql = "WITH kept AS (
                        INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
                        ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT

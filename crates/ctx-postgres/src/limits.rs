@@ -24,7 +24,8 @@ pub struct Limits {
     pub file_bytes: usize,
     /// Longer messages are refused, in bytes.
     pub message_bytes: usize,
-    /// So many bytes of what searches have read are kept, of all owners together.
+    /// So many bytes of what searches have read are kept, of all owners together; beside some 5 MiB of how often terms are
+    /// there.
     pub kept_bytes: u64,
     /// So often a transaction that gave way to another is tried again.
     pub retries: u32,

@@ -3,6 +3,8 @@
 //! A context is built from a dozen answers, and most of them first ask how far the files are: whether what was kept
 //! of them is still good. A request asks once, when it begins, and with that what was said in its thread.
 
+use std::fmt;
+
 use ctx_retrieve::Message;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_postgres::Row;
@@ -13,7 +15,6 @@ use crate::store::OwnedStore;
 use crate::threads::message;
 
 /// What was so when a request began.
-#[derive(Debug)]
 pub(crate) struct Opening {
     thread: String,
     /// The last of the thread, and so many were asked for.
@@ -21,8 +22,17 @@ pub(crate) struct Opening {
     most: usize,
     pinned: Vec<String>,
     pub(crate) progress: Progress,
-    /// Of the searches of a request that count the same terms at once, one asks.
-    counting: Mutex<()>,
+    /// The generation at which terms were counted last, or are to be, held by the one who counts.
+    counting: Mutex<u64>,
+}
+
+impl fmt::Debug for Opening {
+    /// Without what was said.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opening")
+            .field("progress", &self.progress)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How far an owner's data are.
@@ -69,16 +79,17 @@ impl OwnedStore {
         let rows = self.read("begin a request", OPENING, &values).await?;
         let said = |row: &Row| row.get::<_, Option<String>>(4).map(|_| message(row, 4));
         let first = rows.first();
+        let progress = first.map(|row| progress(row, 1)).unwrap_or_default();
         let opening = Opening {
             thread: thread.to_owned(),
             messages: rows.iter().filter_map(said).collect(),
             most: usize::try_from(most).unwrap_or(0),
             pinned: first.map(|row| row.get(3)).unwrap_or_default(),
-            progress: first.map(|row| progress(row, 1)).unwrap_or_default(),
-            counting: Mutex::default(),
+            progress,
+            counting: Mutex::new(progress.generation),
         };
         let is_there = first.is_some_and(|row| row.get(0));
-        self.told(opening.progress.generation);
+        self.told(progress.generation);
         Ok((self.begun(opening), is_there))
     }
 }
@@ -104,8 +115,8 @@ impl Opening {
         (thread == self.thread).then(|| self.pinned.clone())
     }
 
-    /// The turn to count terms.
-    pub(crate) async fn counting(&self) -> MutexGuard<'_, ()> {
+    /// The turn to count terms, and the generation at which that was done last.
+    pub(crate) async fn counting(&self) -> MutexGuard<'_, u64> {
         self.counting.lock().await
     }
 }

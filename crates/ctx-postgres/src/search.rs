@@ -144,23 +144,30 @@ impl OwnedStore {
             let (generation, totals, counts) = self.count(&terms).await?;
             return Ok(State::new(of, generation, totals, counts));
         };
-        let _turn = opening.counting().await;
-        let generation = opening.progress.generation;
-        let known = self.counted(generation, &terms);
-        let (unknown, known) = match known {
+        let known = |generation| match self.counted(generation, &terms) {
             Some((totals, known, unknown)) if unknown.is_empty() => {
-                return Ok(State::new(of, generation, totals, known));
+                Ok(State::new(of, generation, totals, known))
             }
-            Some((_, known, unknown)) => (unknown, known),
-            None => (terms.clone(), BTreeMap::new()),
+            Some((_, known, unknown)) => Err((known, unknown)),
+            None => Err((BTreeMap::new(), terms.clone())),
         };
-        let (told, totals, mut counts) = self.count(&unknown).await?;
-        if told != generation {
-            // What is known is of another generation.
-            let (told, totals, counts) = self.count(&terms).await?;
-            return Ok(State::new(of, told, totals, counts));
+        if let Ok(state) = known(opening.progress.generation) {
+            return Ok(state);
         }
-        counts.extend(known);
+        // Of those who count the same at once, one asks.
+        let mut counted_at = opening.counting().await;
+        let (known, unknown) = match known(*counted_at) {
+            Ok(state) => return Ok(state),
+            Err(partly) => partly,
+        };
+        let (mut told, mut totals, mut counts) = self.count(&unknown).await?;
+        if told == *counted_at {
+            counts.extend(known);
+        } else if !known.is_empty() {
+            // What is known is of another generation.
+            (told, totals, counts) = self.count(&terms).await?;
+        }
+        *counted_at = told;
         Ok(State::new(of, told, totals, counts))
     }
 

@@ -1,23 +1,33 @@
 //! The ways to show a span, from an excerpt down to a mention.
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::Source;
+
+/// So many words are looked for, the first.
+const MOST_WORDS: usize = 256;
+/// What is longer, in bytes, is no word.
+const LONGEST_WORD: usize = 1024;
 
 /// What a line is to have, to be what an excerpt is about: any of some words, in any case.
 #[derive(Clone, Debug, Default)]
 pub struct Keywords(Option<AhoCorasick>);
 
 impl Keywords {
-    /// Any of `words`. One with a line feed is on no line. O(bytes).
+    /// Any of the first 256 of `words`; one with a line feed, or of more than 1 KiB, is none. O(bytes), and some 30 bytes
+    /// of memory for each.
     pub fn new(words: &[String]) -> Self {
-        let words = words.iter().filter(|it| !it.contains('\n'));
+        let is_word = |it: &&String| !it.contains('\n') && it.len() <= LONGEST_WORD;
+        let words = words.iter().filter(is_word).take(MOST_WORDS);
         let words: Vec<String> = words.map(|it| it.to_lowercase()).collect();
         if words.is_empty() {
             return Keywords::default();
         }
-        // There are too many only where they take gigabytes.
-        Keywords(AhoCorasick::new(words).ok())
+        // Others take more memory, and hundreds of times more to make.
+        let mut builder = AhoCorasick::builder();
+        let finder = builder.kind(Some(AhoCorasickKind::ContiguousNFA));
+        // So few are never too many.
+        Keywords(finder.build(words).ok())
     }
 
     /// The lines of `span` with one of them. O(bytes).
@@ -37,6 +47,35 @@ impl Keywords {
         };
         let lines = source.lines(span).filter(has_one);
         lines.map(|(number, _)| number).collect()
+    }
+}
+
+/// Keywords, and the words that they are of: most chunks have the same.
+#[derive(Default)]
+pub(crate) struct Known {
+    words: Vec<String>,
+    keywords: Keywords,
+}
+
+impl Known {
+    pub(crate) fn new(words: &[String]) -> Self {
+        Known {
+            words: words.to_vec(),
+            keywords: Keywords::new(words),
+        }
+    }
+
+    /// Those of `words`, if it is of these.
+    pub(crate) fn of(&self, words: &[String]) -> Option<&Keywords> {
+        (self.words == words).then_some(&self.keywords)
+    }
+
+    /// Those of `words`, made if they have to be.
+    pub(crate) fn or_made(&mut self, words: &[String]) -> &Keywords {
+        if self.words != words {
+            *self = Known::new(words);
+        }
+        &self.keywords
     }
 }
 

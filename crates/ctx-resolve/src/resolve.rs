@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
-use crate::renditions::{Keywords, renditions};
+use crate::renditions::{Known, renditions};
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
@@ -247,13 +247,8 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
             .filter(|_| chunk.expanded_context.is_none());
         by_file.entry(path).or_default().push((index, chunk));
     }
-    let mut keywords: BTreeMap<Vec<String>, Keywords> = BTreeMap::new();
-    for (_, chunk) in by_file.values().flatten() {
-        if !keywords.contains_key(&chunk.matched_keywords) {
-            let words = &chunk.matched_keywords;
-            keywords.insert(words.clone(), Keywords::new(words));
-        }
-    }
+    let first = by_file.values().flatten().next();
+    let keywords = first.map_or_else(Known::default, |it| Known::new(&it.1.matched_keywords));
     let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
     within.sources.prepare(&paths);
     let by_file: Vec<_> = by_file.into_iter().collect();
@@ -298,7 +293,7 @@ fn of_file(
     path: String,
     chunks: Vec<(usize, Chunk)>,
     resolver: &Resolver,
-    keywords: &BTreeMap<Vec<String>, Keywords>,
+    keywords: &Known,
 ) -> (Vec<Found>, Option<(String, Arc<Outline>)>) {
     let sources = &resolver.sources;
     let text = sources.text(&path);
@@ -318,6 +313,7 @@ fn of_file(
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
     let imports = imports(&outline);
     let mut is_first = true;
+    let mut own = Known::default();
     for it in &mut found {
         let (Some(chunk), true) = (
             &mut it.chunk,
@@ -333,7 +329,8 @@ fn of_file(
             chunk.imports.clone_from(&imports);
         }
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
-            let keywords = &keywords[&chunk.matched_keywords];
+            let words = &chunk.matched_keywords;
+            let keywords = keywords.of(words).unwrap_or_else(|| own.or_made(words));
             chunk.renditions = renditions(&source, span, keywords);
         }
     }

@@ -139,7 +139,7 @@ const TOKENS_OF_A_PART: u32 = 80;
 pub struct Options {
     /// Which ways are gone. One that has no weight is not, unless none of them has any: then all are, with the same.
     pub strategies: Vec<Strategy>,
-    /// So many parts at most; `None`: as many as the budget may hold ([`Options::for_budget`]), or 100 where there is
+    /// So many parts at most, of which fewer need not be the first of more: searches then look less far. `None`: as many as the budget may hold ([`Options::for_budget`]), or 100 where there is
     /// none.
     pub limit: Option<usize>,
     /// Parts below this share of the best score are left out.
@@ -175,8 +175,8 @@ impl Options {
         self.limit.unwrap_or(PARTS)
     }
 
-    /// So many parts each search is asked for: more than are wanted, as what several find is worth more than what one
-    /// puts first. `docs/record/eval.md` has what fewer show.
+    /// So many parts each search is asked for: more than are mostly wanted, as what several find is worth more than what
+    /// one puts first. `docs/record/eval.md` has what fewer show.
     pub(crate) fn wide(&self) -> usize {
         self.most().saturating_mul(6).clamp(300, 400)
     }

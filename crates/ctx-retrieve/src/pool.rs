@@ -223,3 +223,60 @@ pub(crate) fn keep_best<T>(
     all.truncate(most);
     all.sort_unstable_by(order);
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::LineSpan;
+
+    use super::*;
+
+    #[test]
+    fn the_best_are_those_that_come_first_in_order() {
+        let all: Vec<usize> = (0..50).map(|it| it * 37 % 50).collect();
+        let mut sorted = all.clone();
+        sorted.sort_unstable();
+        for most in [0, 1, 2, 49, 50, 51, usize::MAX] {
+            let mut best = all.clone();
+            keep_best(&mut best, most, Ord::cmp);
+            assert_eq!(best, sorted[..most.min(50)], "{most}");
+        }
+        keep_best(&mut Vec::<usize>::new(), 3, Ord::cmp);
+    }
+
+    #[test]
+    fn a_part_is_one_whether_it_is_shared_or_a_copy() {
+        let part = |line: u32, kind: &str| {
+            let mut part = Part::new(
+                format!("{}.rs", line / 10),
+                LineSpan::new(line, line + 3).unwrap(),
+            );
+            kind.clone_into(&mut part.kind);
+            Arc::new(part)
+        };
+        let parts: Vec<Arc<Part>> = (1..60).map(|it| part(it, "function")).collect();
+        let file = part(11, "file");
+        let told = |is_shared: bool| {
+            let mut pool = Pool::default();
+            for strategy in [Strategy::Text, Strategy::Coverage, Strategy::Files] {
+                let hit = |(score, it): (u32, &Arc<Part>)| {
+                    let its = if is_shared {
+                        Arc::clone(it)
+                    } else {
+                        Arc::new((**it).clone())
+                    };
+                    Hit::new(its, f64::from(score % 7))
+                };
+                let mut hits: Vec<Hit> = (1..).zip(&parts).map(hit).collect();
+                hits.push(hit((3, &file)));
+                assert_eq!(pool.take(strategy, hits), parts.len());
+            }
+            let best = pool.best(&Options::default(), 20).into_iter();
+            let best: Vec<_> = best
+                .map(|it| (Arc::clone(it.part), it.score.to_bits()))
+                .collect();
+            assert!(best.len() == 20 && pool.ranked(&Options::default()).len() == parts.len());
+            best
+        };
+        assert_eq!(told(true), told(false));
+    }
+}

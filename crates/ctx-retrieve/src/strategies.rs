@@ -134,7 +134,7 @@ pub(crate) async fn files(
     let within = TextQuery::new(terms(query), weights.fields.clone(), wide).within(best);
     let (mut hits, all) = tokio::try_join!(
         search.passages(&within),
-        search.parts_of(&whole_files, wide)
+        search.parts_of(&whole_files, WIDE)
     )?;
     let fitting: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
     let mut others: Vec<Hit> = all.into_iter().flatten().collect();

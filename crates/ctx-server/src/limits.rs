@@ -67,6 +67,9 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The most builds that it makes sense to run at once: each takes up to seven threads.
+    pub const MOST_WORKERS: usize = 64;
+
     /// These with `workers` builds at once, and eight waiting for each.
     #[must_use]
     pub fn with_workers(self, workers: NonZeroUsize) -> Self {
@@ -80,11 +83,10 @@ impl Limits {
 
 impl Default for Limits {
     /// Two builds for each core, as a build waits for the disk, a database and its own threads, and eight waiting for each,
-    /// half a second at most, 4 MiB a body, 256 MiB of them, ten
-    /// seconds a request.
+    /// half a second at most, 4 MiB a body, 256 MiB of them, ten seconds a request.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let workers = 2 * cores;
+        let workers = (2 * cores).min(Limits::MOST_WORKERS);
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,

@@ -115,8 +115,8 @@ impl Ends {
     }
 
     fn of_node(&self, id: usize) -> &[Edge] {
-        let bounds = self.starts.get(id).zip(self.starts.get(id + 1));
-        bounds.map_or(&[], |(&start, &end)| &self.edges[start..end])
+        let bounds = self.starts.get(id..id.saturating_add(2));
+        bounds.map_or(&[], |it| &self.edges[it[0]..it[1]])
     }
 }
 

@@ -306,6 +306,19 @@ fn what_was_acknowledged_is_there_after_each_kill() {
 }
 
 #[test]
+fn as_many_builds_at_once_are_taken_as_make_sense() {
+    for builds in ["0", "65", "-1", "x", "99999999999999999999"] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+            .args(["serve", &format!("--builds={builds}"), "--new-token", "ada"])
+            .output()
+            .unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{builds}: {told}");
+        assert!(told.contains("a number from 1 to 64 is needed"), "{told}");
+    }
+}
+
+#[test]
 fn what_cannot_be_served_is_told_with_a_hint() {
     let folder = Folder::of([("tokens", b"ada nohash\n"), ("file", b"")]);
     for (args, code, said) in [

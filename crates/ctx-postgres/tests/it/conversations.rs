@@ -78,7 +78,6 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
         store.append("t", &message).await.unwrap();
         let (request, is_there) = store.opened("t", 3).await.unwrap();
         assert!(is_there);
-        let plainly = store.messages("t", 20).await.unwrap();
         // As many as were read, fewer, and more, which are asked for.
         for limit in [3, 2, 0, 20] {
             let wanted = store.messages("t", limit).await.unwrap();
@@ -89,6 +88,13 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
         assert!(request.pinned("u").await.unwrap().is_empty());
         let generation = store.generation().await.unwrap();
         assert_eq!(request.generation().await.unwrap(), generation);
+        let later = Message::new(format!("l{count}"), "user", "said later", count);
+        store.append("t", &later).await.unwrap();
+        assert_eq!(
+            request.messages("t", 20).await.unwrap().last(),
+            Some(&later)
+        );
+        assert_ne!(request.messages("t", 3).await.unwrap().last(), Some(&later));
         store.set_pins("t", &names(&["c.rs"])).await.unwrap();
         let vote = Vote::new(format!("key {count}"), "a.rs", true, 1);
         assert!(store.vote(&vote).await.unwrap());
@@ -97,6 +103,7 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
         assert_eq!(request.generation().await.unwrap(), generation);
         let (next, _) = store.opened("t", 20).await.unwrap();
         assert_eq!(next.pinned("t").await.unwrap(), ["c.rs"]);
+        let plainly = store.messages("t", 20).await.unwrap();
         assert_eq!(next.messages("t", 20).await.unwrap(), plainly);
         assert_ne!(next.generation().await.unwrap(), generation);
         store.set_pins("t", &pinned).await.unwrap();
@@ -109,21 +116,28 @@ async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
     bob.keep_context("0", "of another", 3).await.unwrap();
     let mut kept: Vec<String> = Vec::new();
-    for id in [0, 1, 2, 0, 3, 4, 4, 0, 5, 6, 7, 7] {
-        let id = id.to_string();
-        store
-            .keep_context(&id, &format!("receipt {id}"), 3)
-            .await
-            .unwrap();
-        kept.retain(|it| *it != id);
-        kept.push(id);
-        if kept.len() > 3 {
-            kept.remove(0);
-        }
-        for id in (0..8).map(|it| it.to_string()) {
-            let found = store.context(&id).await.unwrap();
-            let wanted = kept.contains(&id).then(|| format!("receipt {id}"));
-            assert_eq!(found, wanted, "{kept:?}");
+    for (most, ids) in [
+        (3, &[0, 1, 2, 0, 3, 4, 4, 0, 5, 6, 7, 7][..]),
+        (1, &[0, 1, 1]),
+        (0, &[2]),
+    ] {
+        let kept_at_most = most.max(1);
+        for id in ids.iter().map(i32::to_string) {
+            store
+                .keep_context(&id, &format!("receipt {id}"), most)
+                .await
+                .unwrap();
+            kept.retain(|it| *it != id);
+            kept.push(id);
+            let over = kept
+                .len()
+                .saturating_sub(usize::try_from(kept_at_most).unwrap());
+            kept.drain(..over);
+            for id in (0..8).map(|it| it.to_string()) {
+                let found = store.context(&id).await.unwrap();
+                let wanted = kept.contains(&id).then(|| format!("receipt {id}"));
+                assert_eq!(found, wanted, "{kept:?}");
+            }
         }
     }
     assert_eq!(bob.context("0").await.unwrap().unwrap(), "of another");

@@ -101,6 +101,26 @@ async fn a_request_is_no_older_than_its_beginning_whoever_writes_meanwhile() {
 }
 
 #[tokio::test]
+async fn counts_of_two_generations_are_not_mixed() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let files = |from: i64| (from..from + 8).map(|it| file(&format!("{it}.rs"), "one", it));
+    store.ingest(files(0).collect()).await.unwrap();
+    let (request, _) = store.opened("t", 9).await.unwrap();
+    request.passages(&asked("walrus", 50)).await.unwrap();
+    let other_text = FileText::new("z.rs", "fn tusk() {}\n");
+    let more = files(8).chain([other_text]).collect();
+    fresh.owner("alice").ingest(more).await.unwrap();
+    // One of the words is known as of before, the other is not known at all.
+    let both = asked("walrus tusk", 50);
+    let cold = other(&fresh.url, Limits::default()).await;
+    let wanted = cold.passages(&both).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(request.passages(&both).await.unwrap(), wanted);
+    }
+}
+
+#[tokio::test]
 async fn what_does_not_fit_is_read_again() {
     let fresh = fresh!();
     let files = (0..40).map(|it| file(&format!("{it}.rs"), "one", it));

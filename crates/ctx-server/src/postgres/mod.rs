@@ -22,6 +22,7 @@ use crate::backend::{
     Prime, PrimeRequest, Receipt, Thread, Vote,
 };
 use crate::build::{Priming, build, count, now};
+use crate::cause::cause;
 use crate::chance::random_id;
 use crate::{Owner, Quota, ServerError};
 
@@ -87,6 +88,22 @@ impl Postgres {
         self.store.owner(owner.as_str()).map_err(failed)
     }
 
+    /// What `owner` has, for one request about `thread`, and whether that was begun.
+    async fn opened(&self, owner: &Owner, thread: &str) -> Result<(OwnedStore, bool)> {
+        let store = self.owned(owner)?;
+        // As many messages as a build asks for.
+        let messages = PrimeOptions::default().messages;
+        match store.opened(thread, messages).await {
+            Ok(opened) => Ok(opened),
+            Err(error) => {
+                // A context can do without what was said, which each source is asked for again.
+                tracing::warn!(cause = cause(&error), "a request cannot begin at once");
+                let has_thread = store.has_thread(thread).await.map_err(failed)?;
+                Ok((store, has_thread))
+            }
+        }
+    }
+
     /// What builds contexts for one request, from what the database says while that is served.
     fn service(&self, owner: &Owner, store: OwnedStore) -> Service {
         let store = Arc::new(store);
@@ -109,10 +126,7 @@ impl Backend for Postgres {
 
     async fn build(&self, owner: &Owner, request: PrimeRequest, job: &Job) -> Result<Prime> {
         let thread = request.thread.as_deref().unwrap_or_default();
-        // As many messages as a build asks for.
-        let messages = PrimeOptions::default().messages;
-        let opened = self.owned(owner)?.opened(thread, messages).await;
-        let (store, has_thread) = opened.map_err(failed)?;
+        let (store, has_thread) = self.opened(owner, thread).await?;
         if let Some(id) = request.thread.as_ref().filter(|_| !has_thread) {
             return Err(no_thread(id));
         }
