@@ -115,8 +115,25 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, message: &Value) {
-        let line = format!("{message}\n");
-        self.writer.write_all(line.as_bytes()).await.unwrap();
+        self.send_text(&message.to_string()).await;
+    }
+
+    /// Sends a line, whatever it says.
+    pub(crate) async fn send_text(&mut self, line: &str) {
+        for text in [line, "\n"] {
+            self.writer.write_all(text.as_bytes()).await.unwrap();
+        }
+    }
+
+    /// Whether request `id` is answered, whatever else is answered before.
+    pub(crate) async fn is_answered(&mut self, id: u64) -> bool {
+        while let Some(line) = self.lines.next_line().await.unwrap() {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message["error"].is_null();
+            }
+        }
+        false
     }
 
     pub(crate) async fn notify(&mut self, method: &str, params: Value) {

@@ -40,13 +40,17 @@ async fn serve() -> Served {
 
 /// Says hello with these headers; the status.
 async fn status(served: &Served, path: &str, headers: &[(&str, &str)]) -> u16 {
-    let body = json!({
+    let hello = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
         },
-    })
-    .to_string();
+    });
+    status_of(served, path, headers, &hello.to_string()).await
+}
+
+/// Sends `body` with these headers; the status.
+async fn status_of(served: &Served, path: &str, headers: &[(&str, &str)], body: &str) -> u16 {
     let mut request = format!(
         "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
          Content-Length: {}\r\n",
@@ -56,7 +60,7 @@ async fn status(served: &Served, path: &str, headers: &[(&str, &str)]) -> u16 {
         request.push_str(&format!("{name}: {value}\r\n"));
     }
     request.push_str("\r\n");
-    request.push_str(&body);
+    request.push_str(body);
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut start = [0; 12];
@@ -154,4 +158,17 @@ fn tokens_differ_and_do_not_show() {
     assert_ne!(a.reveal(), b.reveal());
     assert_eq!(a.reveal().len(), 64);
     assert!(!format!("{a:?} {:?}", Access::new(a.clone())).contains(a.reveal()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nesting_without_end_is_refused() {
+    let served = serve().await;
+    let host = format!("127.0.0.1:{}", served.address.port());
+    let bearer = format!("Bearer {}", served.token);
+    let headers = [("Host", &*host), ("Authorization", &*bearer)];
+    for deep in ctx_testkit::hostile::nested_json() {
+        let status = status_of(&served, "/mcp", &headers, &deep).await;
+        assert!((400..500).contains(&status), "{status}: {}", &deep[..40]);
+    }
+    assert_eq!(status(&served, "/mcp", &headers).await, 200);
 }

@@ -432,3 +432,21 @@ async fn a_cancelled_call_is_not_answered_and_the_next_one_is() {
         .await;
     assert!(!reply.is_error(), "{}", reply.text());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nesting_without_end_is_refused_and_the_next_request_is_answered() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    for deep in ctx_testkit::hostile::nested_json() {
+        let call = r#"{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"context_assemble","arguments":"#;
+        for line in [&deep, &format!("{call}{deep}}}}}")] {
+            client.send_text(line).await;
+            let id = client.begin("ping", json!({})).await;
+            assert!(
+                client.is_answered(id).await,
+                "{}",
+                &line[..line.len().min(120)]
+            );
+        }
+    }
+}
