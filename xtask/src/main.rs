@@ -48,7 +48,7 @@ enum Verb {
     Layers(layers::Options),
     /// Licences, bans and sources of every dependency, without the network.
     Deny,
-    /// Measure, and write the table to docs/record/bench.md.
+    /// Measure, and write the tables to docs/record/bench.md and docs/record/search.md.
     Bench(bench::Options),
     /// One part of `bench`, as it starts it.
     #[command(hide = true)]

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::Run;
 use super::criterion::Benches;
 use super::figures::{bytes, digits, time};
+use super::{Run, search};
 
 /// A goal, and how near it is.
 #[derive(Debug, PartialEq)]
@@ -75,7 +75,7 @@ pub(crate) fn table(goals: &[Goal]) -> String {
     table
 }
 
-/// Every goal, in the order of the pipeline.
+/// Those of the benches and of packing, in the order of the pipeline.
 pub(super) fn goals(run: &Run) -> Vec<Goal> {
     let benches = &run.benches;
     let mut goals = Vec::new();
@@ -127,7 +127,11 @@ pub(super) fn goals(run: &Run) -> Vec<Goal> {
         ));
     }
     goals.extend(packing(run));
-    goals.extend(searching(run));
+    goals.push(Goal::soon(
+        "an update of an index of 10,000 files of which none changed",
+        300e6,
+        nanoseconds(benches, "unchanged/update of 10,000 files"),
+    ));
     goals
 }
 
@@ -162,11 +166,9 @@ fn packing(run: &Run) -> Vec<Goal> {
 }
 
 /// Those of a million lines, indexed and asked.
-fn searching(run: &Run) -> Vec<Goal> {
-    let search = run.search.as_ref();
-    let indexed = search.and_then(|it| it.indexed.as_ref());
-    let asked = search.and_then(|it| it.asked.as_ref());
-    let peak = search.and_then(|it| it.processes.as_ref()?.index_peak);
+pub(super) fn searching(search: &search::Figures) -> Vec<Goal> {
+    let (indexed, asked) = (search.indexed.as_ref(), search.asked.as_ref());
+    let peak = search.processes.as_ref().and_then(|it| it.index_peak);
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let share = indexed.map(|it| it.index_bytes as f64 / it.source_bytes as f64);
     vec![
@@ -181,11 +183,6 @@ fn searching(run: &Run) -> Vec<Goal> {
             "peak memory of indexing a million lines",
             512.0 * 1024.0 * 1024.0,
             peak,
-        ),
-        Goal::soon(
-            "an update of 10,000 files of which none changed",
-            300e6,
-            nanoseconds(&run.benches, "unchanged/update of 10,000 files"),
         ),
         Goal::soon(
             "from a question about a million lines to 8,000 tokens, half of them within",
@@ -286,7 +283,6 @@ mod tests {
             benches: benches(&[("assemble/10/ctx", 2e6)]),
             tables: Vec::new(),
             tool: None,
-            search: None,
         };
         let goals = goals(&run);
         let missed: Vec<_> = goals

@@ -33,7 +33,8 @@ pub(crate) struct Options {
     /// Fewer samples: some five minutes instead of fifteen. The page says so.
     #[arg(long)]
     quick: bool,
-    /// Only the benches of this package, or only the part `tool`, `index` or `query`; printed, not recorded.
+    /// Only the benches of this package, or only the part `tool`, `search`, or of that `index` or `query`; printed, and
+    /// recorded only where it is all of a page: `search`.
     #[arg(long, value_name = "PACKAGE|PART")]
     only: Option<String>,
 }
@@ -59,9 +60,20 @@ impl Part {
     }
 }
 
+/// Both parts of a million lines, which have a page of their own.
+const SEARCH: &str = "search";
+
 impl Options {
     fn wants(&self, part: Part) -> bool {
-        self.only.as_ref().is_none_or(|only| only == part.as_str())
+        let is_search = matches!(part, Part::Index | Part::Query);
+        let is_it = |only: &String| only == part.as_str() || is_search && only == SEARCH;
+        self.only.as_ref().is_none_or(is_it)
+    }
+
+    /// Whether all that `page` tells is measured.
+    fn fills(&self, page: &str) -> bool {
+        let is_it = |only: &String| only == SEARCH && page == SEARCH_PAGE;
+        self.only.as_ref().is_none_or(is_it)
     }
 
     /// The command that repeats the run.
@@ -83,30 +95,49 @@ struct Run {
     /// Tables that a package's example printed, with the command that prints them.
     tables: Vec<(String, String)>,
     tool: Option<tool::Figures>,
-    search: Option<search::Figures>,
 }
 
-/// Measures, then writes `docs/record/bench.md`, or prints it where the run was not a whole one.
+const BENCH_PAGE: &str = "docs/record/bench.md";
+const SEARCH_PAGE: &str = "docs/record/search.md";
+
+/// Measures, then writes `docs/record/bench.md` and `docs/record/search.md`; prints what is not all of a page.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let benches = criterion::run(workspace, options)?;
     let tables = criterion::tables(workspace, options)?;
     let tool = tool::run(workspace, options)?;
     let search = search::run(workspace, options)?;
+    let machine = machine::describe(workspace)?;
+    let command = options.command();
+    if let Some(search) = &search {
+        let page = search_report::page(&command, search, &machine);
+        put(workspace, options, SEARCH_PAGE, &page)?;
+    }
+    if benches.is_empty() && tool.is_none() {
+        return Ok(());
+    }
     let run = Run {
-        command: options.command(),
+        command,
         benches,
         tables,
         tool,
-        search,
     };
-    let page = report::page(&run, &machine::describe(workspace)?);
-    if options.only.is_some() {
-        println!("\n{page}");
+    put(
+        workspace,
+        options,
+        BENCH_PAGE,
+        &report::page(&run, &machine),
+    )
+}
+
+/// Writes `page` where it goes, or prints it where that has more.
+fn put(workspace: &Workspace, options: &Options, name: &str, page: &str) -> Result<()> {
+    println!("\n{page}");
+    if !options.fills(name) {
         return Ok(());
     }
-    let path = workspace.root.join("docs/record/bench.md");
+    let path = workspace.root.join(name);
     fs::create_dir_all(path.with_file_name(""))?;
     fs::write(&path, page).with_context(|| format!("failed to write {}", path.display()))?;
-    println!("\nwrote {}", path.display());
+    println!("wrote {}", path.display());
     Ok(())
 }

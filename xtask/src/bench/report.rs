@@ -1,4 +1,4 @@
-//! The page: goals first, then every figure, then what it does not say.
+//! The page of benches and of packing: goals first, then every figure, then what it does not say.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Run;
 use super::criterion::{Benches, Measurement, Work};
 use super::figures::{bytes, digits, time};
-use super::goals::{goals, growth, sized, table};
+use super::goals::{Goal, goals, growth, sized, table};
 use super::tool::Figures;
 
 const LEFT_OUT: &str = "\
@@ -14,9 +14,6 @@ const LEFT_OUT: &str = "\
 * Times of benches are of warm code and warm caches; the packing times are of whole processes, with the files in the page cache.
 * The peers of the command line were called as shown. They do more and less than `ctx`: repomix has no search for secrets in
   this run, neither keeps a budget, and none of their output is checked here but for its size.
-* The questions are made of the corpus, one in four of each kind, and are no users'. Each is timed the first time it is asked, after
-  others, with files in the page cache. Memory of an index is the largest resident set of a whole process.
-* Bare tantivy keeps the words between spaces of whole files; it knows nothing of parts, names, stems or positions in files.
 * Speed says nothing of the quality of a selection for the answer; that is another measurement.
 ";
 
@@ -25,11 +22,7 @@ const BASELINES: [&str; 2] = ["ctx", "count-once"];
 
 /// The whole page, as Markdown.
 pub(super) fn page(run: &Run, machine: &str) -> String {
-    let mut page = format!(
-        "# Benchmarks\n\nWritten by `{}`; not by hand.\n\nMeasured {machine}.\n\n## Goals\n\n",
-        run.command
-    );
-    page += &table(&goals(run));
+    let mut page = head("Benchmarks", &run.command, machine, &goals(run));
     write_benches(&mut page, &run.benches);
     for (command, table) in &run.tables {
         let table = table.trim_end();
@@ -41,14 +34,19 @@ pub(super) fn page(run: &Run, machine: &str) -> String {
     if let Some(tool) = &run.tool {
         write_tool(&mut page, tool);
     }
-    if let Some(search) = &run.search {
-        super::search_report::write(&mut page, search);
-    }
     push(
         &mut page,
         format_args!("\n## What this leaves out\n\n{LEFT_OUT}"),
     );
     page
+}
+
+/// What every page of figures begins with.
+pub(super) fn head(title: &str, command: &str, machine: &str, goals: &[Goal]) -> String {
+    let goals = table(goals);
+    format!(
+        "# {title}\n\nWritten by `{command}`; not by hand.\n\nMeasured {machine}.\n\n## Goals\n\n{goals}"
+    )
 }
 
 /// One table for each group: the first part of the names.

@@ -1,18 +1,37 @@
-//! The part of the page that tells of a million lines.
+//! The page that tells of a million lines.
 
 use super::figures::{bytes, digits, time};
-use super::report::push;
+use super::goals::searching;
+use super::report::{head, push};
 use super::search::{Asked, Figures, Indexed, Processes, Spread};
 
-/// Appends it to `page`.
-pub(super) fn write(page: &mut String, figures: &Figures) {
+const LEFT_OUT: &str = "\
+* One machine, shared with others: compare figures of one run, not of two. Ratios are of medians of the same run.
+* The questions are made of the corpus, one in four of each kind, and are no users'. Each is timed the first time it is asked, after
+  others, with files in the page cache. Memory of an index is the largest resident set of a whole process.
+* Bare tantivy keeps the words between spaces of whole files; it knows nothing of parts, names, stems or positions in files.
+";
+
+/// The whole page, as Markdown.
+pub(super) fn page(command: &str, figures: &Figures, machine: &str) -> String {
+    let title = "A million lines, indexed and asked";
+    let mut page = head(title, command, machine, &searching(figures));
+    write(&mut page, figures);
+    push(
+        &mut page,
+        format_args!("\n## What this leaves out\n\n{LEFT_OUT}"),
+    );
+    page
+}
+
+fn write(page: &mut String, figures: &Figures) {
     let corpus = &figures.corpus;
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let size = bytes(corpus.bytes as f64);
     push(
         page,
         format_args!(
-            "\n## A million lines\n\nThe Rust, Markdown and TOML files of at most 512 KiB of the dependencies of this workspace, \
+            "\n## Figures\n\nThe Rust, Markdown and TOML files of at most 512 KiB of the dependencies of this workspace, \
              in the versions of its `Cargo.lock`, crate by crate by their names, until there are a million lines: {} files, {} \
              lines, {size}. Nothing is generated or repeated.\n",
             corpus.files, corpus.lines
