@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// So many builds wait for each that may run.
-const QUEUED: usize = 8;
+const QUEUED: usize = 16;
 
 /// How much is taken on, and for how long. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Limits {
     /// The most builds that it makes sense to run at once: each takes up to seven threads.
     pub const MOST_WORKERS: usize = 64;
 
-    /// These with `workers` builds at once, and eight waiting for each.
+    /// These with `workers` builds at once, and sixteen waiting for each.
     #[must_use]
     pub fn with_workers(self, workers: NonZeroUsize) -> Self {
         Limits {
@@ -82,11 +82,11 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// Two builds for each core, as a build waits for the disk, a database and its own threads, and eight waiting for each,
-    /// half a second at most, 4 MiB a body, 256 MiB of them, ten seconds a request.
+    /// One build for each core and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them, ten
+    /// seconds a request.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let workers = (2 * cores).min(Limits::MOST_WORKERS);
+        let workers = cores.min(Limits::MOST_WORKERS);
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,
