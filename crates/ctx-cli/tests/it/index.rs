@@ -515,6 +515,7 @@ mod unix {
     use std::os::unix::fs::PermissionsExt as _;
     use std::os::unix::process::CommandExt as _;
 
+    use ctx_testkit::SetOnDrop;
     use ctx_testkit::disk::Disk;
 
     use super::*;
@@ -662,14 +663,14 @@ mod unix {
                     round += 1;
                 }
             });
+            let _stop = SetOnDrop(&stop);
             for _ in 0..5 {
                 let run = asked.run(&["query", "does the cost fit the budget?"]);
-                if !run.stdout.starts_with("### src/budget.rs") || run.code != 0 {
-                    stop.store(true, Ordering::Relaxed);
-                    panic!("{run:?}");
-                }
+                assert!(
+                    run.stdout.starts_with("### src/budget.rs") && run.code == 0,
+                    "{run:?}"
+                );
             }
-            stop.store(true, Ordering::Relaxed);
         });
         fs::remove_dir_all(asked.root.path().join("moving")).unwrap();
         asked.run(&["query", "budget"]).ok();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ctx_index::{Index, Options};
 use ctx_retrieve::{FileSearch as _, PartQuery};
-use ctx_testkit::hostile;
+use ctx_testkit::{SetOnDrop, hostile};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::{Fixture, block_on, contents, definitions, function, memory, passages, update};
@@ -36,18 +36,18 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
                 }
             }
         });
+        let _stop = SetOnDrop(&stop);
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(seconds) {
             update(&index);
             updates += 1;
             let found = definitions(&index, "secret");
             let all = contents(&index);
-            if !found.is_empty() || all.iter().any(|it| it.contains("secret")) {
-                stop.store(true, Ordering::Relaxed);
-                panic!("{found:?} {all:?}");
-            }
+            assert!(
+                found.is_empty() && !all.iter().any(|it| it.contains("secret")),
+                "{found:?} {all:?}"
+            );
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(updates > 1, "{updates}");
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ctx_index::{Index, IndexError, Updated};
+use ctx_testkit::SetOnDrop;
 
 use crate::child::{command, said};
 use crate::crash::{kill, kills};
@@ -61,11 +62,11 @@ fn whoever_asks_meanwhile_is_answered() {
     let mut asked = 0;
     thread::scope(|scope| {
         scope.spawn(|| {
+            let _done = SetOnDrop(&is_done);
             let writer = fixture.open();
             for _ in 0..4 {
                 rebuild(&writer).unwrap();
             }
-            is_done.store(true, Ordering::Release);
         });
         while !is_done.load(Ordering::Acquire) || asked < 2 {
             for index in [&first, &fixture.open()] {

@@ -2,22 +2,15 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use ctx_index::Updated;
+use ctx_testkit::SetOnDrop;
 
 use crate::{Fixture, definitions, function};
-
-struct Stop<'s>(&'s AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Updates until one of them leaves this behind.
 #[track_caller]
@@ -52,8 +45,7 @@ fn changes_are_followed() {
                 ControlFlow::Continue(())
             })
         });
-        // A failure ends it too.
-        let _stop = Stop(&stop);
+        let stopping = SetOnDrop(&stop);
         let is_at = |name: &str, places: &[&str]| definitions(&index, name) == places;
         let first = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert_eq!((first.files, first.changed), (2, 2));
@@ -79,7 +71,7 @@ fn changes_are_followed() {
         fs::remove_dir_all(fixture.path("moved")).unwrap();
         until(&told, || is_at("six", &[]));
 
-        stop.store(true, Ordering::Relaxed);
+        drop(stopping);
         watching.join().unwrap().unwrap();
     });
     assert_eq!(index.status().unwrap().files, 2);

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use ctx_index::{IndexError, Options};
+use ctx_testkit::SetOnDrop;
 
 use crate::child::{command, said};
 use crate::{Fixture, contents, definitions, function, try_update, update};
@@ -126,15 +127,6 @@ fn a_writer_that_was_killed_holds_nothing() {
     assert_eq!(update(&fixture.open()).changed, 1);
 }
 
-/// Set when it goes out of scope, also by a failure.
-struct Done<'d>(&'d AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
 #[test]
 fn readers_answer_while_a_writer_writes() {
     let fixture = Fixture::new(&[("steady.rs", &function("steady"))]);
@@ -143,7 +135,7 @@ fn readers_answer_while_a_writer_writes() {
     let (mut old, mut new) = (0, 0);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let _done = Done(&is_done);
+            let _done = SetOnDrop(&is_done);
             let writer = fixture.open();
             for round in 0..15 {
                 fixture.write("hot.rs", function(&format!("hot_{round}")));
