@@ -1,5 +1,6 @@
 //! Every character that there is, in a file: the lines that are cited are those of the file, and what is shown of them is
-//! what stands there.
+//! what stands there. Of planes that hold private and unassigned characters alone it is one in sixteen, and all with
+//! `CTX_THOROUGH=1`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,8 +21,13 @@ const RUN: u32 = 128;
 
 #[test]
 fn citations_are_exact_whatever_character_a_file_holds() {
+    let is_thorough = std::env::var_os("CTX_THOROUGH").is_some();
+    let is_tried = |it: &char| {
+        let (plane, offset) = (*it as u32 >> 16, *it as u32 & 0xffff);
+        is_thorough || matches!(plane, 0..=3 | 14) || offset % 16 == 0 || offset >= 0xfff0
+    };
     // A file with a NUL in it holds no text.
-    let all: Vec<char> = ('\u{1}'..=char::MAX).collect();
+    let all: Vec<char> = ('\u{1}'..=char::MAX).filter(is_tried).collect();
     let folder = tempfile::tempdir().unwrap();
     for (number, some) in all.chunks(FILE).enumerate() {
         // Alone, between letters, and before a line end of each kind.
