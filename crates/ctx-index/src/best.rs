@@ -1,6 +1,6 @@
 //! The best documents of a query.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
@@ -20,12 +20,15 @@ pub(crate) struct Best {
     limit: usize,
     order: Order,
     /// In no order.
-    found: Vec<Scored>,
+    found: Vec<(Rank, Scored)>,
     /// Nothing worse is among the best any more.
-    least: Option<Scored>,
+    least: Option<(Rank, Score)>,
 }
 
 pub(crate) type Scored = (Score, DocAddress);
+
+/// How good a document is, less is better: how much it scores, and where it is.
+type Rank = (Reverse<i64>, (u32, DocId));
 
 /// Which documents are better.
 enum Order {
@@ -36,15 +39,21 @@ enum Order {
 }
 
 impl Order {
-    /// Less is better.
-    fn compare(&self, a: &Scored, b: &Scored) -> Ordering {
+    fn rank(&self, (score, address): Scored) -> Rank {
         match self {
-            Order::Address => b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)),
-            Order::Place(places) => rounded(b.0)
-                .total_cmp(&rounded(a.0))
-                .then_with(|| places.of_one(a.1).cmp(&places.of_one(b.1))),
+            Order::Address => {
+                let place = (address.segment_ord, address.doc_id);
+                (Reverse(ordered(score.into())), place)
+            }
+            Order::Place(places) => (Reverse(ordered(rounded(score))), places.of_one(address)),
         }
     }
+}
+
+/// A number that is less where [`f64::total_cmp`] says that `score` is.
+fn ordered(score: f64) -> i64 {
+    let bits = score.to_bits().cast_signed();
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 
 impl Best {
@@ -68,23 +77,22 @@ impl Best {
 
     /// What has less, or nothing, is not among the best.
     pub(crate) fn floor(&self) -> Score {
-        let least = self.least.map_or(0.0, |least| least.0 - EQUAL);
+        let least = self.least.map_or(0.0, |(_, score)| score - EQUAL);
         least.max(Score::MIN_POSITIVE)
     }
 
     /// O(1) in the mean.
     pub(crate) fn push(&mut self, scored: Scored) {
-        if self
-            .least
-            .is_some_and(|least| self.order.compare(&scored, &least).is_gt())
-        {
+        let rank = self.order.rank(scored);
+        if self.least.is_some_and(|(least, _)| rank > least) {
             return;
         }
-        self.found.push(scored);
+        self.found.push((rank, scored));
         if self.found.len() == 2 * self.limit {
-            let by_worth = |a: &Scored, b: &Scored| self.order.compare(a, b);
-            let (_, least, _) = self.found.select_nth_unstable_by(self.limit - 1, by_worth);
-            self.least = Some(*least);
+            let (_, least, _) = self
+                .found
+                .select_nth_unstable_by_key(self.limit - 1, |it| it.0);
+            self.least = Some((least.0, least.1.0));
             self.found.truncate(self.limit);
         }
     }
@@ -92,9 +100,9 @@ impl Best {
     /// The best first.
     pub(crate) fn into_vec(self) -> Vec<Scored> {
         let mut found = self.found;
-        found.sort_unstable_by(|a, b| self.order.compare(a, b));
+        found.sort_unstable_by_key(|it| it.0);
         found.truncate(self.limit);
-        found
+        found.into_iter().map(|(_, scored)| scored).collect()
     }
 }
 
