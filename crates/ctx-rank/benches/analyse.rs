@@ -7,8 +7,8 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use ctx_model::Origin;
 use ctx_rank::{
-    Bag, Corpus, K, List, Profile, Query, Signals, convex, keyword_match, recency, reciprocal_rank,
-    source_priority, usage_frequency,
+    Corpus, K, List, Profile, Query, Signals, Vocabulary, convex, keyword_match, recency,
+    reciprocal_rank, source_priority, usage_frequency,
 };
 
 fn report() -> String {
@@ -69,8 +69,9 @@ fn score(criterion: &mut Criterion) {
     });
     criterion.bench_function("similarity/10,000 items", |b| {
         b.iter(|| {
-            let bags = Bag::of_each(items.iter().map(String::as_str));
-            let (corpus, vectors) = Corpus::with_vectors(bags.into_iter().map(Arc::new));
+            let mut vocabulary = Vocabulary::default();
+            let bags = items.iter().map(|it| Arc::new(vocabulary.bag(it)));
+            let (corpus, vectors) = Corpus::with_vectors(bags);
             let query = corpus.vector("how does handle_7 treat a cookie");
             let alike = vectors.iter().map(|it| it.cosine(&query));
             let best = alike.fold(0.0, f64::max);

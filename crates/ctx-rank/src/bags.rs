@@ -1,11 +1,12 @@
 //! What is in a text, without its order.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
-use crate::words::{Analyzer, runs, says_nothing};
+use crate::words::{Words, runs, says_nothing};
 
 /// The terms of a text, each once and with how often it is said: all that a [`Corpus`](crate::Corpus) needs to know of
 /// it, and what to keep of a text that is weighed again and again.
@@ -27,13 +28,7 @@ struct Term {
 impl Bag {
     /// That of `text`. O(bytes), and O(t log t) for t terms.
     pub fn of(text: &str) -> Self {
-        Words::default().bag(text)
-    }
-
-    /// Those of `texts`, in their order, with each word in them taken apart once for all.
-    pub fn of_each<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Self> {
-        let mut words = Words::default();
-        texts.into_iter().map(|text| words.bag(text)).collect()
+        Vocabulary::default().bag(text)
     }
 
     /// How many terms there are, those that are stop words alone among them.
@@ -97,7 +92,7 @@ impl Bag {
     }
 }
 
-/// A term of a text.
+/// A term of the text that is taken apart.
 #[derive(Clone, Copy)]
 struct Count {
     /// Its number among all terms.
@@ -106,10 +101,24 @@ struct Count {
     said: u32,
 }
 
-/// Takes texts apart, and remembers what each word came to.
-#[derive(Default)]
-struct Words {
-    analyzer: Analyzer,
+/// So many words are remembered.
+const KNOWN: usize = 1 << 15;
+
+/// The words of texts, and the terms that each of them comes to. It remembers those that it has met, up to some ten
+/// megabytes: for many texts, keep it.
+///
+/// # Examples
+/// ```
+/// use ctx_rank::{Bag, Vocabulary};
+///
+/// let mut vocabulary = Vocabulary::default();
+/// let bag = vocabulary.bag("fn parse_header() {}");
+/// assert_eq!(bag, Bag::of("fn parse_header() {}"));
+/// assert_eq!(bag.len(), 4); // "fn", "header", "pars" and "parseheader"
+/// ```
+#[derive(Clone, Default)]
+pub struct Vocabulary {
+    words: Words,
     /// Terms by their number.
     terms: Vec<Arc<str>>,
     numbers: RapidHashMap<Arc<str>, usize>,
@@ -121,8 +130,21 @@ struct Words {
 
 const NOWHERE: usize = usize::MAX;
 
-impl Words {
-    fn bag(&mut self, text: &str) -> Bag {
+impl fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vocabulary")
+            .field("words", &self.met.len())
+            .field("terms", &self.terms.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Vocabulary {
+    /// That of `text`. O(bytes), and O(t log t) for t terms.
+    pub fn bag(&mut self, text: &str) -> Bag {
+        if self.met.len() >= KNOWN {
+            *self = Vocabulary::default();
+        }
         let mut bag: Vec<Count> = Vec::new();
         for (_, word) in runs(text) {
             if !self.met.contains_key(word) {
@@ -144,14 +166,14 @@ impl Words {
     }
 
     fn meet(&mut self, word: &str) {
-        let Words {
-            analyzer,
+        let Vocabulary {
+            words,
             terms,
             numbers,
             ..
         } = self;
         let mut its = Vec::new();
-        analyzer.words(word, &mut |term, _, bytes| {
+        words.run(0..word.len(), word, &mut |term, _, bytes| {
             let number = numbers.get(term).copied().unwrap_or_else(|| {
                 let shared: Arc<str> = term.into();
                 terms.push(Arc::clone(&shared));

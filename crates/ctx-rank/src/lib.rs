@@ -11,7 +11,7 @@ mod signals;
 mod vectors;
 mod words;
 
-pub use bags::Bag;
+pub use bags::{Bag, Vocabulary};
 pub use fusion::{Fused, FusionError, K, List, convex, convex_by_number, reciprocal_rank};
 pub use mentions::{Frame, Place};
 pub use names::Name;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
-use crate::bags::Bag;
+use crate::bags::{Bag, Vocabulary};
 use crate::signals::unit;
 
 /// How often the terms of some texts occur among them.
@@ -29,7 +29,8 @@ pub struct Vector {
 impl Corpus {
     /// The statistics of `texts`. O(bytes).
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let bags = Bag::of_each(texts).into_iter().map(Arc::new);
+        let mut vocabulary = Vocabulary::default();
+        let bags = texts.into_iter().map(|it| Arc::new(vocabulary.bag(it)));
         Corpus::with_vectors(bags).0
     }
 

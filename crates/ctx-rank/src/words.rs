@@ -52,19 +52,16 @@ impl Analyzer {
         note: &mut impl FnMut(&str, Part, Range<usize>),
     ) -> Option<usize> {
         let bytes = first_run(text, at)?;
+        let end = bytes.end;
         let run = text.get(bytes.clone())?;
-        if !run.is_ascii() {
-            self.words.foreign(bytes.start, run, note);
-        } else if run.len() > LONGEST {
-            self.words.identifier(run, &mut |term, part| {
-                note(term, part, bytes.clone());
-            });
-        } else {
+        if run.is_ascii() && run.len() <= LONGEST {
             self.known.terms(run, &mut self.words, &mut |term, part| {
                 note(term, part, bytes.clone());
             });
+        } else {
+            self.words.run(bytes, run, note);
         }
-        Some(bytes.end)
+        Some(end)
     }
 
     /// The terms of `text`, each as often as it occurs.
@@ -118,7 +115,7 @@ impl Known {
 
 /// What takes words apart.
 #[derive(Clone, Debug, Default)]
-struct Words {
+pub(crate) struct Words {
     stemmer: English,
     stems: RapidHashMap<Box<str>, Box<str>>,
     lower: String,
@@ -140,6 +137,20 @@ impl std::fmt::Debug for English {
 }
 
 impl Words {
+    /// The terms of a run of letters, digits and underscores, which is `bytes` of its text.
+    pub(crate) fn run(
+        &mut self,
+        bytes: Range<usize>,
+        run: &str,
+        note: &mut impl FnMut(&str, Part, Range<usize>),
+    ) {
+        if run.is_ascii() {
+            self.identifier(run, &mut |term, part| note(term, part, bytes.clone()));
+        } else {
+            self.foreign(bytes.start, run, note);
+        }
+    }
+
     fn identifier(&mut self, run: &str, note: &mut impl FnMut(&str, Part)) {
         let mut parts = sub_words(run);
         let Some(first) = parts.next() else {
@@ -256,12 +267,23 @@ fn first_run(text: &str, at: usize) -> Option<Range<usize>> {
     (start < text.len()).then(|| start..skip(text, start, true))
 }
 
+/// Which ASCII characters are letters, digits and underscores.
+static IS_OF_RUN: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        all[byte as usize] = byte == b'_' || byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    all
+};
+
 /// Where from byte `at` on the first character is that is of a run, or of none.
 fn skip(text: &str, mut at: usize, runs: bool) -> usize {
     let bytes = text.as_bytes();
     while let Some(&byte) = bytes.get(at) {
         if byte.is_ascii() {
-            if (byte == b'_' || byte.is_ascii_alphanumeric()) != runs {
+            if IS_OF_RUN[usize::from(byte)] != runs {
                 break;
             }
             at += 1;

@@ -2,29 +2,33 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_model::CounterName;
-use ctx_rank::Bag;
+use ctx_rank::{Bag, Vocabulary};
 use ctx_tokens::{CachedCounter, TokenCounter, TokensError};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 /// Counts that are kept of each counter, 50 bytes each.
-const COUNTS: usize = 1 << 16;
+const COUNTS: usize = 1 << 18;
 /// Counters that counts are kept of.
 const COUNTERS: usize = 4;
 /// Bytes of bags that are kept.
 const BAGS: u64 = 16 << 20;
+/// Vocabularies that are kept, of some 10 MB each, for as many questions at once.
+const VOCABULARIES: usize = 2;
 /// About as many texts have them.
 const TEXTS: usize = 1 << 12;
 
-/// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, and 3 MiB of counts for each of
-/// four counters. Nothing in it can be out of date, and it tells nobody of a text that they do not have, so that any
+/// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, 13 MB of counts for each of
+/// four counters, and 20 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not have, so that any
 /// number of services may share it.
 pub struct Memory {
     counters: Mutex<BTreeMap<CounterName, Arc<Counted>>>,
     bags: Cache<[u8; 32], Arc<Bag>, Size>,
+    /// Those that nobody uses at the moment.
+    vocabularies: Mutex<Vec<Vocabulary>>,
 }
 
 type Counted = CachedCounter<Arc<dyn TokenCounter>>;
@@ -44,6 +48,7 @@ impl Default for Memory {
         Memory {
             counters: Mutex::default(),
             bags: Cache::with_weighter(TEXTS, BAGS, Size),
+            vocabularies: Mutex::default(),
         }
     }
 }
@@ -86,12 +91,24 @@ impl Memory {
             }
             bags.push(known.unwrap_or_default());
         }
-        let made = Bag::of_each(unknown.iter().map(|(.., text)| *text));
-        for ((at, key, _), bag) in unknown.into_iter().zip(made) {
-            bags[at] = Arc::new(bag);
+        if unknown.is_empty() {
+            return bags;
+        }
+        let mut vocabulary = self.vocabularies().pop().unwrap_or_default();
+        for (at, key, text) in unknown {
+            bags[at] = Arc::new(vocabulary.bag(text));
             self.bags.insert(key, Arc::clone(&bags[at]));
         }
+        let mut vocabularies = self.vocabularies();
+        if vocabularies.len() < VOCABULARIES {
+            vocabularies.push(vocabulary);
+        }
         bags
+    }
+
+    fn vocabularies(&self) -> MutexGuard<'_, Vec<Vocabulary>> {
+        let vocabularies = self.vocabularies.lock();
+        vocabularies.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

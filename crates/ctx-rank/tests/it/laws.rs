@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals,
+    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, Vocabulary,
     chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
     reciprocal_rank, usage_frequency,
 };
@@ -288,7 +288,8 @@ proptest! {
 
     #[test]
     fn vectors_of_all_texts_are_those_of_each(texts in vec(text(), 0..6), asked in text()) {
-        let bags = Bag::of_each(texts.iter().map(String::as_str));
+        let mut vocabulary = Vocabulary::default();
+        let bags: Vec<Bag> = texts.iter().map(|it| vocabulary.bag(it)).collect();
         for (bag, text) in bags.iter().zip(&texts) {
             prop_assert_eq!(bag, &Bag::of(text));
         }
