@@ -1,6 +1,6 @@
 //! The ways to show a span, from an excerpt down to a mention.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::Source;
 
@@ -23,9 +23,12 @@ impl Keywords {
         if words.is_empty() {
             return Keywords::default();
         }
-        // Others take more memory, and hundreds of times more to make.
         let mut builder = AhoCorasick::builder();
-        let finder = builder.kind(Some(AhoCorasickKind::ContiguousNFA));
+        let finder = builder
+            // Others take more memory, and hundreds of times more to make.
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            // Only such have a prefilter for several words.
+            .match_kind(MatchKind::LeftmostFirst);
         // So few are never too many.
         Keywords(finder.build(words).ok())
     }
@@ -36,17 +39,31 @@ impl Keywords {
             return Vec::new();
         };
         let mut lower = String::new();
-        let has_one = |(_, line): &(u32, &str)| {
-            if !line.is_ascii() {
-                return words.is_match(&line.to_lowercase());
+        // The number of each line, and where it ends in lower case.
+        let mut ends = Vec::new();
+        for (number, line) in source.lines(span) {
+            if line.is_ascii() {
+                lower.push_str(line);
+            } else {
+                lower.push_str(&line.to_lowercase());
             }
-            lower.clear();
-            lower.push_str(line);
-            lower.make_ascii_lowercase();
-            words.is_match(&lower)
-        };
-        let lines = source.lines(span).filter(has_one);
-        lines.map(|(number, _)| number).collect()
+            // No word goes over it.
+            lower.push('\n');
+            ends.push((number, lower.len()));
+        }
+        lower.make_ascii_lowercase();
+        let mut lines = Vec::new();
+        let mut rest = ends.as_slice();
+        let mut start = 0;
+        while let Some(found) = words.find(Input::new(&lower).range(start..)) {
+            rest = &rest[rest.partition_point(|(_, end)| *end <= found.start())..];
+            let Some(&(number, end)) = rest.first() else {
+                break;
+            };
+            lines.push(number);
+            start = end;
+        }
+        lines
     }
 }
 
@@ -85,6 +102,7 @@ impl Known {
 pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> Vec<Rendition> {
     let matches = keywords.lines(source, span);
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
+    let said = source.said(span);
     let mut renditions = Vec::new();
     for kind in RenditionKind::ALL {
         let is_wanted = match kind {
@@ -100,7 +118,7 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> V
         if length == 0 || length >= shortest {
             continue;
         }
-        let information = source.information(span, kind, &lines);
+        let information = source.information(kind, &lines, said);
         // A share, and a line for each number: it is one.
         renditions.extend(lines.into_rendition(kind, information));
         shortest = length;

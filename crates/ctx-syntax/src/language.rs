@@ -64,10 +64,9 @@ impl Language {
             .unwrap_or_default()
     }
 
-    /// `text` as a comment of one line.
-    pub(crate) fn comment(self, text: &str) -> String {
-        let (before, after) = self.0.comment;
-        format!("{before}{text}{after}")
+    /// What stands before and after a comment of one line.
+    pub(crate) fn comment(self) -> (&'static str, &'static str) {
+        self.0.comment
     }
 }
 

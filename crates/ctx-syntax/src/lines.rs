@@ -117,14 +117,12 @@ impl Shown {
 /// The mark that stands for `count` lines, a comment of the language, as far in as the line after it.
 pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) -> Line<'static> {
     let lines = if count == 1 { "line" } else { "lines" };
-    let what = format!("… {count} {lines} left out");
-    let comment = match language {
-        Some(language) => language.comment(&what),
-        None => what,
-    };
+    let (before, after) = language.map_or(("", ""), Language::comment);
+    let after = after.trim_end();
+    let text = format!("{indentation}{before}… {count} {lines} left out{after}");
     Line {
         number: None,
-        text: format!("{indentation}{}", comment.trim_end()).into(),
+        text: text.into(),
     }
 }
 

@@ -96,10 +96,16 @@ impl<'t> Source<'t> {
         self.show(span, &shown, kind != RenditionKind::Mention)
     }
 
-    /// How much of the information of `span` its rendition keeps, 0 to 1: the share of lines that are
+    /// How many lines of `span` are not blank. O(bytes).
+    pub fn said(&self, span: LineSpan) -> usize {
+        let all = span.start()..=span.end().min(self.line_count());
+        all.filter(|&it| self.says(it)).count()
+    }
+
+    /// How much of the information of a span its rendition keeps, 0 to 1: the share of the `said` lines that are
     /// not blank, and at least what names are worth. A rule of thumb: names and signatures tell more
     /// than their number of lines.
-    pub fn information(&self, span: LineSpan, kind: RenditionKind, lines: &Lines<'_>) -> f64 {
+    pub fn information(&self, kind: RenditionKind, lines: &Lines<'_>, said: usize) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,
             RenditionKind::Excerpt => 0.3,
@@ -107,14 +113,12 @@ impl<'t> Source<'t> {
             RenditionKind::Signature => 0.12,
             RenditionKind::Mention => 0.05,
         };
-        let is_text = |number: &u32| self.says(*number);
-        let all = (span.start()..=span.end().min(self.line_count())).filter(is_text);
-        let shown = lines.numbers().filter(is_text).count();
+        let shown = lines.numbers().filter(|&it| self.says(it)).count();
         #[expect(
             clippy::cast_precision_loss,
             reason = "there are fewer than 2^52 lines"
         )]
-        let share = shown as f64 / all.count().max(1) as f64;
+        let share = shown as f64 / said.max(1) as f64;
         share.max(least).min(1.0)
     }
 
@@ -124,7 +128,11 @@ impl<'t> Source<'t> {
 
     /// Whether there is more in line `number` than white space.
     fn says(&self, number: u32) -> bool {
-        !self.line(number).trim_start().is_empty()
+        let line = self.line(number);
+        match line.bytes().find(|it| !matches!(it, b' ' | b'\t')) {
+            None => false,
+            Some(byte) => byte.is_ascii_graphic() || !line.trim_start().is_empty(),
+        }
     }
 
     /// The lines of `span` that `kind` shows.

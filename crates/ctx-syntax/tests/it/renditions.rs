@@ -94,7 +94,7 @@ fn a_rendition_knows_its_lines_and_its_worth() {
     let mut last = 1.0;
     for kind in RenditionKind::ALL {
         let lines = source.render(span, kind, &[]);
-        let information = source.information(span, kind, &lines);
+        let information = source.information(kind, &lines, source.said(span));
         assert!(
             information <= last && information > 0.0,
             "{kind}: {information}"
