@@ -271,12 +271,14 @@ impl Service {
 
     /// What tells this context from any other of the owner's.
     fn context_id(&self, thread: &str, built: &mut BuiltContext) -> String {
-        // How long it took is no part of what it is.
+        // How long it took is no part of what it is, and the text is told by its digest.
         let took = std::mem::take(&mut built.build_time);
+        let text = std::mem::take(&mut built.context);
         // Written first: bytes that are hashed a few at a time take several times as long.
         let receipt = serde_json::to_vec(built).unwrap_or_default();
         debug_assert!(!receipt.is_empty(), "a receipt is JSON");
         built.build_time = took;
+        built.context = text;
         let receipt = blake3::hash(&receipt);
         let secret = self.secret.unwrap_or_default();
         let parts = [
