@@ -29,7 +29,8 @@ impl Index {
     ///
     /// # Errors
     /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`](crate::Options::patience);
-    /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still there then.
+    /// [`IndexError::Folder`] if the folder cannot be written or the disk is full. What was indexed before is still
+    /// there then.
     pub fn update(
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,

@@ -19,9 +19,9 @@ pub(crate) struct Listed {
     pub(crate) notes: Vec<String>,
 }
 
-/// The files below `within`, which is relative to `root` and may be empty: as ignore files say, links not followed,
-/// so that nothing beside the root is listed. A file that is named itself is listed whatever ignore files say. Files that are not read
-/// because they hold secrets by their names are counted alone.
+/// The files below `within`, which is relative to `root` and may be empty: as ignore files say, links not followed, so
+/// that nothing beside the root is listed. A file that is named itself is listed whatever ignore files say. Files that
+/// are not read because they hold secrets by their names are counted alone.
 /// O(files below the root that are not passed over).
 ///
 /// # Errors

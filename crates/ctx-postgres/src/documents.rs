@@ -268,7 +268,8 @@ impl OwnedStore {
         Ok((generation, texts.iter().map(of).collect()))
     }
 
-    /// How many documents there are, and hold each of `terms`, as of `generation`; and the terms of which that is not known.
+    /// How many documents there are, and hold each of `terms`, as of `generation`; and the terms of which that is not
+    /// known.
     pub(crate) fn counted<'t>(
         &self,
         generation: u64,

@@ -67,13 +67,14 @@ pub fn sentence_chances(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The chances of the sentences of one section, where the answer may be all of the section as well as single sentences of it.
-/// `chances` are those of the sentences by themselves, `lengths` are in bytes, and `place`, 0..=1, is what the place of the
-/// section among all that was found says for it: 1 for the first.
+/// The chances of the sentences of one section, where the answer may be all of the section as well as single sentences
+/// of it. `chances` are those of the sentences by themselves, `lengths` are in bytes, and `place`, 0..=1, is what the
+/// place of the section among all that was found says for it: 1 for the first.
 ///
-/// That all of it is the answer has 0.6 times the geometric mean of its place and its likeliest sentence for a chance. Each
-/// sentence has a share of that by its length: so much of the answer does it show. A short section soon is worth showing in full, and a
-/// long one by the sentences that stand out. `docs/design/0013-prose.md` has what that shows. O(sentences).
+/// That all of it is the answer has 0.6 times the geometric mean of its place and its likeliest sentence for a chance.
+/// Each sentence has a share of that by its length: so much of the answer does it show. A short section soon is worth
+/// showing in full, and a long one by the sentences that stand out. `docs/design/0013-prose.md` has what that shows.
+/// O(sentences).
 pub fn chances_in_section(chances: &[f64], lengths: &[usize], place: f64) -> Vec<f64> {
     let best = chances.iter().copied().fold(0.0, f64::max);
     let whole = WHOLE * (place.clamp(0.0, 1.0) * best).sqrt();

@@ -1,9 +1,10 @@
 //! What is held until all work that was begun has ended.
 //!
 //! A port may compute, and what computes does not end when nobody waits for its answer any more. Whoever bounds how
-//! much runs at once gives what stands for it (a place, a permit) to a [`Hold`], and runs the work within it. Everything that
-//! is begun there by [`Hold::spawn`] and [`Hold::spawn_blocking`] shares the hold, wherever it runs and whoever has gone: it
-//! is let go when the last has ended. And whoever computes for long can ask [`is_awaited`] now and then.
+//! much runs at once gives what stands for it (a place, a permit) to a [`Hold`], and runs the work within it.
+//! Everything that is begun there by [`Hold::spawn`] and [`Hold::spawn_blocking`] shares the hold, wherever it runs and
+//! whoever has gone: it is let go when the last has ended. And whoever computes for long can ask [`is_awaited`] now and
+//! then.
 
 use std::any::Any;
 use std::fmt;

@@ -139,8 +139,8 @@ const TOKENS_OF_A_PART: u32 = 80;
 pub struct Options {
     /// Which ways are gone. One that has no weight is not, unless none of them has any: then all are, with the same.
     pub strategies: Vec<Strategy>,
-    /// So many parts at most, of which fewer need not be the first of more: searches then look less far. `None`: as many as the budget may hold ([`Options::for_budget`]), or 100 where there is
-    /// none.
+    /// So many parts at most, of which fewer need not be the first of more: searches then look less far. `None`: as
+    /// many as the budget may hold ([`Options::for_budget`]), or 100 where there is none.
     pub limit: Option<usize>,
     /// Parts below this share of the best score are left out.
     pub min_score: f64,

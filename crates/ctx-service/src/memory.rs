@@ -22,8 +22,8 @@ const VOCABULARIES: usize = 2;
 const TEXTS: usize = 1 << 12;
 
 /// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, 13 MB of counts for each of
-/// four counters, and 20 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not have, so that any
-/// number of services may share it.
+/// four counters, and 20 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
+/// have, so that any number of services may share it.
 pub struct Memory {
     counters: Mutex<BTreeMap<CounterName, Arc<Counted>>>,
     bags: Cache<[u8; 32], Arc<Bag>, Size>,

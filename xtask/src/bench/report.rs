@@ -10,7 +10,6 @@ use super::goals::{Goal, goals, growth, sized, table};
 use super::tool::Figures;
 
 const LEFT_OUT: &str = "\
-* One machine, and not an idle one: compare figures of one run, not of two. Ratios are of medians of the same run.
 * Times of benches are of warm code and warm caches; the packing times are of whole processes, with the files in the page cache.
 * The peers of the command line were called as shown. They do more and less than `ctx`: repomix has no search for secrets in
   this run, neither keeps a budget, and none of their output is checked here but for its size.
@@ -34,10 +33,7 @@ pub(super) fn page(run: &Run, machine: &str) -> String {
     if let Some(tool) = &run.tool {
         write_tool(&mut page, tool);
     }
-    push(
-        &mut page,
-        format_args!("\n## What this leaves out\n\n{LEFT_OUT}"),
-    );
+    push_foot(&mut page, LEFT_OUT);
     page
 }
 
@@ -47,6 +43,17 @@ pub(super) fn head(title: &str, command: &str, machine: &str, goals: &[Goal]) ->
     format!(
         "# {title}\n\nWritten by `{command}`; not by hand.\n\nMeasured {machine}.\n\n## Goals\n\n{goals}"
     )
+}
+
+/// What every page of figures ends with: what it leaves out, in a line for each.
+pub(super) fn push_foot(page: &mut String, left_out: &str) {
+    push(
+        page,
+        format_args!(
+            "\n## What this leaves out\n\n* One machine, shared with others: compare figures of one run, not of two. \
+             Ratios are of medians of the same run.\n{left_out}"
+        ),
+    );
 }
 
 /// One table for each group: the first part of the names.

@@ -2,11 +2,10 @@
 
 use super::figures::{bytes, digits, time};
 use super::goals::searching;
-use super::report::{head, push};
+use super::report::{head, push, push_foot};
 use super::search::{Asked, Figures, Indexed, Processes, Spread};
 
 const LEFT_OUT: &str = "\
-* One machine, shared with others: compare figures of one run, not of two. Ratios are of medians of the same run.
 * The questions are made of the corpus, one in four of each kind, and are no users'. Each is timed the first time it is asked, after
   others, with files in the page cache. Memory of an index is the largest resident set of a whole process.
 * Bare tantivy keeps the words between spaces of whole files; it knows nothing of parts, names, stems or positions in files.
@@ -17,10 +16,7 @@ pub(super) fn page(command: &str, figures: &Figures, machine: &str) -> String {
     let title = "A million lines, indexed and asked";
     let mut page = head(title, command, machine, &searching(figures));
     write(&mut page, figures);
-    push(
-        &mut page,
-        format_args!("\n## What this leaves out\n\n{LEFT_OUT}"),
-    );
+    push_foot(&mut page, LEFT_OUT);
     page
 }
 

@@ -1,8 +1,8 @@
 //! `cargo xtask layers`: who may name whom.
 //!
-//! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against
-//! the other; `pure` looks for files, sockets and clocks in the core's source. [`alone`] then builds each core crate as another team would: by itself, outside the
-//! workspace, with default features off.
+//! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against the other; `pure`
+//! looks for files, sockets and clocks in the core's source. [`alone`] then builds each core crate as another team
+//! would: by itself, outside the workspace, with default features off.
 
 mod alone;
 mod graph;

@@ -21,7 +21,7 @@ const EXISTS: u16 = 409;
 /// A repeat is one of the last so many questions of its owner: within the time that answers are kept.
 const RECENT: usize = 16;
 /// A batch of files is sent when it has so many bytes.
-const BATCH: usize = 4 << 20;
+const BATCH: usize = 1 << 20;
 /// The largest file that a server takes is larger.
 const LARGEST: u64 = 512 << 10;
 

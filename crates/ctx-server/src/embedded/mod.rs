@@ -1,8 +1,9 @@
 //! The store without a server: below one folder, one folder for each owner.
 //!
 //! `owners/<digest>/files` holds what the owner sent, `staged` what is about to get there, `index` the index of it
-//! (derived: it is made anew when it is damaged), `state.db` threads, messages and votes, `state.mark` how far that has come, and `contexts.db` the contexts that were built and when
-//! files were shown. Whoever opens the whole folder has it alone. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
+//! (derived: it is made anew when it is damaged), `state.db` threads, messages and votes, `state.mark` how far that has
+//! come, and `contexts.db` the contexts that were built and when files were shown. Whoever opens the whole folder has
+//! it alone. An owner's folder is opened when it is first asked for, and a few that were asked for last stay open.
 
 mod database;
 mod files;
