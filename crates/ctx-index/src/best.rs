@@ -148,3 +148,46 @@ impl Places {
         (of_segment[document.doc_id as usize], document.doc_id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_order_is_that_of_the_numbers(a in any::<f64>(), b in any::<f64>()) {
+            for (a, b) in [(a, b), (a, a), (a, -a), (0.0, -0.0), (f64::NAN, b), (f64::INFINITY, b)] {
+                prop_assert_eq!(ordered(a).cmp(&ordered(b)), a.total_cmp(&b), "{} {}", a, b);
+            }
+        }
+
+        #[test]
+        fn the_best_are_the_first_of_all_in_order(
+            scores in prop::collection::vec((0..40_u8, 0..9_u32), 0..60),
+            limit in 1..20_usize,
+        ) {
+            // Half a step of rounding apart, and each path with several documents.
+            let all = scores.iter().zip(0..);
+            let all = all.map(|(&(score, _), document)| (1.0 + f32::from(score) * 5e-5, DocAddress::new(0, document)));
+            let mut all: Vec<Scored> = all.collect();
+            let by_path = vec![scores.iter().map(|it| it.1).collect()];
+            let places = Arc::new(Places { by_path });
+            let told = |mut best: Best| {
+                for it in &all {
+                    best.push(*it);
+                }
+                best.into_vec()
+            };
+            let (by_address, by_place) = (told(Best::new(limit)), told(Best::by_place(limit, Arc::clone(&places))));
+            all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            prop_assert_eq!(&by_address[..], &all[..limit.min(all.len())]);
+            all.sort_by(|a, b| {
+                let by_score = rounded(b.0).total_cmp(&rounded(a.0));
+                by_score.then_with(|| places.of_one(a.1).cmp(&places.of_one(b.1)))
+            });
+            prop_assert_eq!(&by_place[..], &all[..limit.min(all.len())]);
+        }
+    }
+}

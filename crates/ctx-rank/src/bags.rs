@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rapidhash::RapidHashMap;
 
-use crate::words::{Words, runs, says_nothing};
+use crate::words::{LONGEST, Words, runs, says_nothing};
 
 /// The terms of a text, each once and with how often it is said: all that a [`Corpus`](crate::Corpus) needs to know of
 /// it, and what to keep of a text that is weighed again and again.
@@ -101,11 +101,13 @@ struct Count {
     said: u32,
 }
 
-/// So many words are remembered.
-const KNOWN: usize = 1 << 15;
+/// A vocabulary that takes more bytes than this forgets all.
+const MOST: usize = 8 << 20;
+/// What a word or a term takes beside its bytes, about.
+const OF_EACH: usize = 64;
 
-/// The words of texts, and the terms that each of them comes to. It remembers those that it has met, up to some ten
-/// megabytes: for many texts, keep it.
+/// The words of texts, and the terms that each of them comes to. It remembers those that it has met, up to some 8 MiB:
+/// for many texts, keep it.
 ///
 /// # Examples
 /// ```
@@ -126,6 +128,8 @@ pub struct Vocabulary {
     met: RapidHashMap<Box<str>, Box<[(usize, bool)]>>,
     /// Where each term is in the bag that is being filled; [`NOWHERE`] if it is not.
     places: Vec<usize>,
+    /// Bytes that terms and words take, about.
+    held: usize,
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -140,41 +144,47 @@ impl fmt::Debug for Vocabulary {
 }
 
 impl Vocabulary {
-    /// That of `text`. O(bytes), and O(t log t) for t terms.
+    /// The bag of `text`. O(bytes), and O(t log t) for t terms.
     pub fn bag(&mut self, text: &str) -> Bag {
-        if self.met.len() >= KNOWN {
-            *self = Vocabulary::default();
-        }
         let mut bag: Vec<Count> = Vec::new();
         for (_, word) in runs(text) {
+            if word.len() > LONGEST {
+                // Data, which is not met again.
+                let its = self.take_apart(word);
+                add(&mut bag, &mut self.places, &its);
+                continue;
+            }
             if !self.met.contains_key(word) {
-                self.meet(word);
+                let its = self.take_apart(word);
+                self.held += OF_EACH + word.len() + size_of_val(&*its);
+                self.met.insert(word.into(), its);
             }
-            for &(term, is_said) in &self.met[word] {
-                if self.places[term] == NOWHERE {
-                    self.places[term] = bag.len();
-                    bag.push(Count { term, said: 0 });
-                }
-                bag[self.places[term]].said += u32::from(is_said);
-            }
+            add(&mut bag, &mut self.places, &self.met[word]);
         }
         for it in &bag {
             self.places[it.term] = NOWHERE;
         }
         bag.sort_unstable_by(|a, b| self.terms[a.term].cmp(&self.terms[b.term]));
-        Bag::sorted(bag.iter().map(|it| (&*self.terms[it.term], it.said)))
+        let bag = Bag::sorted(bag.iter().map(|it| (&*self.terms[it.term], it.said)));
+        if self.held > MOST {
+            *self = Vocabulary::default();
+        }
+        bag
     }
 
-    fn meet(&mut self, word: &str) {
+    /// The terms of `word`: the number of each, and whether it is other than a stop word.
+    fn take_apart(&mut self, word: &str) -> Box<[(usize, bool)]> {
         let Vocabulary {
             words,
             terms,
             numbers,
+            held,
             ..
         } = self;
         let mut its = Vec::new();
         words.run(0..word.len(), word, &mut |term, _, bytes| {
             let number = numbers.get(term).copied().unwrap_or_else(|| {
+                *held += 2 * OF_EACH + term.len();
                 let shared: Arc<str> = term.into();
                 terms.push(Arc::clone(&shared));
                 numbers.insert(shared, terms.len() - 1);
@@ -183,6 +193,76 @@ impl Vocabulary {
             its.push((number, !says_nothing(&word[bytes])));
         });
         self.places.resize(self.terms.len(), NOWHERE);
-        self.met.insert(word.into(), its.into());
+        its.into()
+    }
+}
+
+/// Counts the terms of a word.
+fn add(bag: &mut Vec<Count>, places: &mut [usize], its: &[(usize, bool)]) {
+    for &(term, is_said) in its {
+        if places[term] == NOWHERE {
+            places[term] = bag.len();
+            bag.push(Count { term, said: 0 });
+        }
+        bag[places[term]].said += u32::from(is_said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::iter::repeat_n;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Analyzer;
+
+    /// The terms of `text` as an analyzer gives them, and how often each is said.
+    fn plainly(text: &str) -> Vec<(String, u32)> {
+        let mut terms = BTreeMap::new();
+        Analyzer::default().words(text, &mut |term, _, bytes| {
+            let said = terms.entry(term.to_owned()).or_insert(0);
+            *said += u32::from(!says_nothing(&text[bytes]));
+        });
+        terms.into_iter().collect()
+    }
+
+    fn told(bag: &Bag) -> Vec<(String, u32)> {
+        bag.iter()
+            .map(|(term, said)| (term.to_owned(), said))
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_bag_has_what_an_analyzer_gives(
+            texts in prop::collection::vec(
+                prop_oneof!["([a-cA-C_1]{60,70}|the|readFile|[ぁ-ん一]{1,9}|é[a-z]{0,3}|[ .\n]){0,12}", any::<String>()],
+                0..4,
+            ),
+        ) {
+            let mut vocabulary = Vocabulary::default();
+            for text in texts.iter().chain(&texts) {
+                prop_assert_eq!(told(&vocabulary.bag(text)), plainly(text));
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_it_has_met_a_vocabulary_is_small() {
+        let long: String = repeat_n("0a", 1 << 19).collect();
+        let parts: String = repeat_n("a_b_", 1 << 16).collect();
+        let many: Vec<String> = (0..60_000).map(|n| format!("word{n}")).collect();
+        let many = many.join(" ");
+        let of_parts = |n: u32| format!("{n:03}{}", "a1".repeat(30));
+        let of_parts: Vec<String> = (0..999).map(of_parts).collect();
+        let of_parts = of_parts.join(" ");
+        let mut vocabulary = Vocabulary::default();
+        for text in [&long, &parts, &many, &of_parts, &many] {
+            assert_eq!(told(&vocabulary.bag(text)), plainly(text));
+            assert!(vocabulary.held <= MOST);
+            assert!(vocabulary.met.keys().all(|it| it.len() <= LONGEST));
+        }
     }
 }

@@ -8,6 +8,10 @@ use ctx_syntax::Source;
 const MOST_WORDS: usize = 256;
 /// What is longer, in bytes, is no word.
 const LONGEST_WORD: usize = 1024;
+/// Bytes of words that may be compared wherever one may begin.
+const MOST_LOOKED_AT: usize = 512;
+/// Lines are searched together until they have so many bytes.
+const TOGETHER: usize = 64 << 10;
 
 /// What a line is to have, to be what an excerpt is about: any of some words, in any case.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +31,10 @@ impl Keywords {
         let finder = builder
             // Others take more memory, and hundreds of times more to make.
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            // Only such have a prefilter for several words.
-            .match_kind(MatchKind::LeftmostFirst);
+            // Only with such there is a prefilter by what several words begin with. It looks at all words that begin
+            // alike wherever one may begin, so they are to be few and short.
+            .match_kind(MatchKind::LeftmostFirst)
+            .prefilter(words.iter().map(String::len).sum::<usize>() <= MOST_LOOKED_AT);
         // So few are never too many.
         Keywords(finder.build(words).ok())
     }
@@ -38,6 +44,7 @@ impl Keywords {
         let Some(words) = &self.0 else {
             return Vec::new();
         };
+        let mut found = Vec::new();
         let mut lower = String::new();
         // The number of each line, and where it ends in lower case.
         let mut ends = Vec::new();
@@ -50,20 +57,29 @@ impl Keywords {
             // No word goes over it.
             lower.push('\n');
             ends.push((number, lower.len()));
+            if lower.len() >= TOGETHER {
+                lower.make_ascii_lowercase();
+                find(words, &lower, &ends, &mut found);
+                lower.clear();
+                ends.clear();
+            }
         }
         lower.make_ascii_lowercase();
-        let mut lines = Vec::new();
-        let mut rest = ends.as_slice();
-        let mut start = 0;
-        while let Some(found) = words.find(Input::new(&lower).range(start..)) {
-            rest = &rest[rest.partition_point(|(_, end)| *end <= found.start())..];
-            let Some(&(number, end)) = rest.first() else {
-                break;
-            };
-            lines.push(number);
-            start = end;
-        }
-        lines
+        find(words, &lower, &ends, &mut found);
+        found
+    }
+}
+
+/// Adds the numbers of those lines of `text` that hold one of `words`. `ends` are the number of each line, and where it ends.
+fn find(words: &AhoCorasick, text: &str, ends: &[(u32, usize)], found: &mut Vec<u32>) {
+    let (mut rest, mut start) = (ends, 0);
+    while let Some(word) = words.find(Input::new(text).range(start..)) {
+        rest = &rest[rest.partition_point(|(_, end)| *end <= word.start())..];
+        let Some(&(number, end)) = rest.first() else {
+            break;
+        };
+        found.push(number);
+        start = end;
     }
 }
 
@@ -129,39 +145,47 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> V
 #[cfg(test)]
 mod tests {
     use ctx_syntax::Limits;
+    use proptest::prelude::*;
 
     use super::*;
 
-    #[test]
-    fn an_excerpt_is_about_the_lines_with_a_keyword_in_any_case() {
-        let text = "Straße\nSTRASSE\nΟΔΟΣ ΟΔΟΣ\nplain Name\r\n\nname name\n\u{130}stanbul\n";
-        let source = Source::new("a.txt", text, &Limits::default());
-        let words = [
-            "name",
-            "NAME",
-            "straße",
-            "οδος",
-            "i\u{307}s",
-            "",
-            "a\nb",
-            "none",
-        ];
-        for (first, last) in [(1, 7), (2, 6), (4, 90), (9, 9)] {
-            let span = LineSpan::new(first, last).unwrap();
-            for count in 0..=words.len() {
-                let words: Vec<String> = words[..count].iter().map(|&it| it.to_owned()).collect();
-                let holds = |line: &str| {
-                    let line = line.to_lowercase();
-                    words.iter().any(|it| line.contains(&it.to_lowercase()))
-                };
-                let plainly = source.lines(span).filter(|(_, line)| holds(line));
-                let plainly: Vec<u32> = plainly.map(|(number, _)| number).collect();
-                assert_eq!(
-                    Keywords::new(&words).lines(&source, span),
-                    plainly,
-                    "{words:?}"
-                );
-            }
+    /// The lines of `span` in lower case that hold any of `words`.
+    fn plainly(source: &Source<'_>, span: LineSpan, words: &[String]) -> Vec<u32> {
+        let words = words.iter().filter(|it| !it.contains('\n'));
+        let words: Vec<String> = words.map(|it| it.to_lowercase()).collect();
+        let holds = |line: &str| {
+            let line = line.to_lowercase();
+            words.iter().any(|it| line.contains(it))
+        };
+        let lines = source.lines(span).filter(|(_, line)| holds(line));
+        lines.map(|(number, _)| number).collect()
+    }
+
+    proptest! {
+        /// Of letters whose lower case is longer, shorter or two, and ends of lines.
+        #[test]
+        fn an_excerpt_is_about_the_lines_with_a_keyword_in_any_case(
+            text in "[aAbB_ rſKÅıİßẞéΟΔΣς\r\n]{0,60}",
+            words in prop::collection::vec("[aAbB_ rſKÅıİßéΟΔΣς\r\n]{0,4}", 0..6),
+            (first, length) in (1..5_u32, 0..40_u32),
+        ) {
+            let source = Source::new("a.txt", &text, &Limits::default());
+            let span = LineSpan::new(first, first + length).unwrap();
+            let lines = Keywords::new(&words).lines(&source, span);
+            prop_assert_eq!(lines, plainly(&source, span, &words));
+        }
+
+        /// So many that each way to look for them is taken.
+        #[test]
+        fn many_keywords_are_found_in_long_texts(
+            text in "([a-f]{1,9}[ \n]|straße ){0,400}",
+            words in prop::collection::vec("(same)?[a-f]{1,12}", 0..150),
+            times in prop_oneof![9 => Just(1_usize), 1 => Just(64)],
+        ) {
+            let text = text.repeat(times);
+            let source = Source::new("a.txt", &text, &Limits::default());
+            let lines = Keywords::new(&words).lines(&source, source.whole());
+            prop_assert_eq!(lines, plainly(&source, source.whole(), &words));
         }
     }
 }

@@ -102,9 +102,9 @@ impl<'t> Source<'t> {
         all.filter(|&it| self.says(it)).count()
     }
 
-    /// How much of the information of a span its rendition keeps, 0 to 1: the share of the `said` lines that are
-    /// not blank, and at least what names are worth. A rule of thumb: names and signatures tell more
-    /// than their number of lines.
+    /// How much of the information of a span its rendition keeps, 0 to 1: the share of the lines that are not blank,
+    /// of which the span has `said` ([`Source::said`]), and at least what names are worth. A rule of thumb: names and
+    /// signatures tell more than their number of lines.
     pub fn information(&self, kind: RenditionKind, lines: &Lines<'_>, said: usize) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,

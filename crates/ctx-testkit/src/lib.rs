@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sets a flag when it goes out of scope, so that the threads that wait for it end when a test fails, too.
 #[derive(Debug)]
+#[must_use = "it is set at once"]
 pub struct SetOnDrop<'a>(pub &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

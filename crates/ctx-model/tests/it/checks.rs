@@ -99,6 +99,16 @@ fn a_line_map_has_one_entry_per_line() {
 
 proptest! {
     #[test]
+    fn a_line_map_is_as_long_as_the_text_has_lines(
+        text in prop_oneof!["[a\r\n]{0,600}", any::<String>()],
+    ) {
+        let count = text.lines().count();
+        let rendition = Rendition::new(RenditionKind::Excerpt, text, 0.5).unwrap();
+        prop_assert!(rendition.clone().with_lines(vec![None; count]).is_ok());
+        prop_assert!(rendition.with_lines(vec![None; count + 1]).is_err());
+    }
+
+    #[test]
     fn token_sums_saturate(a: u32, b: u32) {
         let sum = Tokens::new(a) + Tokens::new(b);
         prop_assert_eq!(sum.get(), a.saturating_add(b));

@@ -109,6 +109,16 @@ fn a_rendition_knows_its_lines_and_its_worth() {
 
 proptest! {
     #[test]
+    fn a_line_of_white_space_says_nothing(
+        text in prop_oneof!["[ \t\n\r\x0b\x0c\x1c\u{85}\u{a0}\u{2028}\u{3000}xé]{0,40}", any::<String>()],
+    ) {
+        let source = Source::new("a.txt", &text, &Limits::default());
+        let lines = source.lines(source.whole());
+        let plainly = lines.filter(|(_, line)| !line.trim().is_empty()).count();
+        prop_assert_eq!(source.said(source.whole()), plainly);
+    }
+
+    #[test]
     fn any_span_of_any_text_is_nested_and_verbatim(
         lines in prop::collection::vec(prop::sample::select(vec![
             "fn a() {", "}", "", "    let x = 1;", "// comment", "struct S {", "    x: u8,", "impl S {",
