@@ -70,6 +70,8 @@ impl Serving {
             let body = next(number);
             match self.try_ask(line, &self.token, &body) {
                 Ok(answer) if answer.starts_with("HTTP/1.1 20") => noted.lock().unwrap().push(body),
+                // Late, on a machine that is busy: that is no acknowledgement.
+                Ok(answer) if answer.starts_with("HTTP/1.1 504") => {}
                 _ => return,
             }
         }
@@ -289,10 +291,10 @@ fn what_was_acknowledged_is_there_after_each_kill() {
             &serving.token,
             "",
         );
-        for (number, message) in messages.into_inner().unwrap().iter().enumerate() {
-            let content = format!("run {run} number {number}.");
-            assert!(message.contains(&content));
-            assert_eq!(kept.matches(&content).count(), 1, "{content}");
+        for message in messages.into_inner().unwrap() {
+            let message: serde_json::Value = serde_json::from_str(&message).unwrap();
+            let content = message["content"].as_str().unwrap();
+            assert_eq!(kept.matches(content).count(), 1, "{content}");
         }
         for file in files.into_inner().unwrap() {
             let again = serving.ask("POST /v1/files", &serving.token, &file);
