@@ -46,7 +46,7 @@ impl Keywords {
         };
         let mut found = Vec::new();
         let mut lower = String::new();
-        // The number of each line, and where it ends in lower case.
+        // The number of each line, and where it ends in `lower`.
         let mut ends = Vec::new();
         for (number, line) in source.lines(span) {
             if line.is_ascii() {
@@ -58,22 +58,25 @@ impl Keywords {
             lower.push('\n');
             ends.push((number, lower.len()));
             if lower.len() >= TOGETHER {
-                lower.make_ascii_lowercase();
-                find(words, &lower, &ends, &mut found);
-                lower.clear();
-                ends.clear();
+                take(words, &mut lower, &mut ends, &mut found);
             }
         }
-        lower.make_ascii_lowercase();
-        find(words, &lower, &ends, &mut found);
+        take(words, &mut lower, &mut ends, &mut found);
         found
     }
 }
 
-/// Adds the numbers of those lines of `text` that hold one of `words`. `ends` are the number of each line, and where it ends.
-fn find(words: &AhoCorasick, text: &str, ends: &[(u32, usize)], found: &mut Vec<u32>) {
-    let (mut rest, mut start) = (ends, 0);
-    while let Some(word) = words.find(Input::new(text).range(start..)) {
+/// Empties `text`, and adds the numbers of those of its lines that hold one of `words` in any ASCII case. `ends` are the
+/// number of each line, and where it ends.
+fn take(
+    words: &AhoCorasick,
+    text: &mut String,
+    ends: &mut Vec<(u32, usize)>,
+    found: &mut Vec<u32>,
+) {
+    text.make_ascii_lowercase();
+    let (mut rest, mut start) = (ends.as_slice(), 0);
+    while let Some(word) = words.find(Input::new(text.as_str()).range(start..)) {
         rest = &rest[rest.partition_point(|(_, end)| *end <= word.start())..];
         let Some(&(number, end)) = rest.first() else {
             break;
@@ -81,6 +84,8 @@ fn find(words: &AhoCorasick, text: &str, ends: &[(u32, usize)], found: &mut Vec<
         found.push(number);
         start = end;
     }
+    text.clear();
+    ends.clear();
 }
 
 /// Keywords, and the words that they are of: most chunks have the same.

@@ -16,10 +16,10 @@ const COUNTS: usize = 1 << 18;
 const COUNTERS: usize = 4;
 /// Bytes of bags that are kept.
 const BAGS: u64 = 16 << 20;
-/// Vocabularies that are kept, of some 15 MB each with the stems they know, for as many questions at once.
-const VOCABULARIES: usize = 4;
 /// About as many texts have them.
 const TEXTS: usize = 1 << 12;
+/// Vocabularies that are kept, of some 15 MB each with the stems they know, for as many questions at once.
+const VOCABULARIES: usize = 4;
 
 /// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, 13 MB of counts for each of
 /// four counters, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
