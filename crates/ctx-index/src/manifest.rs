@@ -59,6 +59,27 @@ impl FileRow {
         self.hash == UNREAD
     }
 
+    /// What is known of a file while what the text index has of it changes: that it is like none there is, and what
+    /// is answered of it until that is done.
+    pub(crate) fn unsure(known: Option<&FileRow>) -> Self {
+        FileRow {
+            size: u64::MAX,
+            modified: 0,
+            hash: [0; 32],
+            parts: known.map_or(0, |it| it.parts),
+            lines: known.map_or(0, |it| it.lines),
+        }
+    }
+
+    fn is_unsure(&self) -> bool {
+        self.size == u64::MAX
+    }
+
+    /// Whether the text index may have something of it.
+    pub(crate) fn may_have_parts(&self) -> bool {
+        self.parts > 0 || self.is_unsure()
+    }
+
     /// Tells a row that was changed on the disk from one that was written.
     fn seal(&self, path: &str) -> Seal {
         let mut hasher = blake3::Hasher::new();
@@ -72,16 +93,6 @@ impl FileRow {
     }
 }
 
-/// What is known of a file whose change was begun and not finished: that it is like none there is, and that
-/// the text index may have something of it.
-const UNSURE: FileRow = FileRow {
-    size: u64::MAX,
-    modified: 0,
-    hash: [0; 32],
-    parts: 1,
-    lines: 0,
-};
-
 /// The database.
 #[derive(Debug)]
 pub(crate) struct Manifest {
@@ -93,6 +104,8 @@ pub(crate) struct Manifest {
 pub(crate) struct Changes {
     pub(crate) indexed: Vec<(String, FileRow)>,
     pub(crate) removed: Vec<String>,
+    /// Files of which the text index has something else than before, as they are known until that is committed.
+    pub(crate) unsure: Vec<(String, FileRow)>,
 }
 
 impl Changes {
@@ -114,7 +127,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Whether an update came to no end, so that the text index may be ahead.
     pub(crate) fn is_unsure(&self) -> bool {
-        self.files.values().any(|it| *it == UNSURE)
+        self.files.values().any(FileRow::is_unsure)
     }
 }
 
@@ -199,26 +212,20 @@ impl Manifest {
         })
     }
 
-    /// Notes that what the text index has of these files is about to change. A crash from here to
+    /// Notes of which files the text index is about to have something else. A crash from here to
     /// [`Manifest::commit`] leaves them to be indexed again, whatever the text index has of them by then.
     pub(crate) fn announce(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
-        let indexed = changes.indexed.iter().map(|(path, _)| path);
-        let unsure = indexed
-            .chain(&changes.removed)
-            .map(|path| (path.as_str(), &UNSURE));
-        self.put(unsure, &[], generation)
+        self.put(&changes.unsure, &[], generation)
     }
 
     /// Notes what the text index of this generation has, all or nothing.
     pub(crate) fn commit(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
-        let indexed = changes.indexed.iter();
-        let indexed = indexed.map(|(path, row)| (path.as_str(), row));
-        self.put(indexed, &changes.removed, generation)
+        self.put(&changes.indexed, &changes.removed, generation)
     }
 
-    fn put<'r>(
+    fn put(
         &self,
-        rows: impl Iterator<Item = (&'r str, &'r FileRow)>,
+        rows: &[(String, FileRow)],
         removed: &[String],
         generation: u64,
     ) -> Result<(), IndexError> {
@@ -274,7 +281,7 @@ impl Manifest {
         let connection = self.lock();
         let totals = connection.query_row(
             "SELECT coalesce(sum(parts > 0), 0), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
-             FROM files WHERE size >= 0",
+             FROM files",
             [],
             |row| {
                 Ok(Totals {

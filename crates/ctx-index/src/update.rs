@@ -151,7 +151,8 @@ impl Index {
         updated.removed += work.removed.len();
         for path in work.removed {
             updated.left_out += usize::from(self.root.stamp(&path).is_ok());
-            writer.remove(path)?;
+            let row = known.files.get(&path);
+            writer.remove(path, row)?;
         }
         let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
         let (mut done, of) = (0_usize, work.wanted.len());

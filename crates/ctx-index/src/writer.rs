@@ -76,14 +76,35 @@ impl<'i> Writer<'i> {
         Ok(())
     }
 
-    fn forget(&mut self, path: &str) -> Result<(), IndexError> {
+    /// Opens the text index to have something else of a file, and has it forget what it may have of it as `known`.
+    fn touch(
+        &mut self,
+        path: &str,
+        known: Option<&FileRow>,
+    ) -> Result<&mut IndexWriter<HeldDocument>, IndexError> {
+        let unsure = (path.to_owned(), FileRow::unsure(known));
+        self.changes.unsure.push(unsure);
         let term = Term::from_field_text(self.index.fields.path, path);
-        self.text()?.delete_term(term);
+        let text = self.text()?;
+        if has_parts(known) {
+            text.delete_term(term);
+        }
+        Ok(text)
+    }
+
+    fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<(), IndexError> {
+        if has_parts(known) {
+            self.touch(path, known)?;
+        }
         Ok(())
     }
 
-    pub(crate) fn remove(&mut self, path: String) -> Result<(), IndexError> {
-        self.forget(&path)?;
+    pub(crate) fn remove(
+        &mut self,
+        path: String,
+        known: Option<&FileRow>,
+    ) -> Result<(), IndexError> {
+        self.forget(&path, known)?;
         self.changes.removed.push(path);
         Ok(())
     }
@@ -96,32 +117,24 @@ impl<'i> Writer<'i> {
         known: Option<&FileRow>,
         updated: &mut Updated,
     ) -> Result<(), IndexError> {
-        let has_parts = known.is_some_and(|it| it.parts > 0);
         let row = match read {
             Read::Changed(row, documents, by_lines) => {
-                if has_parts {
-                    self.forget(&seen.path)?;
-                }
                 let documents = documents.into_iter().map(UserOperation::Add);
-                self.text()?.run(documents)?;
+                self.touch(&seen.path, known)?.run(documents)?;
                 updated.changed += 1;
                 updated.by_lines.extend(by_lines);
                 row
             }
             Read::Same(row) => row,
             Read::NoText(row) => {
-                if has_parts {
-                    self.forget(&seen.path)?;
-                    updated.changed += 1;
-                }
+                updated.changed += usize::from(has_parts(known));
+                self.forget(&seen.path, known)?;
                 row
             }
             Read::Fault(why, row) => {
                 updated.skipped += 1;
                 updated.faults.push(why);
-                if has_parts {
-                    self.forget(&seen.path)?;
-                }
+                self.forget(&seen.path, known)?;
                 match row {
                     Some(row) => row,
                     None if known.is_some() => {
@@ -171,4 +184,8 @@ impl<'i> Writer<'i> {
         }
         Ok(())
     }
+}
+
+fn has_parts(known: Option<&FileRow>) -> bool {
+    known.is_some_and(FileRow::may_have_parts)
 }

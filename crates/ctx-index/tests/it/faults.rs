@@ -195,7 +195,9 @@ fn a_full_disk_is_an_error_and_the_index_still_opens() {
     let open = || Index::open(fixture.root(), &folder, Options::default()).unwrap();
     let (index, _) = open();
     update(&index);
-    let before = contents(&index);
+    let (before, sums_before) = (contents(&index), sums(&index));
+    // All that is indexed is to be indexed anew.
+    fixture.write("a.rs", function("other").repeat(3));
     for file in 0..20_u64 {
         fixture.write(&format!("big/{file}.txt"), many_words(file));
     }
@@ -209,10 +211,17 @@ fn a_full_disk_is_an_error_and_the_index_still_opens() {
     let (index, why) = open();
     assert_eq!(why, None);
     assert_eq!(contents(&index), before);
+    assert_eq!(sums(&index), sums_before);
     fs::remove_dir_all(fixture.path("big")).unwrap();
     write(&fixture.path("a.rs"), function("two"));
     assert_eq!(update(&index).files, 1);
     assert_eq!(contents(&index), fixture.fresh());
+}
+
+/// What an index says there is to be asked: files, parts and lines.
+fn sums(index: &Index) -> (u64, u64, u64) {
+    let status = index.status().unwrap();
+    (status.files, status.parts, status.lines)
 }
 
 fn many_words(file: u64) -> String {
@@ -226,7 +235,10 @@ fn many_words(file: u64) -> String {
 #[test]
 fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
-    let before = contents(&fixture.updated());
+    let index = fixture.updated();
+    let (before, sums_before) = (contents(&index), sums(&index));
+    drop(index);
+    fixture.write("a.rs", function("other").repeat(3));
     for file in 0..8 {
         fixture.write(&format!("big/{file}.txt"), many_words(file));
     }
@@ -241,7 +253,8 @@ fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
     assert!(said[0].starts_with("use the index folder"), "{said:?}");
     let index = fixture.open();
     assert_eq!(contents(&index), before);
-    assert_eq!(update(&index).changed, 8);
+    assert_eq!(sums(&index), sums_before);
+    assert_eq!(update(&index).changed, 9);
     assert_eq!(contents(&index), fixture.fresh());
 }
 
