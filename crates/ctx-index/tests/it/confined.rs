@@ -3,16 +3,15 @@
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use ctx_index::{Index, Options};
 use ctx_retrieve::{FileSearch as _, PartQuery};
-use ctx_testkit::{SetOnDrop, hostile};
+use ctx_testkit::{Race, SetOnDrop, hostile};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::{Fixture, block_on, contents, definitions, function, memory, passages, update};
 
-/// A file and a link out, a folder and a link out. One second, or as many as `CTX_RACE_SECONDS` says.
+/// A file and a link out, a folder and a link out.
 #[test]
 fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
     let fixture = Fixture::new(&[
@@ -24,8 +23,6 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
     symlink(other.path("same.rs"), at("link.rs")).unwrap();
     symlink(other.root(), at("out")).unwrap();
     let index = fixture.open();
-    let seconds = std::env::var("CTX_RACE_SECONDS").ok();
-    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(1);
     let stop = AtomicBool::new(false);
     let mut updates = 0;
     thread::scope(|scope| {
@@ -37,8 +34,8 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
             }
         });
         let _stop = SetOnDrop(&stop);
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(seconds) {
+        let race = Race::begin();
+        while race.goes_on(updates > 1) {
             update(&index);
             updates += 1;
             let found = definitions(&index, "secret");

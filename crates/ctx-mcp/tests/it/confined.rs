@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
+use ctx_testkit::Race;
 use ctx_testkit::hostile::{self, OUTSIDE};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::json;
@@ -77,8 +77,6 @@ async fn swapping_at_the_right_moment_names_nothing() {
     let mut options = project.options().with_bounds(true);
     options.root.push("root");
     let uri = format!("file://{}", folder.display());
-    let seconds = std::env::var("CTX_RACE_SECONDS").ok();
-    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(1);
     let stop = Arc::new(AtomicBool::new(false));
     let swapping = std::thread::spawn({
         let stop = Arc::clone(&stop);
@@ -88,9 +86,9 @@ async fn swapping_at_the_right_moment_names_nothing() {
             }
         }
     });
-    let began = Instant::now();
+    let race = Race::begin();
     let (mut listed, mut refused) = (0_u64, 0_u64);
-    while began.elapsed() < Duration::from_secs(seconds) {
+    while race.goes_on(listed > 0 && refused > 0) {
         let server = ctx_mcp::Server::new(options.clone()).unwrap();
         for mut client in [
             Client::connect(&server).await,

@@ -179,6 +179,7 @@ mod unix {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use ctx_testkit::{Race, SetOnDrop};
     use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 
     #[test]
@@ -232,8 +233,7 @@ mod unix {
         }
     }
 
-    /// A file and a link out are exchanged all the time: what is read is the file or nothing. One
-    /// second, or as many as `CTX_RACE_SECONDS` says.
+    /// A file and a link out are exchanged all the time: what is read is the file or nothing.
     #[test]
     fn swapping_at_the_right_moment_shows_nothing() {
         let (all, root) = beside_a_secret();
@@ -244,8 +244,6 @@ mod unix {
         symlink("../other", &out).unwrap();
         let folder = all.path().join("root/sub");
         fs::write(folder.join("secret.txt"), b"inside").unwrap();
-        let seconds = std::env::var("CTX_RACE_SECONDS").ok();
-        let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(1);
         let stop = AtomicBool::new(false);
         let (mut read, mut refused) = (0_u64, 0_u64);
         thread::scope(|scope| {
@@ -255,8 +253,9 @@ mod unix {
                     renameat_with(CWD, &folder, CWD, &out, RenameFlags::EXCHANGE).unwrap();
                 }
             });
-            let began = Instant::now();
-            while began.elapsed() < Duration::from_secs(seconds) {
+            let _stop = SetOnDrop(&stop);
+            let race = Race::begin();
+            while race.goes_on(read > 0 && refused > 0) {
                 for path in ["inside.txt", "sub/secret.txt"] {
                     match root.read(path, LIMIT) {
                         Ok(bytes) => {
@@ -267,7 +266,6 @@ mod unix {
                     }
                 }
             }
-            stop.store(true, Ordering::Relaxed);
         });
         assert!(
             read > 0 && refused > 0,
