@@ -230,14 +230,14 @@ impl Index {
     fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> bool {
         let Ok(bytes) = self.root.read(&seen.path, wanted.max_file_bytes) else {
             // There is nothing to be had of it.
-            return known.is_none_or(|it| !it.may_have_parts());
+            return known.is_none_or(|it| !it.may_be_found());
         };
         let Some(known) = known.filter(|it| !it.is_unread()) else {
             return false;
         };
         match decoded(&seen.path, bytes) {
             Some(text) => *text.hash() == known.hash,
-            None => !known.may_have_parts(),
+            None => !known.may_be_found(),
         }
     }
 

@@ -41,7 +41,9 @@ pub(crate) struct FileRow {
     pub(crate) lines: u32,
 }
 
-/// In place of the hash of a file that could not be read.
+/// In place of the hash of a file that holds no text,
+pub(crate) const NO_TEXT: [u8; 32] = [0; 32];
+/// and of one that could not be read.
 const UNREAD: [u8; 32] = [0xff; 32];
 
 impl FileRow {
@@ -60,12 +62,12 @@ impl FileRow {
     }
 
     /// What is known of a file while what the text index has of it changes: that it is like none there is, and what
-    /// is answered of it until that is done.
+    /// is answered of it until the text is committed.
     pub(crate) fn unsure(known: Option<&FileRow>) -> Self {
         FileRow {
             size: u64::MAX,
             modified: 0,
-            hash: [0; 32],
+            hash: NO_TEXT,
             parts: known.map_or(0, |it| it.parts),
             lines: known.map_or(0, |it| it.lines),
         }
@@ -75,9 +77,9 @@ impl FileRow {
         self.size == u64::MAX
     }
 
-    /// Whether the text index may have something of it.
-    pub(crate) fn may_have_parts(&self) -> bool {
-        self.parts > 0 || self.is_unsure()
+    /// Whether the text index may have something of it: of a text without a word it has the file and no part.
+    pub(crate) fn may_be_found(&self) -> bool {
+        self.is_unsure() || (self.hash != NO_TEXT && !self.is_unread())
     }
 
     /// Tells a row that was changed on the disk from one that was written.
@@ -215,12 +217,15 @@ impl Manifest {
     /// Notes of which files the text index is about to have something else. A crash from here to
     /// [`Manifest::commit`] leaves them to be indexed again, whatever the text index has of them by then.
     pub(crate) fn announce(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
-        self.put(&changes.unsure, &[], generation)
+        let written_at = get(&self.lock(), WRITTEN_AT)?.and_then(|it| it.parse().ok());
+        let written_at = written_at.unwrap_or_else(|| seconds(SystemTime::now()));
+        self.put(&changes.unsure, &[], generation, written_at)
     }
 
     /// Notes what the text index of this generation has, all or nothing.
     pub(crate) fn commit(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
-        self.put(&changes.indexed, &changes.removed, generation)
+        let written_at = seconds(SystemTime::now());
+        self.put(&changes.indexed, &changes.removed, generation, written_at)
     }
 
     fn put(
@@ -228,6 +233,7 @@ impl Manifest {
         rows: &[(String, FileRow)],
         removed: &[String],
         generation: u64,
+        written_at: u64,
     ) -> Result<(), IndexError> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -260,7 +266,6 @@ impl Manifest {
             let mut set = transaction
                 .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?;
             set.execute(["format", &format()])?;
-            let written_at = seconds(SystemTime::now());
             set.execute([GENERATION, &generation.to_string()])?;
             set.execute([WRITTEN_AT, &written_at.to_string()])?;
             let seal = sum.seal(&transaction, &[generation, written_at])?;
@@ -276,12 +281,12 @@ impl Manifest {
         Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
     }
 
-    /// What is indexed, in sums.
+    /// What is indexed, in sums. A file that was new when an update came to no end has no lines, and does not count.
     pub(crate) fn totals(&self) -> Result<Totals, IndexError> {
         let connection = self.lock();
         let totals = connection.query_row(
             "SELECT coalesce(sum(parts > 0), 0), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
-             FROM files",
+             FROM files WHERE size >= 0 OR lines > 0",
             [],
             |row| {
                 Ok(Totals {

@@ -10,7 +10,7 @@ use ctx_syntax::{Fallback, Language, Outline};
 use crate::ahead::{Held, in_order};
 use crate::documents::{HeldDocument, documents};
 use crate::lock::{WRITER, lock_patiently};
-use crate::manifest::FileRow;
+use crate::manifest::{FileRow, NO_TEXT};
 use crate::options::{Passed, Progress, Reason, Updated, Wanted};
 use crate::scan::{Scan, Seen, scan};
 use crate::store::{open_text, sweep};
@@ -141,9 +141,8 @@ impl Index {
         let mut work = self.work(wanted, &known.files, scan);
         let mut writer = Writer::new(self, &store.manifest, known.generation);
         if is_anew {
-            work.wanted = scan.files.iter().collect();
-            work.faults.clear();
-            if known.generation.is_some() {
+            work = Work::anew(&known.files, scan);
+            if known.files.values().any(FileRow::may_be_found) {
                 writer.forget_all()?;
             }
         }
@@ -193,7 +192,7 @@ impl Index {
         let row = FileRow {
             size: seen.size,
             modified: seen.stamp(),
-            hash: [0; 32],
+            hash: NO_TEXT,
             parts: 0,
             lines: 0,
         };
@@ -312,6 +311,17 @@ impl<'s> Work<'s> {
         }
     }
 
+    /// Where all that is known is forgotten first: also what a walk did not come to.
+    fn anew(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
+        let seen = &scan.files;
+        let is_there = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_ok();
+        Work {
+            wanted: seen.iter().collect(),
+            removed: known.keys().filter(|it| !is_there(it)).cloned().collect(),
+            faults: Vec::new(),
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.removed.is_empty()
     }
@@ -320,6 +330,7 @@ impl<'s> Work<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::Changes;
 
     #[test]
     fn what_a_walk_had_no_time_for_is_not_forgotten() {
@@ -335,5 +346,35 @@ mod tests {
         assert_eq!(Work::of(&known, &scan).removed, ["a.rs"]);
         scan.is_partial = true;
         assert!(Work::of(&known, &scan).is_empty());
+        // Where all is forgotten, what is known of it is not kept either: it is indexed the next time.
+        assert_eq!(Work::anew(&known, &scan).removed, ["a.rs"]);
+    }
+    /// A process ended after the text was committed and before the rows were, of a file that was new and of one that
+    /// was not.
+    #[test]
+    fn what_is_marked_is_indexed_again_in_place_of_what_the_text_has() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(root.path().join("a.rs"), "fn one() {}\n").unwrap();
+        let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+        let (index, _) = open();
+        update(&index);
+        let documents = index.searcher().num_docs();
+        for is_new in [true, false] {
+            let manifest = &index.store().manifest;
+            let known = manifest.snapshot().unwrap().files["a.rs"].clone();
+            let row = FileRow::unsure(Some(&known).filter(|_| !is_new));
+            let marks = Changes {
+                unsure: vec![("a.rs".to_owned(), row)],
+                ..Changes::default()
+            };
+            let generation = manifest.generation().unwrap();
+            manifest.announce(&marks, generation - 1).unwrap();
+            let (index, why) = open();
+            assert_eq!(why, None);
+            assert_eq!(index.status().unwrap().files, u64::from(!is_new));
+            assert_eq!(update(&index).changed, 1);
+            assert_eq!(index.searcher().num_docs(), documents);
+        }
     }
 }

@@ -76,8 +76,8 @@ impl<'i> Writer<'i> {
         Ok(())
     }
 
-    /// Opens the text index to have something else of a file, and has it forget what it may have of it as `known`.
-    fn touch(
+    /// Marks a file of which the text index is to have something else than of `known`, and has it forget that.
+    fn mark(
         &mut self,
         path: &str,
         known: Option<&FileRow>,
@@ -86,17 +86,19 @@ impl<'i> Writer<'i> {
         self.changes.unsure.push(unsure);
         let term = Term::from_field_text(self.index.fields.path, path);
         let text = self.text()?;
-        if has_parts(known) {
+        if known.is_some_and(FileRow::may_be_found) {
             text.delete_term(term);
         }
         Ok(text)
     }
 
-    fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<(), IndexError> {
-        if has_parts(known) {
-            self.touch(path, known)?;
+    /// The same for one that is to have nothing; whether it may have had something.
+    fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<bool, IndexError> {
+        let is_there = known.is_some_and(FileRow::may_be_found);
+        if is_there {
+            self.mark(path, known)?;
         }
-        Ok(())
+        Ok(is_there)
     }
 
     pub(crate) fn remove(
@@ -120,15 +122,14 @@ impl<'i> Writer<'i> {
         let row = match read {
             Read::Changed(row, documents, by_lines) => {
                 let documents = documents.into_iter().map(UserOperation::Add);
-                self.touch(&seen.path, known)?.run(documents)?;
+                self.mark(&seen.path, known)?.run(documents)?;
                 updated.changed += 1;
                 updated.by_lines.extend(by_lines);
                 row
             }
             Read::Same(row) => row,
             Read::NoText(row) => {
-                updated.changed += usize::from(has_parts(known));
-                self.forget(&seen.path, known)?;
+                updated.changed += usize::from(self.forget(&seen.path, known)?);
                 row
             }
             Read::Fault(why, row) => {
@@ -184,8 +185,4 @@ impl<'i> Writer<'i> {
         }
         Ok(())
     }
-}
-
-fn has_parts(known: Option<&FileRow>) -> bool {
-    known.is_some_and(FileRow::may_have_parts)
 }

@@ -1,7 +1,7 @@
 //! What lies beside the root is not indexed, whatever is exchanged while it is looked at.
 
 use std::os::unix::fs::symlink;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use ctx_index::{Index, Options};
@@ -24,18 +24,19 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
     symlink(other.root(), at("out")).unwrap();
     let index = fixture.open();
     let stop = AtomicBool::new(false);
-    let mut updates = 0;
+    let (mut updates, exchanges) = (0, AtomicU64::new(0));
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 for (a, b) in [("inside.rs", "link.rs"), ("sub", "out")] {
                     renameat_with(CWD, at(a), CWD, at(b), RenameFlags::EXCHANGE).unwrap();
                 }
+                exchanges.fetch_add(1, Ordering::Relaxed);
             }
         });
         let _stop = SetOnDrop(&stop);
         let race = Race::begin();
-        while race.goes_on(updates > 1) {
+        while race.goes_on(updates > 1 && exchanges.load(Ordering::Relaxed) > 1) {
             update(&index);
             updates += 1;
             let found = definitions(&index, "secret");
@@ -46,7 +47,10 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
             );
         }
     });
-    assert!(updates > 1, "{updates}");
+    assert!(
+        updates > 1 && exchanges.load(Ordering::Relaxed) > 1,
+        "{updates}, {exchanges:?}: there was no race"
+    );
 }
 
 /// Files whose names are hostile, links out among them, and questions by such names.

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use ctx_index::{Index, IndexError, Options, Reason};
 use ctx_retrieve::{Threads as _, Usage as _};
@@ -13,7 +14,7 @@ use ctx_testkit::disk::Disk;
 
 use crate::child::{command, command_without_room, said};
 use crate::memory::{remember, remembered};
-use crate::{Fixture, block_on, contents, definitions, function, try_update, update, write};
+use crate::{Fixture, age, block_on, contents, definitions, function, try_update, update, write};
 
 /// A user who may write nothing.
 const NOBODY: u32 = 65_534;
@@ -234,11 +235,16 @@ fn many_words(file: u64) -> String {
 
 #[test]
 fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
-    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b.rs", &function("two"))]);
     let index = fixture.updated();
     let (before, sums_before) = (contents(&index), sums(&index));
+    let written_at = index.status().unwrap().written_at;
     drop(index);
+    // Times are told in seconds.
+    std::thread::sleep(Duration::from_millis(1_100));
+    // There is room for the marks of what changes, and not for the text. One has another time alone.
     fixture.write("a.rs", function("other").repeat(3));
+    age(&fixture.path("b.rs"), 30);
     for file in 0..8 {
         fixture.write(&format!("big/{file}.txt"), many_words(file));
     }
@@ -254,6 +260,8 @@ fn a_file_that_cannot_grow_is_an_error_and_the_index_still_answers() {
     let index = fixture.open();
     assert_eq!(contents(&index), before);
     assert_eq!(sums(&index), sums_before);
+    assert_eq!(index.status().unwrap().written_at, written_at);
+    assert_eq!(index.pending().unwrap().changed, 9);
     assert_eq!(update(&index).changed, 9);
     assert_eq!(contents(&index), fixture.fresh());
 }

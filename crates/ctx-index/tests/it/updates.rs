@@ -4,9 +4,10 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use ctx_index::{IndexError, Kept, Options, Reason};
+use ctx_retrieve::FileSearch as _;
 
 use crate::rebuilds::rebuild;
-use crate::{Fixture, age, contents, definitions, function, try_update, update};
+use crate::{Fixture, age, block_on, contents, definitions, function, try_update, update};
 
 #[test]
 fn without_a_change_nothing_is_written() {
@@ -93,6 +94,28 @@ fn removed_and_renamed_files_are_followed() {
     assert_eq!(definitions(&index, "two"), ["d.rs:1"]);
     assert_eq!(definitions(&index, "three"), ["wide/c.rs:1"]);
     assert_eq!(contents(&index), fixture.fresh());
+}
+
+/// The text index has a document of such a file, and the file no part.
+#[test]
+fn a_file_without_a_word_is_followed_as_any_other() {
+    let fixture = Fixture::new(&[("cfg/empty.json", "{}\n"), ("a.rs", &function("one"))]);
+    let index = fixture.updated();
+    let ending = || block_on(index.ending_with(&["empty.json".to_owned()], 10));
+    let ending = || ending().unwrap().concat();
+    assert_eq!(ending(), ["cfg/empty.json"]);
+    for text in ["{}\n", "{\"common\": 1}\n", "\0\x01\x02", "[]\n"] {
+        fs::remove_file(fixture.path("cfg/empty.json")).unwrap();
+        update(&index);
+        assert!(ending().is_empty(), "before {text:?}");
+        for text in [text, "---\n", text] {
+            fixture.write("cfg/empty.json", text);
+            update(&index);
+            let is_there = usize::from(!text.contains('\0'));
+            assert_eq!(ending().len(), is_there, "{text:?}");
+            assert_eq!(contents(&index), fixture.fresh());
+        }
+    }
 }
 
 #[test]

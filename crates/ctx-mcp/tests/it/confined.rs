@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ctx_testkit::Race;
 use ctx_testkit::hostile::{self, OUTSIDE};
+use ctx_testkit::{Race, SetOnDrop};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::json;
 
@@ -86,6 +86,7 @@ async fn swapping_at_the_right_moment_names_nothing() {
             }
         }
     });
+    let ended = SetOnDrop(&stop);
     let race = Race::begin();
     let (mut listed, mut refused) = (0_u64, 0_u64);
     while race.goes_on(listed > 0 && refused > 0) {
@@ -102,7 +103,7 @@ async fn swapping_at_the_right_moment_names_nothing() {
             }
         }
     }
-    stop.store(true, Ordering::Relaxed);
+    drop(ended);
     swapping.join().unwrap();
     assert!(
         listed > 0 && refused > 0,
