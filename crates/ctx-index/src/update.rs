@@ -138,13 +138,13 @@ impl Index {
         let store = self.store();
         // Another process may have written since this one looked.
         let known = store.manifest.snapshot()?;
-        let mut work = self.work(wanted, &known.files, scan);
+        let work = match extent {
+            Extent::Changes => self.work(wanted, &known.files, scan),
+            Extent::Everything => Work::anew(&known.files, scan),
+        };
         let mut writer = Writer::new(self, &store.manifest, known.generation);
-        if is_anew {
-            work = Work::anew(&known.files, scan);
-            if known.files.values().any(FileRow::may_be_found) {
-                writer.forget_all()?;
-            }
+        if is_anew && known.files.values().any(FileRow::may_be_found) {
+            writer.forget_all()?;
         }
         updated.note_unread(work.faults);
         updated.removed += work.removed.len();
@@ -295,29 +295,27 @@ pub(crate) struct Work<'s> {
 
 impl<'s> Work<'s> {
     fn of(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
-        let seen = &scan.files;
-        let is_there = |path: &&String| {
-            scan.is_partial || seen.binary_search_by(|it| it.path.cmp(path)).is_ok()
-        };
         let is_known = |it: &&Seen| {
             known
                 .get(&it.path)
                 .is_some_and(|row| row.size == it.size && row.modified == it.modified)
         };
         Work {
-            wanted: seen.iter().filter(|it| !is_known(it)).collect(),
-            removed: known.keys().filter(|it| !is_there(it)).cloned().collect(),
+            wanted: scan.files.iter().filter(|it| !is_known(it)).collect(),
+            removed: if scan.is_partial {
+                Vec::new()
+            } else {
+                unseen(known, scan)
+            },
             faults: Vec::new(),
         }
     }
 
     /// Where all that is known is forgotten first: also what a walk did not come to.
     fn anew(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
-        let seen = &scan.files;
-        let is_there = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_ok();
         Work {
-            wanted: seen.iter().collect(),
-            removed: known.keys().filter(|it| !is_there(it)).cloned().collect(),
+            wanted: scan.files.iter().collect(),
+            removed: unseen(known, scan),
             faults: Vec::new(),
         }
     }
@@ -325,6 +323,13 @@ impl<'s> Work<'s> {
     fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.removed.is_empty()
     }
+}
+
+/// The paths that are known and were not met.
+fn unseen(known: &BTreeMap<String, FileRow>, scan: &Scan) -> Vec<String> {
+    let seen = &scan.files;
+    let is_unseen = |path: &&String| seen.binary_search_by(|it| it.path.cmp(path)).is_err();
+    known.keys().filter(is_unseen).cloned().collect()
 }
 
 #[cfg(test)]
@@ -349,6 +354,7 @@ mod tests {
         // Where all is forgotten, what is known of it is not kept either: it is indexed the next time.
         assert_eq!(Work::anew(&known, &scan).removed, ["a.rs"]);
     }
+
     /// A process ended after the text was committed and before the rows were, of a file that was new and of one that
     /// was not.
     #[test]
