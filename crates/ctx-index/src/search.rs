@@ -268,7 +268,7 @@ fn read_part(
     let span = LineSpan::new(first.max(1), last.max(1)).map_err(|_| damaged())?;
     let mut part = Part::new(path, span);
     part.kind = if last == 0 {
-        "file".to_owned()
+        Part::FILE.to_owned()
     } else {
         stored.kind
     };
@@ -290,7 +290,7 @@ fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
 fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
     let holds = |line| hit.span.start() <= line && line <= hit.span.end();
     let is_called = |name: &String| hit.name.as_ref() == Some(name);
-    hit.kind != "file" && query.line.is_none_or(holds) && query.name.as_ref().is_none_or(is_called)
+    !hit.is_file() && query.line.is_none_or(holds) && query.name.as_ref().is_none_or(is_called)
 }
 
 #[async_trait]
@@ -299,10 +299,8 @@ impl FileSearch for Index {
         answer(self.fitting(wanted).map(scored))
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
-        let hits = answer(self.fitting_files(wanted))?;
-        let path = |(score, hit): (f64, Arc<Part>)| (hit.path.clone(), score);
-        Ok(hits.into_iter().map(path).collect())
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
+        answer(self.fitting_files(wanted).map(scored))
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {

@@ -244,9 +244,9 @@ impl FileSearch for OwnedStore {
         Ok(hits.map(|(part, score)| Hit::new(part, score)).collect())
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
         let (_, ranked) = self.ranked(Of::Files, wanted).await?;
-        let file = |(score, (_, it)): Ranked| (it.part.path.clone(), score);
+        let file = |(score, (_, it)): Ranked| Hit::new(it.part, score);
         Ok(ranked.into_iter().map(file).collect())
     }
 

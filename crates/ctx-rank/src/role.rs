@@ -47,24 +47,31 @@ impl Role {
 
     /// The role of the file at `path`, whose parts are separated by `/`. Names alone decide.
     pub fn of(path: &str) -> Role {
-        // The names that say something are ASCII.
-        let lower = path.to_ascii_lowercase();
-        let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-        let says: Vec<Role> = folders.split('/').filter_map(of_folder).collect();
-        let is_below = |role| says.contains(&role);
+        // The names that say something are ASCII, and few paths have another case.
+        let has_upper = path.bytes().any(|it| it.is_ascii_uppercase());
+        let lower = has_upper.then(|| path.to_ascii_lowercase());
+        Role::of_lower(lower.as_deref().unwrap_or(path))
+    }
+
+    fn of_lower(path: &str) -> Role {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut says = [false; Self::WORDS.len()];
+        for role in folders.split('/').filter_map(of_folder) {
+            says[role as usize] = true;
+        }
+        let is_below = |role| says[role as usize];
         let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
-        let is_prose = PROSE.contains(&extension);
-        if is_below(Role::Vendored) || is_release(name) {
+        if is_below(Role::Vendored) || is_release(name, extension) {
             Role::Vendored
-        } else if is_generated(name) {
+        } else if is_generated(name, extension) {
             Role::Generated
-        } else if is_below(Role::Test) || lower.starts_with("testing/") || is_test(name) {
+        } else if is_below(Role::Test) || path.starts_with("testing/") || is_test(name) {
             Role::Test
         } else if is_below(Role::Example) {
             Role::Example
-        } else if is_below(Role::Documentation) || is_prose || is_front(name) {
+        } else if is_below(Role::Documentation) || is_prose(extension) || is_front(name) {
             Role::Documentation
-        } else if CONFIGURATION.contains(&extension) || name.starts_with('.') {
+        } else if is_configuration(extension) || name.starts_with('.') {
             Role::Configuration
         } else {
             Role::Source
@@ -89,65 +96,65 @@ fn of_folder(name: &str) -> Option<Role> {
     })
 }
 
-const PROSE: &[&str] = &[
-    "adoc", "markdown", "md", "mdx", "org", "po", "pot", "rst", "tex", "txt",
-];
+fn is_prose(extension: &str) -> bool {
+    matches!(
+        extension,
+        "adoc" | "markdown" | "md" | "mdx" | "org" | "po" | "pot" | "rst" | "tex" | "txt"
+    )
+}
 
-const CONFIGURATION: &[&str] = &[
-    "cfg",
-    "conf",
-    "csv",
-    "ini",
-    "json",
-    "lock",
-    "mod",
-    "properties",
-    "sum",
-    "toml",
-    "tsv",
-    "xml",
-    "yaml",
-    "yml",
-];
+fn is_configuration(extension: &str) -> bool {
+    matches!(
+        extension,
+        "cfg"
+            | "conf"
+            | "csv"
+            | "ini"
+            | "json"
+            | "lock"
+            | "mod"
+            | "properties"
+            | "sum"
+            | "toml"
+            | "tsv"
+            | "xml"
+            | "yaml"
+            | "yml"
+    )
+}
 
-/// Lock files without an extension that says so.
-const LOCKS: &[&str] = &[
-    "go.sum",
-    "npm-shrinkwrap.json",
-    "package-lock.json",
-    "packages.lock.json",
-    "pnpm-lock.yaml",
-];
-
-fn is_generated(name: &str) -> bool {
-    let ends = [
-        ".lock",
-        ".map",
-        ".min.css",
-        ".min.js",
-        ".min.mjs",
-        ".snap",
-        ".pb.go",
-        "_pb2.py",
-        ".generated.cs",
-        ".g.dart",
-        "_generated.go",
-        ".bundle.js",
-    ];
-    LOCKS.contains(&name) || ends.iter().any(|end| name.ends_with(end))
+fn is_generated(name: &str, extension: &str) -> bool {
+    // By the extension first, as it rules out most names at once.
+    match extension {
+        "lock" | "map" | "snap" => true,
+        "css" => name.ends_with(".min.css"),
+        "js" => name.ends_with(".min.js") || name.ends_with(".bundle.js"),
+        "mjs" => name.ends_with(".min.mjs"),
+        "go" => name.ends_with(".pb.go") || name.ends_with("_generated.go"),
+        "py" => name.ends_with("_pb2.py"),
+        "cs" => name.ends_with(".generated.cs"),
+        "dart" => name.ends_with(".g.dart"),
+        // Lock files without an extension that says so.
+        _ => matches!(
+            name,
+            "go.sum"
+                | "npm-shrinkwrap.json"
+                | "package-lock.json"
+                | "packages.lock.json"
+                | "pnpm-lock.yaml"
+        ),
+    }
 }
 
 /// `jquery-3.5.1.js`: a script with its version in its name is a copy.
-fn is_release(name: &str) -> bool {
-    let script = [".js", ".css"]
-        .into_iter()
-        .find_map(|it| name.strip_suffix(it));
-    let version = script
-        .and_then(|it| it.rsplit_once('-'))
-        .map(|(_, version)| version);
-    version.is_some_and(|it| {
-        it.contains('.')
-            && it
+fn is_release(name: &str, extension: &str) -> bool {
+    if !matches!(extension, "js" | "css") {
+        return false;
+    }
+    let script = &name[..name.len() - extension.len() - 1];
+    script.rsplit_once('-').is_some_and(|(_, version)| {
+        version.contains('.')
+            && version
                 .split('.')
                 .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
     })

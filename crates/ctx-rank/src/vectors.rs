@@ -42,8 +42,11 @@ impl Corpus {
             documents: u32::try_from(bags.len()).unwrap_or(u32::MAX),
             ..Corpus::default()
         };
+        let all = bags.iter().map(|it| it.len()).sum();
+        // Texts of one project have each of their terms some three times.
+        corpus.numbers.reserve(all / 3);
         // Of all bags, one after the other.
-        let mut numbers = Vec::with_capacity(bags.iter().map(|it| it.len()).sum());
+        let mut numbers = Vec::with_capacity(all);
         for (term, _) in bags.iter().flat_map(|it| it.iter()) {
             let number = corpus.number(term);
             corpus.frequencies[number] += 1;

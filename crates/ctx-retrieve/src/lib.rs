@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod hold;
+mod keys;
 mod options;
 mod pool;
 mod ports;

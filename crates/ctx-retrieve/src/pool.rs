@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use ctx_rank::{List, Role, convex_by_number};
 use rapidhash::RapidHashMap;
+use smallvec::SmallVec;
 
+use crate::keys::ByPath;
 use crate::options::{Options, Strategy, Weights};
 use crate::ports::{Hit, Part};
 
@@ -20,7 +22,7 @@ const HEAD: u32 = 30;
 pub(crate) struct Pool {
     files: Vec<File>,
     /// Places of files among them, by their paths.
-    paths: RapidHashMap<String, usize>,
+    paths: RapidHashMap<ByPath, usize>,
     /// What strategies speak of, by its number.
     items: Vec<Item>,
     /// Numbers of parts, by their files and lines.
@@ -37,7 +39,7 @@ struct File {
     role: Role,
     /// Its number, and those of its parts.
     number: usize,
-    parts: Vec<usize>,
+    parts: SmallVec<[usize; 4]>,
 }
 
 /// A file, or a part of it.
@@ -74,23 +76,23 @@ impl Pool {
         if let Some(&known) = self.held.get(&Arc::as_ptr(&part).addr()) {
             return known;
         }
-        let file = self.file(&part.path);
-        if part.kind == "file" {
+        let file = self.file(&part);
+        if part.is_file() {
             return self.files[file].number;
         }
         self.part(file, part)
     }
 
-    fn file(&mut self, path: &str) -> usize {
-        if let Some(&known) = self.paths.get(path) {
+    fn file(&mut self, part: &Arc<Part>) -> usize {
+        if let Some(&known) = self.paths.get(&*part.path) {
             return known;
         }
         let file = self.files.len();
-        self.paths.insert(path.to_owned(), file);
+        self.paths.insert(ByPath(Arc::clone(part)), file);
         self.files.push(File {
-            role: Role::of(path),
+            role: Role::of(&part.path),
             number: self.items.len(),
-            parts: Vec::new(),
+            parts: SmallVec::new(),
         });
         self.items.push(Item { file, part: None });
         file
@@ -254,7 +256,7 @@ mod tests {
             Arc::new(part)
         };
         let parts: Vec<Arc<Part>> = (1..60).map(|it| part(it, "function")).collect();
-        let file = part(11, "file");
+        let file = part(11, Part::FILE);
         let told = |is_shared: bool| {
             let mut pool = Pool::default();
             for strategy in [Strategy::Text, Strategy::Coverage, Strategy::Files] {

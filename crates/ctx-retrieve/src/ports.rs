@@ -15,7 +15,7 @@ pub struct Part {
     pub path: String,
     /// Its lines.
     pub span: LineSpan,
-    /// What it is: `function`, `class`, `section`, … or `lines`.
+    /// What it is: `function`, `class`, `section`, … or `lines`; `file` for what stands for the whole file.
     pub kind: String,
     /// What it is called.
     pub name: Option<String>,
@@ -42,6 +42,22 @@ impl Part {
             refers_to: Vec::new(),
             modified_at: None,
         }
+    }
+
+    /// What stands for the whole file at `path`.
+    pub fn of_file(path: impl Into<String>) -> Self {
+        let first = LineSpan::new(1, 1).expect("1 is not before 1");
+        let mut part = Part::new(path, first);
+        Self::FILE.clone_into(&mut part.kind);
+        part
+    }
+
+    /// The kind of what stands for a whole file.
+    pub const FILE: &str = "file";
+
+    /// Whether it stands for the whole file.
+    pub fn is_file(&self) -> bool {
+        self.kind == Self::FILE
     }
 
     /// What tells it from any other of its store, and puts those in order.
@@ -204,8 +220,8 @@ pub trait FileSearch: Send + Sync {
     /// The parts of files that fit best, the best first: BM25 or its like, summed over fields.
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
 
-    /// The files that fit best, the best first.
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>>;
+    /// The files that fit best, the best first, each as the part that stands for it: of that its path alone counts.
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
 
     /// For each of `names`, the parts that define it; case does not matter.
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>>;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{Frame, Name, Place, Query, Region, Role, Term};
+use rapidhash::{RapidHashMap, RapidHashSet};
 
+use crate::keys::ByPlace;
 use crate::options::Weights;
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
 
@@ -72,10 +74,10 @@ pub(crate) async fn text(
         // 0 of 0 is no share, and would take what the other search says along.
         for hit in hits.into_iter().filter(|_| best > 0.0) {
             let score = weight * hit.score / best;
-            found.add(&hit, score);
+            found.add(&hit.part, score);
         }
     }
-    Ok(found.in_order())
+    Ok(found.hits)
 }
 
 /// Whether both ask for the same, each term worth as many times as much: a question of one line is its own title.
@@ -113,14 +115,8 @@ pub(crate) async fn files(
 ) -> Answer<Vec<Hit>> {
     let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), wide);
     let files = search.files(&wanted).await?;
-    let scores: BTreeMap<&str, f64> = files
-        .iter()
-        .map(|(path, score)| (path.as_str(), *score))
-        .collect();
-    let best: Vec<String> = files
-        .iter()
-        .take(FILES)
-        .map(|(path, _)| path.clone())
+    let best: Vec<String> = (files.iter().take(FILES))
+        .map(|it| it.path.clone())
         .collect();
     if best.is_empty() {
         return Ok(Vec::new());
@@ -136,19 +132,17 @@ pub(crate) async fn files(
         search.passages(&within),
         search.parts_of(&whole_files, WIDE)
     )?;
-    let fitting: BTreeSet<_> = hits.iter().map(|it| it.place()).collect();
+    let fitting: RapidHashSet<_> = hits.iter().map(|it| it.place()).collect();
     let mut others: Vec<Hit> = all.into_iter().flatten().collect();
     others.retain(|it| !fitting.contains(&it.place()));
     hits.extend(others);
+    let scores = files.iter().take(FILES);
+    let scores: RapidHashMap<&str, f64> = scores.map(|it| (&*it.path, it.score)).collect();
     for hit in &mut hits {
-        hit.score = scores.get(hit.path.as_str()).copied().unwrap_or(0.0);
+        hit.score = scores.get(&*hit.path).copied().unwrap_or(0.0);
     }
     // Files without a part among these keep their say over parts that others find.
-    let named: Vec<Hit> = files
-        .into_iter()
-        .map(|(path, score)| whole(path, score))
-        .collect();
-    hits.extend(named);
+    hits.extend(files);
     Ok(hits)
 }
 
@@ -156,14 +150,6 @@ pub(crate) async fn files(
 /// question says nothing of it.
 fn is_code(path: &str) -> bool {
     Role::of(path) != Role::Documentation
-}
-
-/// A hit that stands for a file.
-fn whole(path: String, score: f64) -> Hit {
-    let first = ctx_model::LineSpan::new(1, 1).expect("1 is not before 1");
-    let mut part = Part::new(path, first);
-    "file".clone_into(&mut part.kind);
-    Hit::new(part, score)
 }
 
 /// What an identifier of the question is worth by where it stands.
@@ -201,10 +187,10 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
             let share = if has_exact && !is_exact { 0.2 } else { 1.0 };
             #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
             let score = worth(name) * share / (count as f64).sqrt();
-            found.add(hit, score);
+            found.add(&hit.part, score);
         }
     }
-    Ok(found.in_order())
+    Ok(found.hits)
 }
 
 /// Each of `questions` once, in the order met.
@@ -218,29 +204,25 @@ fn by_question<Q: Ord, A>(questions: &[Q], answers: Vec<A>) -> BTreeMap<&Q, A> {
     questions.iter().zip(answers).collect()
 }
 
-/// Parts, each with the sum of what was said for it.
+/// Parts, each with the sum of what was said for it, in the order met: so sums are of the same numbers in the same
+/// order every time.
 #[derive(Default)]
-struct Sum(Vec<Hit>);
+struct Sum {
+    hits: Vec<Hit>,
+    /// Where each is among them.
+    numbers: RapidHashMap<ByPlace, usize>,
+}
 
 impl Sum {
-    fn add(&mut self, hit: &Hit, score: f64) {
-        self.0.push(Hit::new(Arc::clone(&hit.part), score));
-    }
-
-    /// Each part once, the best first and equals in the order of their places. O(n log n).
-    fn in_order(self) -> Vec<Hit> {
-        let mut hits = self.0;
-        // Stable: sums are of the same numbers in the same order every time.
-        hits.sort_by(|a, b| a.place().cmp(&b.place()));
-        hits.dedup_by(|later, first| {
-            let is_same = later.place() == first.place();
-            if is_same {
-                first.score += later.score;
-            }
-            is_same
-        });
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        hits
+    fn add(&mut self, part: &Arc<Part>, score: f64) {
+        let next = self.hits.len();
+        let number = self.numbers.entry(ByPlace(Arc::clone(part)));
+        let number = *number.or_insert(next);
+        if number == next {
+            self.hits.push(Hit::new(Arc::clone(part), score));
+        } else {
+            self.hits[number].score += score;
+        }
     }
 }
 
@@ -272,16 +254,17 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
         for query in of_place(place) {
             let hits = parts.get(&query).into_iter().flatten();
-            hits.for_each(|hit| found.add(hit, worth));
+            hits.for_each(|hit| found.add(&hit.part, worth));
             named.insert(query.path);
         }
     }
     for query in frames.iter().flat_map(of_frame) {
         let hits = parts.get(&query).into_iter().flatten();
-        hits.for_each(|hit| found.add(hit, 0.7));
+        hits.for_each(|hit| found.add(&hit.part, 0.7));
     }
-    let mut hits = found.in_order();
-    hits.extend(named.into_iter().map(|path| whole(path, 0.3)));
+    let mut hits = found.hits;
+    let named = named.into_iter().map(Part::of_file);
+    hits.extend(named.map(|it| Hit::new(it, 0.3)));
     Ok(hits)
 }
 
@@ -343,7 +326,7 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
     unknown.extend(unknown_files(search, query).await?);
     let mut hits = search.similar(&unknown, WIDE / 4).await?;
     hits.retain(|hit| hit.score >= LIKE);
-    let files = hits.iter().filter(|it| it.kind == "file");
+    let files = hits.iter().filter(|it| it.is_file());
     let files: Vec<(PartQuery, f64)> = files
         .take(MOST_FILES)
         .map(|it| (PartQuery::new(it.path.as_str()), it.score))
@@ -399,7 +382,7 @@ pub(crate) async fn relations(
             spread(&mut found, users.get(name), hit.score, MOST_USERS);
         }
     }
-    Ok(found.in_order())
+    Ok(found.hits)
 }
 
 /// Shares `score` among `hits`, if they are at most `most`.
@@ -410,6 +393,6 @@ fn spread(found: &mut Sum, hits: Option<&Vec<Hit>>, score: f64, most: usize) {
     #[expect(clippy::cast_precision_loss, reason = "there are at most 16")]
     let share = score / hits.len().max(1) as f64;
     for hit in hits {
-        found.add(hit, share);
+        found.add(&hit.part, share);
     }
 }

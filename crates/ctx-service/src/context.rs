@@ -44,7 +44,7 @@ pub struct PrimeContext {
     /// What feedback on all of it is given with, where there can be any: see [`crate::Service::feedback`].
     pub feedback: Option<String>,
     /// The context and its receipt.
-    pub built: BuiltContext,
+    pub built: Arc<BuiltContext>,
     /// What an answer may cite, in the order shown.
     pub citations: Vec<Cited>,
     /// All that was considered, by id.

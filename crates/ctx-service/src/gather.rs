@@ -390,7 +390,7 @@ async fn symbols(search: &dyn FileSearch, name: &str) -> Answer<Found> {
         return Ok(Err("it is no name".to_owned()));
     };
     let mut hits = search.definitions(&[last.to_owned()], 64).await?.concat();
-    hits.retain(|hit| hit.kind != "file");
+    hits.retain(|hit| !hit.is_file());
     // Case matters where anything is of the same.
     if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {
         hits.retain(|hit| hit.name.as_deref() == Some(last));

@@ -377,7 +377,7 @@ impl Making {
             citations: service.with_handles(citations, &built.digest, now),
             files,
             unresolved: std::mem::take(&mut candidates.unresolved),
-            built,
+            built: Arc::new(built),
             items,
             stats,
             failures: self.failures,

@@ -388,12 +388,18 @@ impl<'f> Builder<'f> {
     /// The files that `module` may name, as written in the file at `path`: those whose path ends as it
     /// does. Several are told apart by how much of the path they share with the importing file.
     fn imported(&self, path: &str, module: &str) -> Vec<usize> {
-        let mut parts: Vec<&str> = module
+        let parts = module
             .split(['/', '.', ':', '\\', '{', '}', ',', ' ', ';'])
-            .filter(|part| !part.is_empty() && !matches!(*part, "crate" | "self" | "super" | "*"))
-            .collect();
-        while !parts.is_empty() {
-            if let Some(files) = self.stems.get(&parts.join("/")) {
+            .filter(|part| !part.is_empty() && !matches!(*part, "crate" | "self" | "super" | "*"));
+        let mut wanted = String::with_capacity(module.len());
+        for part in parts {
+            if !wanted.is_empty() {
+                wanted.push('/');
+            }
+            wanted.push_str(part);
+        }
+        while !wanted.is_empty() {
+            if let Some(files) = self.stems.get(&wanted) {
                 let shared = |file: &usize| {
                     let other = self.nodes[self.files[*file].0].path;
                     path.bytes()
@@ -409,7 +415,7 @@ impl<'f> Builder<'f> {
                     .collect();
             }
             // The last part may be a name in the module, and not the module.
-            parts.pop();
+            wanted.truncate(wanted.rfind('/').unwrap_or(0));
         }
         Vec::new()
     }

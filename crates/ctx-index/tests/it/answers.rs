@@ -99,7 +99,7 @@ fn files_that_were_written_again_are_found_once() {
         let wanted = TextQuery::new(terms, vec![(Field::Path, 1.0), (Field::Text, 1.0)], 9);
         let files = block_on(index.files(&wanted)).unwrap();
         assert_eq!(files.len(), 3, "{files:?}");
-        assert!(files.iter().all(|(_, score)| *score > 0.0));
+        assert!(files.iter().all(|it| it.score > 0.0));
     }
 }
 
@@ -109,7 +109,7 @@ fn one_file_of_few_words_is_found() {
     for (word, field) in [("a", Field::Path), ("voucher", Field::Text)] {
         let wanted = TextQuery::new(vec![(word.to_owned(), 1.0)], vec![(field, 1.0)], 9);
         let files = block_on(index.files(&wanted)).unwrap();
-        assert!(files.len() == 1 && files[0].1 > 0.0, "{word}: {files:?}");
+        assert!(files.len() == 1 && files[0].score > 0.0, "{word}: {files:?}");
     }
 }
 

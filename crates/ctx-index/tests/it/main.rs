@@ -164,7 +164,7 @@ fn contents(index: &Index) -> Vec<String> {
         10_000,
     );
     let files = block_on(index.files(&query)).unwrap();
-    let mut files: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
+    let mut files: Vec<String> = files.iter().map(|it| it.path.clone()).collect();
     files.sort();
     contents.extend(files);
     contents

@@ -178,7 +178,7 @@ async fn by_terms(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     ] {
         query.fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];
         let found = store.files(&query).await?;
-        rows.extend(found.into_iter().map(|it| (port, it.0)));
+        rows.extend(found.iter().map(|it| (port, it.path.clone())));
     }
     Ok(rows)
 }

@@ -59,7 +59,7 @@ async fn a_question_finds_the_function_it_is_about_among_many() {
     assert_eq!(names(&hits)[0], "throttle_requests");
     let mut query = asked("limit", 5);
     query.fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];
-    assert_eq!(store.files(&query).await.unwrap()[0].0, "src/limit.rs");
+    assert_eq!(store.files(&query).await.unwrap()[0].path, "src/limit.rs");
 }
 
 #[tokio::test]

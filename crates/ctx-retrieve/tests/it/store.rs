@@ -113,13 +113,13 @@ impl FileSearch for Store {
         Ok(self.best(score, wanted.limit))
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
         self.enter("files").await?;
         let hits = self.best(|_, text| score(wanted, text), wanted.limit);
-        let mut files: Vec<(String, f64)> = Vec::new();
+        let mut files: Vec<Hit> = Vec::new();
         for hit in hits {
-            if files.iter().all(|(path, _)| *path != hit.path) {
-                files.push((hit.path.clone(), hit.score));
+            if files.iter().all(|it| it.path != hit.path) {
+                files.push(Hit::new(Part::of_file(hit.path.clone()), hit.score));
             }
         }
         Ok(files)

@@ -143,14 +143,15 @@ impl FileSearch for Store {
         Ok(self.hits(score, wanted.limit))
     }
 
-    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<(String, f64)>> {
+    async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
         let mut best: BTreeMap<String, f64> = BTreeMap::new();
         for hit in self.passages(wanted).await? {
             let score = best.entry(hit.path.clone()).or_default();
             *score = score.max(hit.score);
         }
-        let mut files: Vec<(String, f64)> = best.into_iter().collect();
-        files.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let file = |(path, score)| Hit::new(ctx_retrieve::Part::of_file(path), score);
+        let mut files: Vec<Hit> = best.into_iter().map(file).collect();
+        files.sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(files)
     }
 

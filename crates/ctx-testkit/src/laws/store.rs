@@ -263,13 +263,12 @@ async fn files<S: Ports + ?Sized>(store: &S) {
         query.fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];
         let found = store.files(&query).await.expect("a search");
         assert!(
-            found.is_sorted_by(|a, b| a.1 >= b.1),
+            found.is_sorted_by(|a, b| a.score >= b.score),
             "the best first: {found:?}"
         );
-        found
-            .into_iter()
-            .map(|(path, _)| path)
-            .collect::<Vec<String>>()
+        assert!(found.iter().all(|it| it.is_file()), "{found:?}");
+        let paths = found.iter().map(|it| it.path.clone());
+        paths.collect::<Vec<String>>()
     };
     assert_eq!(find("backoff", 10).await, ["src/retry.rs"], "by its text");
     assert_eq!(find("http", 10).await, ["src/net/http.rs"], "by its path");
@@ -330,7 +329,7 @@ async fn names<S: Ports + ?Sized>(store: &S) {
         let hits = store.similar(&owned(&[typo]), 5).await.expect("likeness");
         assert!(hits.len() <= 5);
         assert!(hits.iter().all(|it| (0.0..=1.0).contains(&it.score)));
-        let best = hits.iter().find(|it| it.kind != "file");
+        let best = hits.iter().find(|it| !it.is_file());
         let best = best.unwrap_or_else(|| panic!("nothing is like {typo}"));
         assert_eq!(best.name.as_deref(), Some("load_config"), "{typo}");
         assert!(best.score >= 0.4, "{typo}: {best:?}");
@@ -484,7 +483,7 @@ pub async fn ask_all<S: Ports + ?Sized>(store: &S, text: &str) -> Vec<String> {
     hits.extend(store.similar(&name, 50).await.expect("similar"));
     answers.extend(hits.into_iter().map(|it| format!("{it:?}")));
     let files = store.files(&of_files).await.expect("files");
-    answers.extend(files.into_iter().map(|(path, _)| path));
+    answers.extend(files.into_iter().map(|it| format!("{it:?}")));
     answers.extend(store.ending_with(&name, 50).await.expect("paths").concat());
     let said = store.messages(text, 50).await.expect("messages");
     answers.extend(said.into_iter().map(|it| format!("{it:?}")));

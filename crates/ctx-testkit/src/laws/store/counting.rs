@@ -25,7 +25,7 @@ pub(super) async fn laws<S: Ports + ?Sized>(store: &S) {
     once_each(&parts, |it| it).await;
     let files = async |query: TextQuery| {
         let found = store.files(&query).await.expect("a search");
-        found.into_iter().collect::<Scores>()
+        by_part(&found)
     };
     once_each(&files, |mut it| {
         it.fields = vec![(Field::Path, 1.0), (Field::Text, 1.0)];

@@ -1,0 +1,49 @@
+//! Parts as keys, which share what they are told apart by with the part itself.
+
+use std::borrow::Borrow;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::ports::Part;
+
+/// A part, and the same as any other of its file: found by the path alone.
+#[derive(Debug)]
+pub(crate) struct ByPath(pub(crate) Arc<Part>);
+
+impl Borrow<str> for ByPath {
+    fn borrow(&self) -> &str {
+        &self.0.path
+    }
+}
+
+impl PartialEq for ByPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.path == other.0.path
+    }
+}
+
+impl Eq for ByPath {}
+
+impl Hash for ByPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.path.hash(state);
+    }
+}
+
+/// A part, and the same as any other of its place, shared or a copy.
+#[derive(Debug)]
+pub(crate) struct ByPlace(pub(crate) Arc<Part>);
+
+impl PartialEq for ByPlace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.place() == other.0.place()
+    }
+}
+
+impl Eq for ByPlace {}
+
+impl Hash for ByPlace {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.place().hash(state);
+    }
+}
