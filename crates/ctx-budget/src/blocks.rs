@@ -178,22 +178,20 @@ impl<'a, 'p> Core<'a, 'p> {
     fn member(&self, item: usize, now: u32, before: f64) -> Option<Member> {
         let best =
             best_way(self.prepared, item, self.lambda, self.mu).map_or(0.0, |(surplus, _)| surplus);
-        let ways = self.prepared.ways(item).map(index);
         let nothing = (!self.prepared.pinned[item]).then_some(NONE);
-        let mut alternatives = Vec::new();
-        let mut least = f64::INFINITY;
-        for way in nothing.into_iter().chain(ways) {
-            let loss = (best - self.surplus(way)).max(0.0);
-            if way != now && before + loss >= self.limit {
-                continue;
-            }
-            if way != now {
-                least = least.min(loss);
-            }
-            alternatives.push(self.alternative(item, now, way, loss));
-        }
-        (least < f64::INFINITY).then_some(Member {
-            alternatives,
+        let ways = || {
+            let ways = self.prepared.ways(item).map(index);
+            let ways = nothing.into_iter().chain(ways);
+            let ways = ways.map(|way| (way, (best - self.surplus(way)).max(0.0)));
+            ways.filter(|&(way, loss)| way == now || before + loss < self.limit)
+        };
+        let others = ways().filter(|&(way, _)| way != now);
+        let least = others.map(|(_, loss)| loss).fold(f64::INFINITY, f64::min);
+        // Most items are settled, and nothing is to be noted of them.
+        (least < f64::INFINITY).then(|| Member {
+            alternatives: ways()
+                .map(|(way, loss)| self.alternative(item, now, way, loss))
+                .collect(),
             least,
         })
     }

@@ -101,6 +101,7 @@ impl<'p> Prepared<'p> {
         ticker: &mut Ticker<'_>,
     ) -> Result<Self, Stop> {
         let items = problem.items.len();
+        let ways = problem.items.iter().map(|item| item.choices.len()).sum();
         let mut prepared = Prepared {
             problem,
             capacity,
@@ -109,10 +110,10 @@ impl<'p> Prepared<'p> {
             group: Vec::with_capacity(items),
             pinned: problem.items.iter().map(|item| item.pinned).collect(),
             starts: Vec::with_capacity(items + 1),
-            weights: Vec::new(),
-            real_weights: Vec::new(),
-            values: Vec::new(),
-            choices: Vec::new(),
+            weights: Vec::with_capacity(ways),
+            real_weights: Vec::with_capacity(ways),
+            values: Vec::with_capacity(ways),
+            choices: Vec::with_capacity(ways),
             pinned_weight: pins.weight,
             total_value: 0.0,
         };

@@ -7,6 +7,8 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet as _, Score, Searcher, TERMINATED};
 
+/// Room is made at once for so many.
+const FEW: usize = 64;
 /// Scores further apart are not equal when rounded.
 const EQUAL: Score = 1e-4;
 
@@ -67,10 +69,11 @@ impl Best {
     }
 
     fn by(order: Order, limit: usize) -> Self {
+        let limit = limit.max(1);
         Best {
-            limit: limit.max(1),
+            limit,
             order,
-            found: Vec::new(),
+            found: Vec::with_capacity(limit.min(FEW)),
             least: None,
         }
     }

@@ -469,7 +469,7 @@ pub struct Receipt {
     /// How many of what were found.
     pub stats: Stats,
     /// The context, and why it is what it is.
-    pub receipt: BuiltContext,
+    pub receipt: Arc<BuiltContext>,
     /// What an answer may cite, with its text. Kept, and not told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<StoredSource>,

@@ -153,19 +153,23 @@ impl Prime {
 
     /// The context, with a warning for each thing that was named and not found, and each source that has no
     /// say in it.
-    pub fn built(&self) -> BuiltContext {
-        let mut built = self.context.built.clone();
+    pub fn built(&self) -> Arc<BuiltContext> {
+        let context = &*self.context;
+        if context.unresolved.is_empty() && context.failures.is_empty() {
+            return Arc::clone(&context.built);
+        }
+        let mut built = BuiltContext::clone(&context.built);
         let warning = |code: &str, detail: String| Warning {
             id: None,
             code: code.to_owned(),
             detail,
         };
-        let unresolved = self.context.unresolved.iter();
+        let unresolved = context.unresolved.iter();
         built.warnings.extend(unresolved.map(|it| {
             let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
             warning("unknown_reference", detail)
         }));
-        let failures = self.context.failures.iter();
+        let failures = context.failures.iter();
         built.warnings.extend(failures.map(|it| {
             // What exactly went wrong in the store is no business of the caller's.
             let detail = format!(
@@ -174,7 +178,7 @@ impl Prime {
             );
             warning("source_failed", detail)
         }));
-        built
+        Arc::new(built)
     }
 
     /// How many of what were found.

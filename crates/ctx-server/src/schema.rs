@@ -332,13 +332,13 @@ pub(crate) struct ContextData {
     /// The tokens of the context.
     total_tokens: u32,
     /// What is in it, in the order shown.
-    items: Vec<crate::wire::Item>,
+    items: Vec<crate::wire::Item<'static>>,
     /// How many of what were found.
     stats: crate::backend::Stats,
     /// How long each stage took; nothing where the context was kept.
     timings: Vec<crate::backend::Timing>,
     /// What an answer may cite.
-    citations: Vec<crate::wire::CitedSource>,
+    citations: Vec<crate::wire::CitedSource<'static>>,
     /// The text to put before the model.
     context: String,
     /// Where the tokens went.
@@ -423,7 +423,7 @@ pub(crate) struct Resolved {
     /// The list of the sources that the answer uses, to be put after it; empty where it uses none.
     sources: String,
     /// All that may be cited of the context, and whether the answer does.
-    citations: Vec<crate::wire::CitedSource>,
+    citations: Vec<crate::wire::CitedSource<'static>>,
 }
 
 /// One citation of an answer.

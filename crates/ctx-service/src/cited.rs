@@ -1,5 +1,6 @@
 //! What an answer may cite.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -65,13 +66,23 @@ impl Metadata {
     fn of(chunk: &Chunk, search_rank: Option<u32>) -> Self {
         let text = chunk.full_text().to_lowercase();
         let keywords = chunk.matched_keywords.iter();
-        let matched = keywords.filter(|it| text.contains(&it.to_lowercase()));
+        let matched = keywords.filter(|it| text.contains(&*lower(it)));
         Metadata {
             path: chunk.path.clone(),
             created_at: chunk.created_at,
             matched_keywords: matched.cloned().collect(),
             search_rank,
         }
+    }
+}
+
+/// `word` in lower case, which most are as they are.
+fn lower(word: &str) -> Cow<'_, str> {
+    let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+    if word.bytes().all(is_lower) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase())
     }
 }
 

@@ -109,7 +109,10 @@ fn one_file_of_few_words_is_found() {
     for (word, field) in [("a", Field::Path), ("voucher", Field::Text)] {
         let wanted = TextQuery::new(vec![(word.to_owned(), 1.0)], vec![(field, 1.0)], 9);
         let files = block_on(index.files(&wanted)).unwrap();
-        assert!(files.len() == 1 && files[0].score > 0.0, "{word}: {files:?}");
+        assert!(
+            files.len() == 1 && files[0].score > 0.0,
+            "{word}: {files:?}"
+        );
     }
 }
 

@@ -244,7 +244,11 @@ async fn measure(store: &OwnedStore, questions: &[String]) {
             let start = Instant::now();
             let files = store.files(&of_files).await.unwrap();
             note("files", start);
-            let within = files.into_iter().take(20).map(|it| it.path.clone()).collect();
+            let within = files
+                .into_iter()
+                .take(20)
+                .map(|it| it.path.clone())
+                .collect();
             let start = Instant::now();
             store.passages(&query.clone().within(within)).await.unwrap();
             note("passages in 20 files", start);

@@ -13,7 +13,7 @@ use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::{Assembler as _, ContextAssembler};
-use ctx_model::{Chunk, Warning};
+use ctx_model::{BuiltContext, Chunk, Warning};
 use ctx_service::ServiceError;
 use futures_core::Stream;
 use tokio::sync::mpsc;
@@ -24,7 +24,9 @@ use super::{Building, Json, Keeping, answer, aside};
 use crate::Owner;
 use crate::admission::Place;
 use crate::auth::Identity;
-use crate::backend::{Backend, BackendError, Page, PageLimit, PrimeRequest, Receipt, Stage, Vote};
+use crate::backend::{
+    Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
+};
 use crate::job::{self, Told};
 use crate::problem::Problem;
 use crate::schema;
@@ -61,8 +63,8 @@ pub(crate) async fn build(
     wanted.item_content = request.item_content;
     match form {
         Form::Json => {
-            let reply = primed(&app, (identity, place), wanted, None).await?;
-            Ok(answer(StatusCode::OK, &reply))
+            let prime = primed(&app, (identity, place), wanted, None).await?;
+            Ok(answer(StatusCode::OK, &reply(&prime, &prime.built())))
         }
         Form::Events => {
             if let Some(thread) = &wanted.thread {
@@ -78,7 +80,7 @@ async fn primed(
     (identity, place): (Identity, Place),
     wanted: PrimeRequest,
     told: Told,
-) -> Result<Reply<ContextData, ContextMeta>, Problem> {
+) -> Result<Prime, Problem> {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
     let work = |job| async move {
         let started = Instant::now();
@@ -87,9 +89,14 @@ async fn primed(
     };
     let (prime, took) = job::run(app, place, told, work).await?;
     app.meter.prime(&prime, took);
-    let meta = ContextMeta::of_prime(&prime);
-    let data = ContextData::from(&prime);
-    Ok(Reply { data, meta })
+    Ok(prime)
+}
+
+fn reply<'p>(prime: &'p Prime, built: &'p BuiltContext) -> Reply<ContextData<'p>, ContextMeta> {
+    Reply {
+        data: ContextData::new(prime, built),
+        meta: ContextMeta::of_prime(prime),
+    }
 }
 
 /// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
@@ -126,7 +133,7 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
     };
     let task = tokio::spawn(async move {
         let event = match primed(&app, from, wanted, Some(Arc::new(told))).await {
-            Ok(reply) => event("result", &reply),
+            Ok(prime) => event("result", &reply(&prime, &prime.built())),
             Err(problem) => event("problem", &problem),
         };
         // Nobody waits for it, if this fails.

@@ -1,6 +1,7 @@
 //! What is said of contexts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ctx_model::{
     BuiltContext, Certificate, Exactness, Format, Included, Omitted, Origin, Relevance,
@@ -16,40 +17,40 @@ use crate::schema;
 /// A context, and what went into it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ContextData {
-    pub(crate) id: String,
+pub(crate) struct ContextData<'p> {
+    id: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    handle: Option<String>,
+    handle: Option<&'p str>,
     total_tokens: u32,
-    items: Vec<Item>,
-    citations: Vec<CitedSource>,
+    items: Vec<Item<'p>>,
+    citations: Vec<CitedSource<'p>>,
     stats: Stats,
     timings: Vec<Timing>,
-    context: String,
-    tokens: TokenSplit,
+    context: &'p str,
+    tokens: &'p TokenSplit,
     exactness: Exactness,
-    counter: String,
-    included: Vec<Included>,
-    omitted: Vec<Omitted>,
-    files: Vec<String>,
+    counter: &'p str,
+    included: &'p [Included],
+    omitted: &'p [Omitted],
+    files: &'p [String],
     average_relevance: f64,
     was_truncated: bool,
-    certificate: Certificate,
+    certificate: &'p Certificate,
     format: Format,
     build_time: f64,
-    digest: String,
+    digest: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shared_prefix: Option<SharedPrefix>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Warning>,
+    shared_prefix: Option<&'p SharedPrefix>,
+    #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
+    warnings: &'p [Warning],
 }
 
 /// Something that is in the context.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Item {
+pub(crate) struct Item<'p> {
     /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
-    id: String,
+    id: &'p str,
     /// `reference` for what was named, `chunk` for what was found, `file` for what was shown lately, `message`.
     #[serde(rename = "type")]
     #[schema(value_type = schema::Origin)]
@@ -58,13 +59,13 @@ pub(crate) struct Item {
     /// asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    content: Option<String>,
+    content: Option<&'p str>,
     /// How it begins, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    excerpt: Option<String>,
+    excerpt: Option<&'p str>,
     /// What a reader knows it by: path, name or id.
-    source: String,
+    source: &'p str,
     /// How much it matters.
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
     relevance: Relevance,
@@ -72,23 +73,23 @@ pub(crate) struct Item {
     tokens: u32,
     /// What else is known of it.
     #[schema(value_type = schema::Metadata)]
-    metadata: Metadata,
+    metadata: &'p Metadata,
     /// What its receipt cites it by.
-    citation: String,
+    citation: &'p str,
     /// What feedback on it is given with, where it is of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    handle: Option<String>,
+    handle: Option<&'p str>,
 }
 
 /// A source that an answer may cite.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CitedSource {
+pub(crate) struct CitedSource<'p> {
     /// What the context calls it, and an answer cites it by, between brackets: `fil-9f2a1c`.
-    id: String,
+    id: &'p str,
     /// What a reader knows it by: path, name or id.
-    source: String,
+    source: &'p str,
     /// Where it came from.
     #[serde(rename = "type")]
     #[schema(value_type = schema::Origin)]
@@ -96,7 +97,7 @@ pub(crate) struct CitedSource {
     /// The file it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    file_path: Option<String>,
+    file_path: Option<&'p str>,
     /// The first of its lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -106,67 +107,68 @@ pub(crate) struct CitedSource {
     #[schema(nullable = false)]
     end_line: Option<u32>,
     /// BLAKE3 of the text shown: 64 hexadecimal digits.
-    content_hash: String,
+    content_hash: &'p str,
     /// How it begins, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    excerpt: Option<String>,
+    excerpt: Option<&'p str>,
     /// How much it matters.
     #[schema(value_type = f64, minimum = 0, maximum = 1)]
     relevance: Relevance,
     /// Whether an answer cites it: not before there is one.
     used_in_response: bool,
     /// What the receipt of the context cites it by.
-    citation: String,
+    citation: &'p str,
 }
 
-impl CitedSource {
-    fn new(cited: &Cited, used_in_response: bool) -> Self {
+impl<'p> CitedSource<'p> {
+    fn new(cited: &'p Cited, used_in_response: bool) -> Self {
         let citation = &cited.citation;
         CitedSource {
-            id: cited.id.clone(),
-            source: citation.source.clone(),
+            id: &cited.id,
+            source: &citation.source,
             kind: cited.origin,
-            file_path: citation.file_path.clone(),
+            file_path: citation.file_path.as_deref(),
             start_line: citation.start_line,
             end_line: citation.end_line,
-            content_hash: citation.content_hash.clone(),
-            excerpt: cited.excerpt.clone(),
+            content_hash: &citation.content_hash,
+            excerpt: cited.excerpt.as_deref(),
             relevance: cited.relevance,
             used_in_response,
-            citation: citation.id.clone(),
+            citation: &citation.id,
         }
     }
 }
 
 /// What of `prime` is in its context, in the order shown.
-fn items(prime: &Prime) -> Vec<Item> {
+fn items<'p>(prime: &'p Prime) -> Vec<Item<'p>> {
     let context = &prime.context;
     let cited: BTreeMap<&str, &Cited> = context
         .citations
         .iter()
         .map(|it| (it.id.as_str(), it))
         .collect();
-    let item = |included: &Included| {
+    let item = |included: &'p Included| {
         let cited = cited.get(included.id.as_str())?;
         Some(Item {
-            id: included.id.clone(),
+            id: &included.id,
             kind: cited.origin,
-            content: prime.item_content.then(|| cited.shown().to_owned()),
-            excerpt: cited.excerpt.clone(),
-            source: cited.citation.source.clone(),
+            content: prime.item_content.then(|| cited.shown()),
+            excerpt: cited.excerpt.as_deref(),
+            source: &cited.citation.source,
             relevance: cited.relevance,
             tokens: included.tokens.get(),
-            metadata: cited.metadata.clone(),
-            citation: included.citation.clone(),
-            handle: cited.feedback.clone(),
+            metadata: &cited.metadata,
+            citation: &included.citation,
+            handle: cited.feedback.as_deref(),
         })
     };
     context.built.included.iter().filter_map(item).collect()
 }
 
-impl From<&Prime> for ContextData {
-    fn from(prime: &Prime) -> Self {
+impl<'p> ContextData<'p> {
+    /// That of `prime`, which is told as `built`: [`Prime::built`].
+    pub(crate) fn new(prime: &'p Prime, built: &'p BuiltContext) -> Self {
         let citations = prime.context.citations.iter();
         // Its own citations are for who holds the receipt against the files.
         let BuiltContext {
@@ -186,10 +188,10 @@ impl From<&Prime> for ContextData {
             digest,
             shared_prefix,
             warnings,
-        } = prime.built();
+        } = built;
         ContextData {
-            id: prime.id().to_owned(),
-            handle: prime.context.feedback.clone(),
+            id: prime.id(),
+            handle: prime.context.feedback.as_deref(),
             total_tokens: tokens.total.get(),
             items: items(prime),
             citations: citations.map(|it| CitedSource::new(it, false)).collect(),
@@ -197,18 +199,18 @@ impl From<&Prime> for ContextData {
             timings: prime.timings(),
             context,
             tokens,
-            exactness,
+            exactness: *exactness,
             counter,
             included,
             omitted,
             files,
-            average_relevance,
-            was_truncated,
+            average_relevance: *average_relevance,
+            was_truncated: *was_truncated,
             certificate,
-            format,
-            build_time,
+            format: *format,
+            build_time: *build_time,
             digest,
-            shared_prefix,
+            shared_prefix: shared_prefix.as_ref(),
             warnings,
         }
     }
@@ -250,17 +252,17 @@ impl ContextMeta {
 /// What an answer cites.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ResolvedData {
+pub(crate) struct ResolvedData<'c> {
     #[serde(flatten)]
     resolved: Resolved,
     sources: String,
-    citations: Vec<CitedSource>,
+    citations: Vec<CitedSource<'c>>,
 }
 
-impl ResolvedData {
+impl<'c> ResolvedData<'c> {
     /// What `resolved`, an answer to a context with `citations`, uses of those.
-    pub(crate) fn new(resolved: Resolved, citations: &[Cited]) -> Self {
-        let of = |it: &Cited| CitedSource::new(it, resolved.used.contains(&it.id));
+    pub(crate) fn new(resolved: Resolved, citations: &'c [Cited]) -> Self {
+        let of = |it: &'c Cited| CitedSource::new(it, resolved.used.contains(&it.id));
         ResolvedData {
             sources: format_citations(citations, &resolved.used),
             citations: citations.iter().map(of).collect(),
@@ -297,7 +299,7 @@ pub(crate) struct ReceiptData {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) thread_id: Option<String>,
     pub(crate) stats: Stats,
-    pub(crate) receipt: BuiltContext,
+    pub(crate) receipt: Arc<BuiltContext>,
 }
 
 impl From<Receipt> for ReceiptData {

@@ -118,7 +118,7 @@ impl FileSearch for Port {
         self.panic()
     }
 
-    async fn files(&self, _: &TextQuery) -> Answer<Vec<(String, f64)>> {
+    async fn files(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
         self.fail()
     }
 

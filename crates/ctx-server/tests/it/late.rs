@@ -58,7 +58,7 @@ impl FileSearch for Computing {
         Ok(Vec::new())
     }
 
-    async fn files(&self, _: &TextQuery) -> Answer<Vec<(String, f64)>> {
+    async fn files(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
         self.files.compute();
         Ok(Vec::new())
     }
