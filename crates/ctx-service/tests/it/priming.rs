@@ -8,7 +8,7 @@ use ctx_model::{Format, OmittedReason, Origin, Relevance};
 use ctx_retrieve::Threads;
 use ctx_service::{PrimeContext, Served, ServiceError, Source};
 
-use crate::support::{FILES, NOW, options, options_of, world, write};
+use crate::support::{FILES, NOW, options, options_of, world, world_of, write};
 
 fn sources(context: &PrimeContext, origin: Origin) -> Vec<String> {
     let cited = context.citations.iter().filter(|it| it.origin == origin);
@@ -452,4 +452,31 @@ async fn what_is_named_beyond_the_bounds_is_told() {
         (last.reference.as_str(), last.why.as_str()),
         ("no59.rs", "only 32 are looked up")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_that_differ_in_a_byte_or_in_whose_they_are_have_other_ids() {
+    const TEXT: &str = "fn parse_header(text: &str) -> Header {\n    split(text)\n}\n";
+    let asked = "How is a header parsed?";
+    let primed = async |owner: &str, text: &str| {
+        let world = world_of(owner, &[("src/parser.rs", text)], None);
+        let context = world.prime(asked).await.context;
+        assert!(context.built.context.contains("parse_header"), "{text}");
+        context.id.clone()
+    };
+    let id = primed("ada", TEXT).await;
+    assert_eq!(primed("ada", TEXT).await, id, "equal bytes have one id");
+    assert_ne!(primed("bob", TEXT).await, id);
+    let mut ids = vec![id];
+    // Every byte but those that make it what is looked for.
+    for at in TEXT.find("(text").unwrap()..TEXT.len() - 1 {
+        let mut other = TEXT.as_bytes().to_vec();
+        other[at] = if other[at] == b'z' { b'y' } else { b'z' };
+        let other = String::from_utf8(other).unwrap();
+        ids.push(primed("ada", &other).await);
+    }
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
 }
