@@ -285,9 +285,9 @@ impl Manifest {
     pub(crate) fn totals(&self) -> Result<Totals, IndexError> {
         let connection = self.lock();
         let totals = connection.query_row(
-            "SELECT coalesce(sum(parts > 0), 0), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
-             FROM files WHERE size >= 0 OR lines > 0",
-            [],
+            "SELECT count(*), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
+             FROM files WHERE CASE WHEN size >= 0 THEN hash NOT IN (?1, ?2) ELSE lines > 0 END",
+            [NO_TEXT, UNREAD],
             |row| {
                 Ok(Totals {
                     files: row.get::<_, i64>(0)?.cast_unsigned(),
@@ -304,10 +304,9 @@ impl Manifest {
     /// The paths of files that hold no text.
     pub(crate) fn without_text(&self) -> Result<Vec<String>, IndexError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT path FROM files WHERE parts = 0 AND size >= 0 AND hash <> ?1 ORDER BY path",
-        )?;
-        let paths = statement.query_map([UNREAD], |row| row.get(0))?;
+        let mut statement = connection
+            .prepare_cached("SELECT path FROM files WHERE hash = ?1 AND size >= 0 ORDER BY path")?;
+        let paths = statement.query_map([NO_TEXT], |row| row.get(0))?;
         Ok(paths.collect::<rusqlite::Result<_>>()?)
     }
 }

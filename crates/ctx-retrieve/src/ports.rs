@@ -30,6 +30,9 @@ pub struct Part {
 }
 
 impl Part {
+    /// The kind of what stands for a whole file.
+    pub const FILE: &str = "file";
+
     /// A part of which nothing is known but where it is.
     pub fn new(path: impl Into<String>, span: LineSpan) -> Self {
         Part {
@@ -51,9 +54,6 @@ impl Part {
         Self::FILE.clone_into(&mut part.kind);
         part
     }
-
-    /// The kind of what stands for a whole file.
-    pub const FILE: &str = "file";
 
     /// Whether it stands for the whole file.
     pub fn is_file(&self) -> bool {

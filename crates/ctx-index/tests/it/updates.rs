@@ -110,9 +110,11 @@ fn a_file_without_a_word_is_followed_as_any_other() {
         assert!(ending().is_empty(), "before {text:?}");
         for text in [text, "---\n", text] {
             fixture.write("cfg/empty.json", text);
-            update(&index);
+            let updated = update(&index);
             let is_there = usize::from(!text.contains('\0'));
             assert_eq!(ending().len(), is_there, "{text:?}");
+            let (files, skipped) = (updated.files, updated.skipped);
+            assert_eq!((files, skipped), (1 + is_there, 1 - is_there), "{text:?}");
             assert_eq!(contents(&index), fixture.fresh());
         }
     }
