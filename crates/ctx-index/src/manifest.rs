@@ -281,13 +281,14 @@ impl Manifest {
         Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
     }
 
-    /// What is indexed, in sums. A file that was new when an update came to no end has no lines, and does not count.
+    /// What is indexed, in sums. Files that hold no text, could not be read, or were new when an update came to no end
+    /// have no lines, and do not count.
     pub(crate) fn totals(&self) -> Result<Totals, IndexError> {
         let connection = self.lock();
         let totals = connection.query_row(
             "SELECT count(*), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
-             FROM files WHERE CASE WHEN size >= 0 THEN hash NOT IN (?1, ?2) ELSE lines > 0 END",
-            [NO_TEXT, UNREAD],
+             FROM files WHERE lines > 0",
+            [],
             |row| {
                 Ok(Totals {
                     files: row.get::<_, i64>(0)?.cast_unsigned(),

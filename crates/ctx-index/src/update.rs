@@ -359,8 +359,14 @@ mod tests {
     /// was not.
     #[test]
     fn what_is_marked_is_indexed_again_in_place_of_what_the_text_has() {
+        for text in ["fn one() {}\n", "{}\n"] {
+            is_indexed_again_after_a_mark(text);
+        }
+    }
+
+    fn is_indexed_again_after_a_mark(text: &str) {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        std::fs::write(root.path().join("a.rs"), "fn one() {}\n").unwrap();
+        std::fs::write(root.path().join("a.rs"), text).unwrap();
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
         let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(())).unwrap();
         let (index, _) = open();

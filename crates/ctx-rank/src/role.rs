@@ -47,7 +47,7 @@ impl Role {
 
     /// The role of the file at `path`, whose parts are separated by `/`. Names alone decide.
     pub fn of(path: &str) -> Role {
-        // The names that say something are ASCII, and few paths have another case.
+        // The names that say something are ASCII, and few paths have a capital.
         let has_upper = path.bytes().any(|it| it.is_ascii_uppercase());
         let lower = has_upper.then(|| path.to_ascii_lowercase());
         Role::of_lower(lower.as_deref().unwrap_or(path))
@@ -55,13 +55,13 @@ impl Role {
 
     fn of_lower(path: &str) -> Role {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut says = [false; Self::WORDS.len()];
-        for role in folders.split('/').filter_map(of_folder) {
-            says[role as usize] = true;
-        }
-        let is_below = |role| says[role as usize];
-        let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
-        if is_below(Role::Vendored) || is_release(name, extension) {
+        // A bit for each role.
+        let bit = |role: Role| 1_u32 << role as u32;
+        let below = folders.split('/').filter_map(of_folder);
+        let below = below.fold(0, |below, role| below | bit(role));
+        let is_below = |role| below & bit(role) != 0;
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+        if is_below(Role::Vendored) || is_release(stem, extension) {
             Role::Vendored
         } else if is_generated(name, extension) {
             Role::Generated
@@ -147,13 +147,11 @@ fn is_generated(name: &str, extension: &str) -> bool {
 }
 
 /// `jquery-3.5.1.js`: a script with its version in its name is a copy.
-fn is_release(name: &str, extension: &str) -> bool {
-    if !matches!(extension, "js" | "css") {
-        return false;
-    }
-    let script = &name[..name.len() - extension.len() - 1];
-    script.rsplit_once('-').is_some_and(|(_, version)| {
-        version.contains('.')
+fn is_release(stem: &str, extension: &str) -> bool {
+    let version = stem.rsplit_once('-').map(|(_, version)| version);
+    version.is_some_and(|version| {
+        matches!(extension, "js" | "css")
+            && version.contains('.')
             && version
                 .split('.')
                 .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))

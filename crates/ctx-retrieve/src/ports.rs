@@ -220,7 +220,8 @@ pub trait FileSearch: Send + Sync {
     /// The parts of files that fit best, the best first: BM25 or its like, summed over fields.
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
 
-    /// The files that fit best, the best first, each as the part that stands for it: of that its path alone counts.
+    /// The files that fit best, the best first, each as what stands for it: [`Part::of_file`]. Of another part its file
+    /// is taken.
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
 
     /// For each of `names`, the parts that define it; case does not matter.

@@ -142,7 +142,13 @@ pub(crate) async fn files(
         hit.score = scores.get(&*hit.path).copied().unwrap_or(0.0);
     }
     // Files without a part among these keep their say over parts that others find.
-    hits.extend(files);
+    hits.extend(files.into_iter().map(|it| {
+        if it.is_file() {
+            it
+        } else {
+            Hit::new(Part::of_file(it.path.clone()), it.score)
+        }
+    }));
     Ok(hits)
 }
 

@@ -8,7 +8,8 @@ fn names_decide() {
         (
             Role::Source,
             "src/main.rs lib/a.py a.go Makefile src/attest.rs src/latest/mod.rs testing.py contest.py \
-             readme_writer.rs src/docker/run.rs jquery-plugin.js a-1.py src/testing/client.py",
+             readme_writer.rs src/docker/run.rs jquery-plugin.js a-1.py src/testing/client.py js x-1..2.js \
+             x-.js a.js. lock src/_pb2.rs",
         ),
         (
             Role::Test,
@@ -22,7 +23,7 @@ fn names_decide() {
         ),
         (
             Role::Documentation,
-            "README.md docs/conf.py doc/a.c guide.rst LICENSE LICENSE-MIT CHANGELOG notes.txt docs/api.json \
+            "README.md docs/conf.py doc/a.c guide.rst LICENSE LICENSE-MIT CHANGELOG notes.txt docs/api.json a.min.js.txt \
              README CONTRIBUTING",
         ),
         (
@@ -32,12 +33,13 @@ fn names_decide() {
         (
             Role::Generated,
             "Cargo.lock web/package-lock.json go.sum app.min.js app.js.map api.pb.go api_pb2.py \
-             __snapshots__/a.snap yarn.lock",
+             __snapshots__/a.snap yarn.lock npm-shrinkwrap.json packages.lock.json PNPM-LOCK.yaml a.min.css \
+             a.min.mjs a.bundle.js api_generated.go a.generated.cs a.g.dart _pb2.py É.LOCK .lock",
         ),
         (
             Role::Vendored,
             "vendor/a/b.go node_modules/x/index.js third_party/zlib/inflate.c static/jquery-3.5.1.js \
-             node_modules/x/package-lock.json vendor/a/a_test.go bootstrap-5.0.css",
+             node_modules/x/package-lock.json vendor/a/a_test.go bootstrap-5.0.css -1.2.js",
         ),
     ] {
         for path in paths.split_whitespace() {
