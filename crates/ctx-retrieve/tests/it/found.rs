@@ -385,3 +385,22 @@ fn strategies_have_words() {
     }
     assert_eq!(Strategy::of("Text"), None);
 }
+
+#[tokio::test]
+async fn a_part_in_place_of_a_file_stands_for_the_file() {
+    let mut options = options();
+    options.strategies = vec![Strategy::Files];
+    let mut told = Vec::new();
+    for has_parts_for_files in [false, true] {
+        let mut store = library();
+        store.has_parts_for_files = has_parts_for_files;
+        let retrieved = ask(store, "connection pool", &options).await;
+        let found = retrieved.found.iter();
+        let found: Vec<_> = found
+            .map(|it| (it.hit.path.clone(), it.score, it.contributions))
+            .collect();
+        told.push((found, report(&retrieved, Strategy::Files).found));
+    }
+    assert!(!told[0].0.is_empty());
+    assert_eq!(told[0], told[1]);
+}

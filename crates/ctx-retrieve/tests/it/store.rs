@@ -36,6 +36,8 @@ pub(crate) struct Store {
     pub(crate) uses: BTreeMap<String, u64>,
     /// What parts of these files score, whatever is asked.
     pub(crate) scores: BTreeMap<String, f64>,
+    /// Whether it answers a part of a file where what stands for the file is asked for.
+    pub(crate) has_parts_for_files: bool,
     pub(crate) calls: Arc<AtomicUsize>,
     moods: BTreeMap<&'static str, Mood>,
     met: Mutex<BTreeSet<&'static str>>,
@@ -118,9 +120,14 @@ impl FileSearch for Store {
         let hits = self.best(|_, text| score(wanted, text), wanted.limit);
         let mut files: Vec<Hit> = Vec::new();
         for hit in hits {
-            if files.iter().all(|it| it.path != hit.path) {
-                files.push(Hit::new(Part::of_file(hit.path.clone()), hit.score));
+            if files.iter().any(|it| it.path == hit.path) {
+                continue;
             }
+            files.push(if self.has_parts_for_files {
+                hit
+            } else {
+                Hit::new(Part::of_file(hit.path.clone()), hit.score)
+            });
         }
         Ok(files)
     }
