@@ -159,7 +159,7 @@ fn verdict(is_met: bool) -> &'static str {
 fn replay(tool: &Path, options: &Options, checks: bool) -> Result<Outcome> {
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let owners = served::owners(tool, folder.path(), &OWNERS)?;
-    let served = Served::start(tool, folder.path(), &Store::Embedded)?;
+    let served = Served::start(tool, folder.path(), &Store::Embedded, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
@@ -29,6 +30,8 @@ const MOST_BYTES: usize = 8 << 20;
 const MOST_CONNECTIONS: usize = 256;
 /// The headers of a request must have come by then.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// The body of a request must have come so long after them.
+const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// How long to wait when the system has no more connections to give.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -148,13 +151,13 @@ impl Http {
         let connect = move || Ok(server.connection());
         let service =
             StreamableHttpService::new(connect, Arc::new(LocalSessionManager::default()), config);
-        let router =
-            Router::new()
-                .route_service(PATH, service)
-                .layer(middleware::from_fn_with_state(
-                    access.token.clone(),
-                    with_token,
-                ));
+        let router = Router::new()
+            .route_service(PATH, service)
+            .layer(middleware::from_fn(with_body))
+            .layer(middleware::from_fn_with_state(
+                access.token.clone(),
+                with_token,
+            ));
         Ok(Http {
             listener,
             router,
@@ -244,6 +247,28 @@ async fn with_token(State(token): State<Token>, request: Request, next: Next) ->
             let message = "the token is missing or wrong: send the header \"Authorization: Bearer TOKEN\" with the \
                            token that the server printed when it started\n";
             (StatusCode::UNAUTHORIZED, challenge, message).into_response()
+        }
+    }
+}
+
+/// Lets a request through once its body is there.
+async fn with_body(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(body)) => next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(Err(_)) => {
+            let message =
+                format!("the body is larger than {MOST_BYTES} bytes, or was broken off\n");
+            (StatusCode::PAYLOAD_TOO_LARGE, message).into_response()
+        }
+        Err(_) => {
+            let message = format!("the body did not come within {} s\n", BODY_WITHIN.as_secs());
+            (
+                StatusCode::REQUEST_TIMEOUT,
+                [(header::CONNECTION, "close")],
+                message,
+            )
+                .into_response()
         }
     }
 }

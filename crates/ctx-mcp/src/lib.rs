@@ -15,6 +15,7 @@ mod roots;
 mod sent;
 mod server;
 mod tools;
+mod turns;
 mod workspace;
 
 pub use fault::Fault;

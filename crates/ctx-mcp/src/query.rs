@@ -9,7 +9,7 @@ use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
     Warning,
 };
-use ctx_retrieve::Options as RetrieveOptions;
+use ctx_retrieve::{Hold, Options as RetrieveOptions};
 use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
@@ -89,7 +89,9 @@ pub(crate) async fn assemble_hits(
 /// What the chunks of a client are in their files.
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
-    let resolved = tokio::task::spawn_blocking(move || workspace.resolve(chunks)).await?;
+    let resolved = Hold::current()
+        .spawn_blocking(move || workspace.resolve(chunks))
+        .await?;
     Ok(Material {
         chunks: resolved.chunks,
         warnings: resolved.warnings,
@@ -246,7 +248,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         });
         workspace.resolve(fresh.collect())
     };
-    let mut resolved = tokio::task::spawn_blocking(work).await?;
+    let mut resolved = Hold::current().spawn_blocking(work).await?;
     // What a file does not say any more is no answer.
     let gone: BTreeSet<&str> = resolved
         .warnings
@@ -284,7 +286,7 @@ async fn build(
         };
         builder.build(material, &shown)
     };
-    tokio::task::spawn_blocking(work).await?
+    Hold::current().spawn_blocking(work).await?
 }
 
 struct Builder {

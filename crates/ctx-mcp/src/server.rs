@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ctx_assemble::Cancel;
 use ctx_index::Progress;
+use ctx_retrieve::Hold;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, InputRequest, InputRequiredResult, InputResponses,
@@ -30,10 +31,13 @@ use crate::resources;
 use crate::roots::{Place, Roots, default_place};
 use crate::sent::Sent;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
+use crate::turns::Turns;
 use crate::workspace::{Report, Workspace};
 
 /// How long a client may take to say which roots it has.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// So many calls are worked on at once: most of one that indexes or waits for it is waiting.
+const CALLS: usize = 32;
 /// The name under which a client is asked for its roots.
 const ROOTS: &str = "roots";
 
@@ -53,6 +57,8 @@ pub struct Options {
     /// Whether the roots that a client declares must lie in [`root`](Options::root). A client that starts the
     /// server itself may point it anywhere; one that comes by a socket may not.
     pub bounded: bool,
+    /// Calls that are worked on at once, of all connections together. Four times as many wait, and the rest is refused.
+    pub calls: usize,
 }
 
 impl Options {
@@ -62,6 +68,7 @@ impl Options {
             root: root.into(),
             place: Arc::new(default_place),
             bounded: false,
+            calls: CALLS,
         }
     }
 
@@ -78,6 +85,13 @@ impl Options {
         self.bounded = bounded;
         self
     }
+
+    /// Works on so many calls at once.
+    #[must_use]
+    pub fn with_calls(mut self, calls: usize) -> Self {
+        self.calls = calls;
+        self
+    }
 }
 
 impl fmt::Debug for Options {
@@ -85,6 +99,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("root", &self.root)
             .field("bounded", &self.bounded)
+            .field("calls", &self.calls)
             .finish_non_exhaustive()
     }
 }
@@ -95,6 +110,7 @@ pub(crate) struct Shared {
     roots: Roots,
     pub(crate) sent: Mutex<Sent>,
     pub(crate) pending: Mutex<Pending>,
+    turns: Turns,
 }
 
 /// The server of one folder. Cheap to clone: clones share what was indexed, read and sent.
@@ -111,6 +127,7 @@ impl Server {
             roots: Roots::new(&options.root, options.bounded, options.place)?,
             sent: Mutex::default(),
             pending: Mutex::default(),
+            turns: Turns::new(options.calls),
         })))
     }
 
@@ -167,6 +184,8 @@ pub(crate) struct Call {
     pub(crate) cancel: Cancel,
     /// Tells connections apart, where they last longer than a call.
     pub(crate) connection: String,
+    /// Its turn, which lasts as long as anything that was begun for it.
+    hold: Hold,
     id: RequestId,
     limit: OnceLock<Limit>,
 }
@@ -266,7 +285,19 @@ impl Connection {
         tokio::task::spawn_blocking(work).await?
     }
 
-    fn call(&self, context: &RequestContext<RoleServer>, workspace: Workspace) -> (Call, Helpers) {
+    /// A call to work on, once it is its turn.
+    ///
+    /// # Errors
+    /// There are too many, or it was cancelled.
+    async fn call(
+        &self,
+        context: &RequestContext<RoleServer>,
+        workspace: Workspace,
+    ) -> Result<(Call, Helpers), Fault> {
+        let turn = tokio::select! {
+            () = context.ct.cancelled() => return Err(Fault::cancelled()),
+            turn = self.shared.turns.take() => turn?,
+        };
         let cancel = Cancel::new();
         let (report, progress) = progress(context);
         let watch = {
@@ -282,10 +313,11 @@ impl Connection {
             report,
             cancel,
             connection: connection_of(context),
+            hold: Hold::default().with(turn),
             id: context.id.clone(),
             limit: OnceLock::new(),
         };
-        (call, Helpers { watch, progress })
+        Ok((call, Helpers { watch, progress }))
     }
 }
 
@@ -377,16 +409,15 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
         READ => {
             let arguments: tools::ReadArguments = tools::arguments(name, arguments)?;
             let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
-            tokio::task::spawn_blocking(move || read::read(&workspace, &arguments, &limit)).await?
+            let work = move || read::read(&workspace, &arguments, &limit);
+            Hold::current().spawn_blocking(work).await?
         }
         _ => {
             let arguments: tools::OutlineArguments = tools::arguments(name, arguments)?;
             let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
             let cancel = call.cancel.clone();
-            tokio::task::spawn_blocking(move || {
-                read::outline(&workspace, &arguments, &limit, &cancel)
-            })
-            .await?
+            let work = move || read::outline(&workspace, &arguments, &limit, &cancel);
+            Hold::current().spawn_blocking(work).await?
         }
     }
 }
@@ -433,8 +464,12 @@ impl ServerHandler for Connection {
             Ok(Known::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Ok(refusal(&fault, &context.id).into()),
         };
-        let (call, helpers) = self.call(&context, workspace);
-        let outcome = run(&call, &request.name, request.arguments).await;
+        let (call, helpers) = match self.call(&context, workspace).await {
+            Ok(begun) => begun,
+            Err(fault) => return Ok(refusal(&fault, &context.id).into()),
+        };
+        let run = run(&call, &request.name, request.arguments);
+        let outcome = call.hold.clone().within(run).await;
         let result = call.result(outcome);
         helpers.end(call).await;
         Ok(result.into())
@@ -451,11 +486,13 @@ impl ServerHandler for Connection {
             Ok(Known::Ask(_)) => return Ok(ListResourcesResult::default()),
             Err(fault) => return Err(protocol_error(&fault)),
         };
-        let (call, helpers) = self.call(&context, workspace);
+        let begun = self.call(&context, workspace).await;
+        let (call, helpers) =
+            begun.map_err(|fault| ErrorData::internal_error(fault.text(), None))?;
         let (workspace, cancel) = (call.workspace.clone(), call.cancel.clone());
         let after = request.and_then(|it| it.cursor);
         let work = move || resources::list(&workspace, after.as_deref(), &cancel);
-        let listed = tokio::task::spawn_blocking(work).await;
+        let listed = call.hold.clone().spawn_blocking(work).await;
         helpers.end(call).await;
         let listed = listed.map_err(Fault::from).and_then(|it| it);
         let (page, next) = listed.map_err(|fault| protocol_error(&fault))?;
@@ -487,12 +524,14 @@ impl ServerHandler for Connection {
             Ok(Known::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Err(protocol_error(&fault)),
         };
-        let (call, helpers) = self.call(&context, workspace);
+        let begun = self.call(&context, workspace).await;
+        let (call, helpers) =
+            begun.map_err(|fault| ErrorData::internal_error(fault.text(), None))?;
         let (workspace, cancel, id) =
             (call.workspace.clone(), call.cancel.clone(), call.id.clone());
         let uri = request.uri.clone();
         let work = move || resources::read(&workspace, &uri, &id, &cancel);
-        let text = tokio::task::spawn_blocking(work).await;
+        let text = call.hold.clone().spawn_blocking(work).await;
         helpers.end(call).await;
         let text = text.map_err(Fault::from).and_then(|it| it);
         let text = text.map_err(|fault| ErrorData::resource_not_found(fault.text(), None))?;

@@ -10,7 +10,7 @@ use ctx_assemble::Cancel;
 use ctx_index::{Index, IndexError, Progress};
 use ctx_model::{Chunk, Warning};
 use ctx_resolve::{Resolved, Resolver};
-use ctx_retrieve::Retriever;
+use ctx_retrieve::{Hold, Retriever};
 use ctx_service::Service;
 use ctx_source::{Limits, Root, Sources};
 use tokio::sync::Mutex;
@@ -90,7 +90,7 @@ impl Folder {
             let (looked, note) = up_to_date(&found, &report, &cancel);
             Ok((found, looked, note))
         };
-        let (mut found, looked, note) = tokio::task::spawn_blocking(work).await??;
+        let (mut found, looked, note) = Hold::current().spawn_blocking(work).await??;
         if let Ok(looked) = &looked {
             found.looked = *looked;
         }

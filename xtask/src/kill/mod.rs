@@ -209,7 +209,7 @@ impl<'p> Place<'p> {
     }
 
     fn start(&self) -> Result<Served> {
-        Served::start(self.tool, self.folder, &self.store)
+        Served::start(self.tool, self.folder, &self.store, None)
     }
 
     /// Kills, and starts again what was killed once all that write have noticed.

@@ -11,6 +11,7 @@ mod sweep;
 pub(crate) mod workload;
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -41,6 +42,9 @@ pub(crate) struct Options {
     /// Seconds of each level
     #[arg(long, value_name = "N", default_value_t = 10)]
     seconds: u64,
+    /// So many builds at once, instead of as many as the server sees fit
+    #[arg(long, value_name = "N")]
+    builds: Option<NonZeroUsize>,
     /// Two seconds a level, one sweep, and nothing written under docs/
     #[arg(long)]
     quick: bool,
@@ -64,6 +68,8 @@ impl Options {
         if self.database_url.is_some() {
             command += " --database-url URL";
         }
+        let builds = self.builds.map(|it| format!(" --builds {it}"));
+        command += builds.as_deref().unwrap_or_default();
         if self.quick {
             return command + " --quick";
         }
@@ -116,7 +122,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         Kind::Embedded => Corpus::of_workspace(workspace)?,
         Kind::Postgres => Corpus::of_dependencies(workspace)?,
     };
-    let served = Served::start(&tool, folder.path(), &store)?;
+    let served = Served::start(&tool, folder.path(), &store, options.builds)?;
     let time = options.time();
     let sweeps = tokio::task::LocalSet::new().block_on(&runtime, async {
         let client = Client::new(served.addr);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -97,17 +98,26 @@ pub(crate) fn owners(tool: &Path, folder: &Path, names: &[&str]) -> Result<Vec<O
 }
 
 impl Served {
-    /// Starts the tool over `folder`, which holds its file of tokens, and waits until it listens.
+    /// Starts the tool over `folder`, which holds its file of tokens, and waits until it listens. It has so many `builds` at
+    /// once, or as many as it sees fit.
     ///
     /// # Errors
     /// It ends instead.
-    pub(crate) fn start(tool: &Path, folder: &Path, store: &Store) -> Result<Self> {
+    pub(crate) fn start(
+        tool: &Path,
+        folder: &Path,
+        store: &Store,
+        builds: Option<NonZeroUsize>,
+    ) -> Result<Self> {
         let mut call = Call::new(tool)
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir"])
             .args([folder.join("data")])
             .args(["--tokens".as_ref(), folder.join("tokens").as_os_str()]);
         if let Store::Postgres(url) = store {
             call = call.args(["--database-url", url]);
+        }
+        if let Some(builds) = builds {
+            call = call.args(["--builds".to_owned(), builds.to_string()]);
         }
         let log = fs::File::create(folder.join("log"))?;
         let mut command = call.command();

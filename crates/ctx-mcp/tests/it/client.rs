@@ -125,6 +125,21 @@ impl Client {
         }
     }
 
+    /// The next so many answers, whatever they answer.
+    pub(crate) async fn answers(&mut self, count: usize) -> Vec<Replied> {
+        let mut answers = Vec::new();
+        while answers.len() < count {
+            let line = self.lines.next_line().await.unwrap();
+            let line = line.expect("the server hung up");
+            let mut message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"].is_null() {
+                let result = message["result"].take();
+                answers.push(Replied { line, result });
+            }
+        }
+        answers
+    }
+
     /// Whether request `id` is answered, whatever else is answered before.
     pub(crate) async fn is_answered(&mut self, id: u64) -> bool {
         while let Some(line) = self.lines.next_line().await.unwrap() {

@@ -1,6 +1,7 @@
 //! Who is let in over HTTP.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use ctx_mcp::{Access, Http, Token};
 use serde_json::json;
@@ -170,5 +171,36 @@ async fn nesting_without_end_is_refused() {
         let status = status_of(&served, "/mcp", &headers, &deep).await;
         assert!((400..500).contains(&status), "{status}: {}", &deep[..40]);
     }
+    assert_eq!(status(&served, "/mcp", &headers).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let served = serve().await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{{",
+        served.address, served.token
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // A byte now and then is no body.
+    let mut tick = tokio::time::interval(Duration::from_millis(500));
+    let said = loop {
+        tokio::select! {
+            _ = tick.tick() => { let _ = stream.write_all(b" ").await; }
+            read = stream.read_buf(&mut answer) => if !matches!(read, Ok(1..)) {
+                break String::from_utf8_lossy(&answer).into_owned();
+            },
+        }
+    };
+    assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
+    assert!(said.contains("did not come within 10 s"), "{said}");
+    let large = "x".repeat((8 << 20) + 1);
+    let host = served.address.to_string();
+    let bearer = format!("Bearer {}", served.token);
+    let headers = [("Host", &*host), ("Authorization", &*bearer)];
+    assert_eq!(status_of(&served, "/mcp", &headers, &large).await, 413);
     assert_eq!(status(&served, "/mcp", &headers).await, 200);
 }

@@ -1,5 +1,6 @@
 //! What is offered, and how requests that make no sense are answered.
 
+use ctx_mcp::Server;
 use serde_json::{Value, json};
 
 use crate::Project;
@@ -431,6 +432,40 @@ async fn a_cancelled_call_is_not_answered_and_the_next_one_is() {
         .call("context_query", json!({"query": "parse_sum"}))
         .await;
     assert!(!reply.is_error(), "{}", reply.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_calls_at_once_are_refused_and_the_next_one_is_answered() {
+    let project = Project::new();
+    let server = Server::new(project.options().with_calls(1)).unwrap();
+    let mut client = Client::connect(&server).await;
+    let call =
+        json!({"name": "context_query", "arguments": {"query": "parse_sum", "max_tokens": 1000}});
+    // The first has an index to make: the others come meanwhile.
+    for _ in 0..100 {
+        client.begin("tools/call", call.clone()).await;
+    }
+    let answers = client.answers(100).await;
+    let (refused, answered): (Vec<_>, Vec<_>) = answers.iter().partition(|it| it.is_error());
+    assert!(!answered.is_empty());
+    for answer in &answered {
+        assert!(answer.text().contains("fn parse_sum"), "{}", answer.text());
+    }
+    assert!(!refused.is_empty());
+    for answer in &refused {
+        assert!(
+            answer.text().contains("too many calls are waiting"),
+            "{}",
+            answer.text()
+        );
+        assert!(
+            answer.text().contains("try: the same call again"),
+            "{}",
+            answer.text()
+        );
+    }
+    let id = client.begin("tools/call", call).await;
+    assert!(client.is_answered(id).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
