@@ -191,6 +191,24 @@ impl Server {
         self.url(&name)
     }
 
+    /// A new database whose tables are kept in `folder`, and its address.
+    pub async fn database_in(&self, folder: &Path) -> String {
+        if let Some((uid, gid)) = self.user {
+            chown(folder, Some(uid), Some(gid)).unwrap();
+        }
+        let url = self.database().await;
+        let database = url.rsplit_once('=').unwrap().1;
+        let raw = self.raw("postgres").await;
+        let location = format!(
+            "CREATE TABLESPACE in_{database} LOCATION '{}'",
+            folder.display()
+        );
+        raw.batch_execute(&location).await.unwrap();
+        let kept = format!("ALTER DATABASE {database} SET default_tablespace = in_{database}");
+        raw.batch_execute(&kept).await.unwrap();
+        url
+    }
+
     /// A connection that is not the store's, as the superuser.
     pub async fn raw(&self, database: &str) -> tokio_postgres::Client {
         raw(&self.url(database)).await

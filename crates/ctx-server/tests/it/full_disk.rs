@@ -1,4 +1,4 @@
-//! A data folder on a disk that is full.
+//! A data folder, and a database, on a disk that is full.
 
 use ctx_testkit::disk::Disk;
 use serde_json::json;
@@ -43,4 +43,52 @@ fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
     let server = Running::within(&folder);
     server.post(ADA, messages, &message).data(201);
     server.post(ADA, "/v1/files", &new).data(200);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn what_is_in_a_database_on_a_full_disk_can_be_read() {
+    let Some(disk) = Disk::new(16 << 20) else {
+        return;
+    };
+    let Some(database) = ctx_testkit::postgres::Server::start(&["-c", "fsync=off"]) else {
+        return;
+    };
+    let url = crate::postgres::block_on(database.database_in(disk.path()));
+    let server = Running::over(&url);
+    let file = |path: &str, content: &str| json!({"files": [{"path": path, "content": content}]});
+    let old = file("a.rs", "fn aardvark() {}\n");
+    server.post(ADA, "/v1/files", &old).data(200);
+    let thread = json!({"id": "t"});
+    server.post(ADA, "/v1/threads", &thread).data(201);
+    let said = |content: &str| json!({"role": "user", "content": content});
+    let messages = "/v1/threads/t/messages";
+    let message = said("the zebra crossing");
+    server.post(ADA, messages, &message).data(201);
+    let asked = json!({"message": "aardvark"});
+    let built = server.post(ADA, "/v1/context/build", &asked).data(200);
+    let full = disk.path().join("full");
+    std::fs::write(&full, vec![1; 32 << 20]).unwrap_err();
+
+    // More than there is room for in the pages that tables have already, however well it is compressed.
+    let hashes = (0..3_000_u32).map(|it| blake3::hash(&it.to_le_bytes()));
+    let large: String = hashes.map(|it| format!("// {it}\n")).collect();
+    let new = file("b/new.rs", &large);
+    let long = said(&large);
+    server.post(ADA, "/v1/files", &new).refused(500, "");
+    server.post(ADA, messages, &long).refused(500, "");
+    let kept = server.get(ADA, messages).data(200);
+    assert_eq!(kept.as_array().unwrap().len(), 1, "{kept}");
+    let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());
+    server.get(ADA, &receipt).data(200);
+    let again = json!({"message": "aardvark, and new.rs"});
+    let again = server.post(ADA, "/v1/context/build", &again).data(200);
+    let context = again["context"].as_str().unwrap();
+    assert!(context.contains("aardvark()"), "{context}");
+    assert!(!context.contains("b/new.rs"), "{context}");
+
+    std::fs::remove_file(full).unwrap();
+    server.post(ADA, messages, &long).data(201);
+    let sent = server.post(ADA, "/v1/files", &new).data(200);
+    assert_eq!(sent["files"][0]["status"], "created");
 }
