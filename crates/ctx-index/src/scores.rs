@@ -45,9 +45,16 @@ impl<'s> Scores<'s> {
         within: Option<&[Term]>,
         statistics: &dyn Bm25StatisticsProvider,
     ) -> tantivy::Result<Self> {
-        // A single list has all the documents there are for it.
+        // A single list has all the documents there are for it. Names that nobody defines are asked for most of all.
         let within = match clauses {
-            [Clause::Bm25 { term, .. }] if within.is_none() => Some(std::slice::from_ref(term)),
+            [Clause::Bm25 { term, .. }] if within.is_none() => {
+                if statistics.doc_freq(term)? == 0 {
+                    return Ok(Scores {
+                        segments: Vec::new(),
+                    });
+                }
+                Some(std::slice::from_ref(term))
+            }
             _ => within,
         };
         let segments = searcher.segment_readers().iter();

@@ -169,27 +169,6 @@ impl Index {
         self.best(&live, &scores, limit)
     }
 
-    /// The documents that hold `term` in `field`.
-    fn holding(
-        &self,
-        field: tantivy::schema::Field,
-        term: &str,
-        limit: usize,
-    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
-        let searcher = self.searcher();
-        let live = self.statistics.of(&searcher);
-        let clause = Clause::Bm25 {
-            term: Term::from_field_text(field, term),
-            boost: 1.0,
-            counting: Basic,
-        };
-        self.best(
-            &live,
-            &Scores::of(&searcher, &[clause], None, &live)?,
-            limit,
-        )
-    }
-
     /// The documents that hold each of `names`, in lower case, in `field`.
     fn each_of(
         &self,
@@ -197,12 +176,19 @@ impl Index {
         names: &[String],
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, IndexError> {
+        let searcher = self.searcher();
+        let live = self.statistics.of(&searcher);
         let one = |name: &String| {
             if !is_awaited() {
                 return Err(IndexError::Cancelled);
             }
-            let found = self.holding(field, &name.to_lowercase(), limit);
-            found.map(scored)
+            let clause = Clause::Bm25 {
+                term: Term::from_field_text(field, &name.to_lowercase()),
+                boost: 1.0,
+                counting: Basic,
+            };
+            let scores = Scores::of(&searcher, &[clause], None, &live)?;
+            self.best(&live, &scores, limit).map(scored)
         };
         names.iter().map(one).collect()
     }

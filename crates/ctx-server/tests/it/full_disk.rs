@@ -72,7 +72,8 @@ fn what_is_in_a_database_on_a_full_disk_can_be_read() {
 
     // More than there is room for in the pages that tables have already, however well it is compressed.
     let hashes = (0..3_000_u32).map(|it| blake3::hash(&it.to_le_bytes()));
-    let large: String = hashes.map(|it| format!("// {it}\n")).collect();
+    let lines: Vec<String> = hashes.map(|it| format!("// {it}\n")).collect();
+    let large = lines.concat();
     let new = file("b/new.rs", &large);
     let long = said(&large);
     server.post(ADA, "/v1/files", &new).refused(500, "");
