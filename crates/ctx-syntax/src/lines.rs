@@ -116,10 +116,20 @@ impl Shown {
 
 /// The mark that stands for `count` lines, a comment of the language, as far in as the line after it.
 pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) -> Line<'static> {
-    let lines = if count == 1 { "line" } else { "lines" };
+    let lines = if count == 1 { " line" } else { " lines" };
     let (before, after) = language.map_or(("", ""), Language::comment);
-    let after = after.trim_end();
-    let text = format!("{indentation}{before}… {count} {lines} left out{after}");
+    let count = count.to_string();
+    // There are hundreds in a context: each is made at once, and not piece by piece.
+    let text = [
+        indentation,
+        before,
+        "… ",
+        &count,
+        lines,
+        " left out",
+        after.trim_end(),
+    ]
+    .concat();
     Line {
         number: None,
         text: text.into(),

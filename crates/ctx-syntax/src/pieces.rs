@@ -72,9 +72,13 @@ impl Piece {
 pub fn lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let mut start = 0;
-    let ends = memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]);
-    ends.map(|end| &body[std::mem::replace(&mut start, end + 1)..end])
-        .collect()
+    let ends = || memchr::memchr_iter(b'\n', body.as_bytes());
+    let mut lines = Vec::with_capacity(ends().count() + 1);
+    for end in ends().chain([body.len()]) {
+        lines.push(&body[start..end]);
+        start = end + 1;
+    }
+    lines
 }
 
 /// A text whose `lines` and `outline` these are, cut into the parts that are found one by one, in their order:
