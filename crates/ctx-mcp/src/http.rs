@@ -12,12 +12,14 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
+use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
@@ -32,6 +34,8 @@ const MOST_CONNECTIONS: usize = 256;
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// The body of a request must have come so long after them.
 const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// Who takes nothing of an answer for so long is not there.
+const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long to wait when the system has no more connections to give.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -146,6 +150,7 @@ impl Http {
             .with_allowed_origins(access.origins_at(address))
             // Off by default in the SDK.
             .enforce_origin_validation()
+            // Looked at before; the SDK would have less.
             .with_max_request_body_bytes(MOST_BYTES)
             .with_cancellation_token(stop.child_token());
         let connect = move || Ok(server.connection());
@@ -219,13 +224,18 @@ impl Http {
     }
 }
 
-/// Serves one connection to its end. Whoever is slow to say what it wants is cut off.
+/// Serves one connection to its end. Whoever is slow to say what it wants, or reads nothing of an answer, is cut off.
 async fn connection(stream: TcpStream, router: Router) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(TAKEN_WITHIN));
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(HEADERS_WITHIN);
     let served = http
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(
+            TokioIo::new(Box::pin(stream)),
+            TowerToHyperService::new(router),
+        )
         .await;
     if let Err(error) = served {
         tracing::debug!(%error, "a connection ended");
@@ -254,21 +264,25 @@ async fn with_token(State(token): State<Token>, request: Request, next: Next) ->
 /// Lets a request through once its body is there.
 async fn with_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    match tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await {
-        Ok(Ok(body)) => next.run(Request::from_parts(head, Body::from(body))).await,
-        Ok(Err(_)) => {
-            let message =
-                format!("the body is larger than {MOST_BYTES} bytes, or was broken off\n");
-            (StatusCode::PAYLOAD_TOO_LARGE, message).into_response()
-        }
-        Err(_) => {
-            let message = format!("the body did not come within {} s\n", BODY_WITHIN.as_secs());
-            (
-                StatusCode::REQUEST_TIMEOUT,
-                [(header::CONNECTION, "close")],
-                message,
-            )
-                .into_response()
-        }
-    }
+    let (status, why) = match tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(body)) => return next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(Err(error)) if is_too_long(&error) => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than {MOST_BYTES} bytes\n"),
+        ),
+        Ok(Err(_)) => (
+            StatusCode::BAD_REQUEST,
+            "the body broke off, or is not sent as its headers say\n".to_owned(),
+        ),
+        Err(_) => (
+            StatusCode::REQUEST_TIMEOUT,
+            format!("the body did not come within {} s\n", BODY_WITHIN.as_secs()),
+        ),
+    };
+    // What is left of the body is no request.
+    (status, [(header::CONNECTION, "close")], why).into_response()
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<LengthLimitError>)
 }

@@ -9,7 +9,7 @@ use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
     Warning,
 };
-use ctx_retrieve::{Hold, Options as RetrieveOptions};
+use ctx_retrieve::Options as RetrieveOptions;
 use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
@@ -89,9 +89,7 @@ pub(crate) async fn assemble_hits(
 /// What the chunks of a client are in their files.
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
-    let resolved = Hold::current()
-        .spawn_blocking(move || workspace.resolve(chunks))
-        .await?;
+    let resolved = call.work(move || workspace.resolve(chunks)).await?;
     Ok(Material {
         chunks: resolved.chunks,
         warnings: resolved.warnings,
@@ -149,12 +147,10 @@ async fn find(call: &Call, arguments: QueryArguments) -> Result<Material, Fault>
         .with_counter(CounterName::CharacterBased);
     let control = Control::default().with_cancel(call.cancel.clone());
     for (prefix, folder) in call.workspace.folders() {
-        let ready = folder.ready(&call.report, &call.cancel).await?;
+        let ready = folder.ready(call).await?;
         material.notes.extend(ready.note.map(str::to_owned));
-        let answer = ready
-            .service
-            .answer(question, &options, &none, &control)
-            .await?;
+        let answer = ready.service.answer(question, &options, &none, &control);
+        let answer = call.turn().await?.within(answer).await?;
         call.check()?;
         let late = answer
             .retrieved
@@ -248,7 +244,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         });
         workspace.resolve(fresh.collect())
     };
-    let mut resolved = Hold::current().spawn_blocking(work).await?;
+    let mut resolved = call.work(work).await?;
     // What a file does not say any more is no answer.
     let gone: BTreeSet<&str> = resolved
         .warnings
@@ -286,7 +282,7 @@ async fn build(
         };
         builder.build(material, &shown)
     };
-    Hold::current().spawn_blocking(work).await?
+    call.work(work).await?
 }
 
 struct Builder {

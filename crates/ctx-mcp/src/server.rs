@@ -1,6 +1,7 @@
 //! The protocol: what a client asks, and who answers it.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -21,6 +22,7 @@ use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::sync::{RwLock, mpsc};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::fault::{Fault, echo};
 use crate::pending::Pending;
@@ -31,13 +33,13 @@ use crate::resources;
 use crate::roots::{Place, Roots, default_place};
 use crate::sent::Sent;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
-use crate::turns::Turns;
+use crate::turns::{Place as Waiting, Turns};
 use crate::workspace::{Report, Workspace};
 
 /// How long a client may take to say which roots it has.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// So many calls are worked on at once: most of one that indexes or waits for it is waiting.
-const CALLS: usize = 32;
+/// So many calls are worked on at once. More than there are cores, since they read files and wait for the disk.
+const CALLS: NonZeroUsize = NonZeroUsize::new(32).expect("32 is not 0");
 /// The name under which a client is asked for its roots.
 const ROOTS: &str = "roots";
 
@@ -58,7 +60,7 @@ pub struct Options {
     /// server itself may point it anywhere; one that comes by a socket may not.
     pub bounded: bool,
     /// Calls that are worked on at once, of all connections together. Four times as many wait, and the rest is refused.
-    pub calls: usize,
+    pub calls: NonZeroUsize,
 }
 
 impl Options {
@@ -88,7 +90,7 @@ impl Options {
 
     /// Works on so many calls at once.
     #[must_use]
-    pub fn with_calls(mut self, calls: usize) -> Self {
+    pub fn with_calls(mut self, calls: NonZeroUsize) -> Self {
         self.calls = calls;
         self
     }
@@ -184,8 +186,10 @@ pub(crate) struct Call {
     pub(crate) cancel: Cancel,
     /// Tells connections apart, where they last longer than a call.
     pub(crate) connection: String,
-    /// Its turn, which lasts as long as anything that was begun for it.
-    hold: Hold,
+    /// Its place among those that are worked on or wait for it.
+    place: Waiting,
+    /// Raised when nobody waits for the reply.
+    gone: CancellationToken,
     id: RequestId,
     limit: OnceLock<Limit>,
 }
@@ -195,6 +199,35 @@ impl Call {
     pub(crate) fn limit(&self, asked: Option<u64>) -> Result<Limit, Fault> {
         let limit = Limit::of(asked, self.id.clone())?;
         Ok(self.limit.get_or_init(|| limit).clone())
+    }
+
+    /// A turn to compute, which lasts as long as anything that is begun within it. Whoever waits for what others compute
+    /// has none meanwhile.
+    ///
+    /// # Errors
+    /// The call was cancelled.
+    pub(crate) async fn turn(&self) -> Result<Hold, Fault> {
+        let turn = unless_cancelled(&self.gone, self.place.turn()).await??;
+        Ok(Hold::default().with(turn))
+    }
+
+    /// Has a thread that may block do `work`, once it is its turn.
+    ///
+    /// # Errors
+    /// The call was cancelled, or `work` panicked.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        Ok(self.turn().await?.spawn_blocking(work).await?)
+    }
+
+    /// Waits for `other`, as long as somebody waits for the reply.
+    ///
+    /// # Errors
+    /// The call was cancelled.
+    pub(crate) async fn awaiting<T>(&self, other: impl Future<Output = T>) -> Result<T, Fault> {
+        unless_cancelled(&self.gone, other).await
     }
 
     /// # Errors
@@ -233,6 +266,31 @@ enum Known {
     Ask(InputRequiredResult),
 }
 
+/// A call, or what its client has to be asked first.
+enum Begun {
+    Call(Call, Helpers),
+    Ask(InputRequiredResult),
+}
+
+#[cfg(test)]
+impl Call {
+    /// One of a client without roots, which goes when `gone` is raised.
+    pub(crate) fn of(server: &Server, gone: CancellationToken) -> Self {
+        let shared = Arc::clone(&server.0);
+        Call {
+            workspace: shared.roots.own(),
+            report: Arc::new(|_| {}),
+            cancel: Cancel::new(),
+            connection: String::new(),
+            place: shared.turns.place().unwrap(),
+            gone,
+            id: RequestId::Number(1),
+            limit: OnceLock::new(),
+            shared,
+        }
+    }
+}
+
 impl Connection {
     /// The folders that the client may read: its roots where it declares that it has some, else our own.
     async fn workspace(
@@ -254,7 +312,12 @@ impl Connection {
         if let Some(workspace) = &*self.declared.read().await {
             return Ok(Known::Workspace(workspace.clone()));
         }
-        let mut declared = self.declared.write().await;
+        // One asks for all that wait; and none of them waits longer than it takes to ask.
+        let declared = tokio::time::timeout(PATIENCE, self.declared.write()).await;
+        let mut declared = declared.map_err(|_| no_roots())?;
+        if let Some(workspace) = &*declared {
+            return Ok(Known::Workspace(workspace.clone()));
+        }
         let workspace = self.open(asked(context).await?).await?;
         *declared = Some(workspace.clone());
         Ok(Known::Workspace(workspace))
@@ -285,18 +348,20 @@ impl Connection {
         tokio::task::spawn_blocking(work).await?
     }
 
-    /// A call to work on, once it is its turn.
+    /// A call to work on, or what to ask the client first.
     ///
     /// # Errors
-    /// There are too many, or it was cancelled.
-    async fn call(
+    /// There are too many, it was cancelled, or the client may read nothing.
+    async fn begin(
         &self,
         context: &RequestContext<RoleServer>,
-        workspace: Workspace,
-    ) -> Result<(Call, Helpers), Fault> {
-        let turn = tokio::select! {
-            () = context.ct.cancelled() => return Err(Fault::cancelled()),
-            turn = self.shared.turns.take() => turn?,
+        responses: Option<&InputResponses>,
+    ) -> Result<Begun, Fault> {
+        let place = self.shared.turns.place()?;
+        let known = unless_cancelled(&context.ct, self.workspace(context, responses)).await??;
+        let workspace = match known {
+            Known::Workspace(workspace) => workspace,
+            Known::Ask(question) => return Ok(Begun::Ask(question)),
         };
         let cancel = Cancel::new();
         let (report, progress) = progress(context);
@@ -313,11 +378,24 @@ impl Connection {
             report,
             cancel,
             connection: connection_of(context),
-            hold: Hold::default().with(turn),
+            place,
+            gone: context.ct.clone(),
             id: context.id.clone(),
             limit: OnceLock::new(),
         };
-        Ok((call, Helpers { watch, progress }))
+        Ok(Begun::Call(call, Helpers { watch, progress }))
+    }
+}
+
+/// Waits for `other` until `gone` is raised.
+async fn unless_cancelled<T>(
+    gone: &CancellationToken,
+    other: impl Future<Output = T>,
+) -> Result<T, Fault> {
+    tokio::select! {
+        biased;
+        () = gone.cancelled() => Err(Fault::cancelled()),
+        it = other => Ok(it),
     }
 }
 
@@ -410,16 +488,21 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
             let arguments: tools::ReadArguments = tools::arguments(name, arguments)?;
             let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
             let work = move || read::read(&workspace, &arguments, &limit);
-            Hold::current().spawn_blocking(work).await?
+            call.work(work).await?
         }
         _ => {
             let arguments: tools::OutlineArguments = tools::arguments(name, arguments)?;
             let (limit, workspace) = (call.limit(arguments.max_tokens)?, call.workspace.clone());
             let cancel = call.cancel.clone();
             let work = move || read::outline(&workspace, &arguments, &limit, &cancel);
-            Hold::current().spawn_blocking(work).await?
+            call.work(work).await?
         }
     }
+}
+
+/// Why nothing was done: none of the parameters is at fault.
+fn not_begun(fault: &Fault) -> ErrorData {
+    ErrorData::internal_error(fault.text(), None)
 }
 
 fn protocol_error(fault: &Fault) -> ErrorData {
@@ -456,20 +539,13 @@ impl ServerHandler for Connection {
             let hint = format!("{QUERY}, {ASSEMBLE}, {READ} or {OUTLINE}");
             return Err(protocol_error(&Fault::new(what, hint)));
         }
-        let workspace = match self
-            .workspace(&context, request.input_responses.as_ref())
-            .await
-        {
-            Ok(Known::Workspace(workspace)) => workspace,
-            Ok(Known::Ask(question)) => return Ok(question.into()),
+        let begun = self.begin(&context, request.input_responses.as_ref());
+        let (call, helpers) = match begun.await {
+            Ok(Begun::Call(call, helpers)) => (call, helpers),
+            Ok(Begun::Ask(question)) => return Ok(question.into()),
             Err(fault) => return Ok(refusal(&fault, &context.id).into()),
         };
-        let (call, helpers) = match self.call(&context, workspace).await {
-            Ok(begun) => begun,
-            Err(fault) => return Ok(refusal(&fault, &context.id).into()),
-        };
-        let run = run(&call, &request.name, request.arguments);
-        let outcome = call.hold.clone().within(run).await;
+        let outcome = run(&call, &request.name, request.arguments).await;
         let result = call.result(outcome);
         helpers.end(call).await;
         Ok(result.into())
@@ -480,21 +556,17 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let workspace = match self.workspace(&context, None).await {
-            Ok(Known::Workspace(workspace)) => workspace,
+        let begun = self.begin(&context, None).await;
+        let (call, helpers) = match begun.map_err(|it| not_begun(&it))? {
+            Begun::Call(call, helpers) => (call, helpers),
             // Nothing can be asked here: what may be read is told by the templates.
-            Ok(Known::Ask(_)) => return Ok(ListResourcesResult::default()),
-            Err(fault) => return Err(protocol_error(&fault)),
+            Begun::Ask(_) => return Ok(ListResourcesResult::default()),
         };
-        let begun = self.call(&context, workspace).await;
-        let (call, helpers) =
-            begun.map_err(|fault| ErrorData::internal_error(fault.text(), None))?;
         let (workspace, cancel) = (call.workspace.clone(), call.cancel.clone());
         let after = request.and_then(|it| it.cursor);
         let work = move || resources::list(&workspace, after.as_deref(), &cancel);
-        let listed = call.hold.clone().spawn_blocking(work).await;
+        let listed = call.work(work).await.and_then(|it| it);
         helpers.end(call).await;
-        let listed = listed.map_err(Fault::from).and_then(|it| it);
         let (page, next) = listed.map_err(|fault| protocol_error(&fault))?;
         let mut result = ListResourcesResult::with_all_items(page);
         result.next_cursor = next;
@@ -516,24 +588,17 @@ impl ServerHandler for Connection {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let workspace = match self
-            .workspace(&context, request.input_responses.as_ref())
-            .await
-        {
-            Ok(Known::Workspace(workspace)) => workspace,
-            Ok(Known::Ask(question)) => return Ok(question.into()),
-            Err(fault) => return Err(protocol_error(&fault)),
+        let begun = self.begin(&context, request.input_responses.as_ref());
+        let (call, helpers) = match begun.await.map_err(|it| not_begun(&it))? {
+            Begun::Call(call, helpers) => (call, helpers),
+            Begun::Ask(question) => return Ok(question.into()),
         };
-        let begun = self.call(&context, workspace).await;
-        let (call, helpers) =
-            begun.map_err(|fault| ErrorData::internal_error(fault.text(), None))?;
         let (workspace, cancel, id) =
             (call.workspace.clone(), call.cancel.clone(), call.id.clone());
         let uri = request.uri.clone();
         let work = move || resources::read(&workspace, &uri, &id, &cancel);
-        let text = call.hold.clone().spawn_blocking(work).await;
+        let text = call.work(work).await.and_then(|it| it);
         helpers.end(call).await;
-        let text = text.map_err(Fault::from).and_then(|it| it);
         let text = text.map_err(|fault| ErrorData::resource_not_found(fault.text(), None))?;
         let contents = vec![ResourceContents::text(text, request.uri)];
         Ok(ReadResourceResult::new(contents).into())

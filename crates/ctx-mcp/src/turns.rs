@@ -1,5 +1,6 @@
 //! How many calls are worked on at once.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,78 +17,104 @@ pub(crate) struct Turns {
     running: Arc<Semaphore>,
 }
 
+/// A place among the calls that are worked on or wait, until the last clone of it and the last turn are dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    _place: Arc<OwnedSemaphorePermit>,
+    running: Arc<Semaphore>,
+}
+
 /// A turn, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    _place: OwnedSemaphorePermit,
+    _place: Place,
     _running: OwnedSemaphorePermit,
 }
 
 impl Turns {
     /// `running` at once, and four times as many that wait.
-    pub(crate) fn new(running: usize) -> Self {
-        let running = running.clamp(1, Semaphore::MAX_PERMITS / (WAITING + 1));
+    pub(crate) fn new(running: NonZeroUsize) -> Self {
+        let running = running.get().min(Semaphore::MAX_PERMITS / (WAITING + 1));
         Turns {
             places: Arc::new(Semaphore::new(running * (WAITING + 1))),
             running: Arc::new(Semaphore::new(running)),
         }
     }
 
-    /// Waits for a turn; whoever stops waiting gives the place back.
+    /// A place, at once.
     ///
     /// # Errors
     /// Too many wait already.
-    pub(crate) async fn take(&self) -> Result<Turn, Fault> {
-        let too_many = || {
-            Fault::new(
-                "answer: too many calls are waiting already",
-                "the same call again in a second, and fewer calls at once",
-            )
-        };
+    pub(crate) fn place(&self) -> Result<Place, Fault> {
         let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| too_many())?;
+        Ok(Place {
+            _place: Arc::new(place.map_err(|_| too_many())?),
+            running: Arc::clone(&self.running),
+        })
+    }
+}
+
+impl Place {
+    /// Waits for a turn; whoever waited longest has the next.
+    ///
+    /// # Errors
+    /// The server has ended.
+    pub(crate) async fn turn(&self) -> Result<Turn, Fault> {
         let running = Arc::clone(&self.running).acquire_owned().await;
         Ok(Turn {
-            _place: place,
+            _place: self.clone(),
             _running: running.map_err(|_| too_many())?,
         })
     }
 }
 
+fn too_many() -> Fault {
+    Fault::new(
+        "answer: too many calls are waiting already",
+        "the same call again in a second, and fewer calls at once",
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use std::pin::pin;
+    use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
     use super::*;
 
-    /// Whether `take` is done at once, and how.
-    fn poll(
-        take: std::pin::Pin<&mut impl Future<Output = Result<Turn, Fault>>>,
-    ) -> Poll<Result<Turn, Fault>> {
-        take.poll(&mut Context::from_waker(Waker::noop()))
+    /// The turn, if there is one at once.
+    fn poll(turn: Pin<&mut impl Future<Output = Result<Turn, Fault>>>) -> Option<Turn> {
+        match turn.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(turn) => Some(turn.unwrap()),
+            Poll::Pending => None,
+        }
     }
 
     #[test]
     fn some_run_some_wait_and_the_rest_is_refused() {
-        let turns = Turns::new(2);
-        let now = || match poll(pin!(turns.take())) {
-            Poll::Ready(taken) => taken,
-            Poll::Pending => Err(Fault::cancelled()),
-        };
-        let running = [now().unwrap(), now().unwrap()];
-        let mut waiting: Vec<_> = (0..2 * WAITING).map(|_| Box::pin(turns.take())).collect();
-        for take in &mut waiting {
-            assert!(poll(take.as_mut()).is_pending());
-        }
-        let refused = now().unwrap_err();
+        let turns = Turns::new(NonZeroUsize::new(2).unwrap());
+        let mut places: Vec<Place> = (0..10).map(|_| turns.place().unwrap()).collect();
+        let refused = turns.place().unwrap_err();
         assert!(refused.to_string().contains("too many calls"), "{refused}");
-        // One that was waiting goes: there is a place, and no turn.
-        drop(waiting.pop());
-        assert_eq!(now().unwrap_err(), Fault::cancelled());
-        // A turn ends: it is that of whoever waited longest.
-        drop(running);
-        assert!(poll(waiting[0].as_mut()).is_ready());
-        assert!(poll(waiting[1].as_mut()).is_ready());
+        let mut asked: Vec<_> = places.iter().map(|it| Box::pin(it.turn())).collect();
+        let mut running: Vec<Turn> = asked
+            .iter_mut()
+            .filter_map(|it| poll(it.as_mut()))
+            .collect();
+        assert_eq!(running.len(), 2);
+        // A turn ends: the next is that of whoever waited longest, and of nobody else.
+        drop(running.pop());
+        assert!(poll(asked[3].as_mut()).is_none());
+        let third = poll(asked[2].as_mut()).unwrap();
+        assert!(poll(asked[3].as_mut()).is_none());
+        drop(asked);
+        // One that waited goes: there is a place.
+        assert!(turns.place().is_err());
+        drop(places.pop());
+        drop(turns.place().unwrap());
+        // So there is when a call ends; but not as long as it has a turn.
+        places.clear();
+        let free: Vec<Place> = std::iter::from_fn(|| turns.place().ok()).collect();
+        assert_eq!(free.len(), 10 - 2, "{third:?} {running:?}");
     }
 }

@@ -10,13 +10,14 @@ use ctx_assemble::Cancel;
 use ctx_index::{Index, IndexError, Progress};
 use ctx_model::{Chunk, Warning};
 use ctx_resolve::{Resolved, Resolver};
-use ctx_retrieve::{Hold, Retriever};
+use ctx_retrieve::Retriever;
 use ctx_service::Service;
 use ctx_source::{Limits, Root, Sources};
 use tokio::sync::Mutex;
 use tracing::debug;
 
 use crate::fault::Fault;
+use crate::server::Call;
 
 /// An index that was brought up to date so shortly before is not looked at again.
 const FRESH: Duration = Duration::from_secs(1);
@@ -73,15 +74,20 @@ impl Folder {
         &self.resolver
     }
 
-    /// A service whose index is up to date. One caller indexes, the others wait for it.
-    pub(crate) async fn ready(&self, report: &Report, cancel: &Cancel) -> Result<Ready, Fault> {
-        let mut search = self.search.lock().await;
+    /// A service whose index is up to date. One caller indexes, the others wait for it, and have no turn meanwhile.
+    ///
+    /// # Errors
+    /// The call was cancelled, or there can be no index.
+    pub(crate) async fn ready(&self, call: &Call) -> Result<Ready, Fault> {
+        let mut search = call.awaiting(self.search.lock()).await?;
+        let turn = call.turn().await?;
         let (root, at, resolver) = (
             self.root.try_clone()?,
             self.index_at.clone(),
             Arc::clone(&self.resolver),
         );
-        let (found, report, cancel) = (search.take(), Arc::clone(report), cancel.clone());
+        let (found, report) = (search.take(), Arc::clone(&call.report));
+        let cancel = call.cancel.clone();
         let work = move || -> Result<_, Fault> {
             let found = match found {
                 Some(found) => found,
@@ -90,7 +96,7 @@ impl Folder {
             let (looked, note) = up_to_date(&found, &report, &cancel);
             Ok((found, looked, note))
         };
-        let (mut found, looked, note) = Hold::current().spawn_blocking(work).await??;
+        let (mut found, looked, note) = turn.spawn_blocking(work).await??;
         if let Ok(looked) = &looked {
             found.looked = *looked;
         }
@@ -287,4 +293,36 @@ pub(crate) fn with_prefix(mut chunk: Chunk, prefix: &str) -> Chunk {
         path.insert_str(0, prefix);
     }
     chunk
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{Options, Server};
+
+    #[test]
+    fn who_waits_for_an_index_has_no_turn_and_goes_when_it_is_cancelled() {
+        let root = tempfile::tempdir().unwrap();
+        let options = Options::new(root.path()).with_calls(NonZeroUsize::MIN);
+        let server = Server::new(options).unwrap();
+        let gone = CancellationToken::new();
+        let call = Call::of(&server, gone.clone());
+        let (_, folder) = call.workspace.folders().next().unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let indexing = folder.search.try_lock().unwrap();
+        let mut waiting = pin!(folder.ready(&call));
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        let other = Call::of(&server, CancellationToken::new());
+        assert!(pin!(other.turn()).poll(&mut context).is_ready());
+        gone.cancel();
+        let ended = waiting.poll(&mut context).map(Result::err);
+        assert_eq!(ended, std::task::Poll::Ready(Some(Fault::cancelled())));
+        drop(indexing);
+    }
 }

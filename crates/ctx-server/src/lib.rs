@@ -28,7 +28,6 @@ mod routes;
 mod schema;
 mod server;
 mod state;
-mod stream;
 mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};

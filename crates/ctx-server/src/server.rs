@@ -21,6 +21,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio_io_timeout::TimeoutStream;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -33,7 +34,6 @@ use crate::meter::Meter;
 use crate::peers::Peers;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
-use crate::stream::Watched;
 use crate::{Limits, ServerError, page, routes};
 
 /// What a head may have: the most bytes, and the most lines.
@@ -232,7 +232,9 @@ fn connection(
 ) -> impl Future<Output = ()> + Send + use<> {
     // Answers are written whole, and waited for.
     let _ = stream.set_nodelay(true);
-    let stream = Watched::new(stream, limits.write_time);
+    // Whoever reads nothing of an answer is not waited for.
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.write_time));
     let answers = Counted {
         inner: TowerToHyperService::new(router),
         left: AtomicUsize::new(limits.connection_requests),
@@ -243,7 +245,7 @@ fn connection(
         .header_read_timeout(limits.header_time)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_LINES)
-        .serve_connection(TokioIo::new(stream), answers);
+        .serve_connection(TokioIo::new(Box::pin(stream)), answers);
     let served = graceful.watch(served);
     // What a request that came at the last moment may still take.
     let last = limits.body_time + limits.request_time + limits.write_time;

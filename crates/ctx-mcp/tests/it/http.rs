@@ -6,7 +6,7 @@ use std::time::Duration;
 use ctx_mcp::{Access, Http, Token};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use crate::Project;
@@ -197,10 +197,42 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     };
     assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
     assert!(said.contains("did not come within 10 s"), "{said}");
+    served.stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_too_long_or_broken_is_told_so() {
+    let served = serve().await;
     let large = "x".repeat((8 << 20) + 1);
     let host = served.address.to_string();
     let bearer = format!("Bearer {}", served.token);
     let headers = [("Host", &*host), ("Authorization", &*bearer)];
     assert_eq!(status_of(&served, "/mcp", &headers, &large).await, 413);
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
+    let broken = format!("{head}5\r\n{{\"a\":\r\nno length\r\n");
+    stream.write_all(broken.as_bytes()).await.unwrap();
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).await.unwrap();
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.starts_with("HTTP/1.1 400 "), "{said}");
+    assert!(said.contains("the body broke off"), "{said}");
     assert_eq!(status(&served, "/mcp", &headers).await, 200);
+    served.stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_no_answer_is_cut_off() {
+    let served = serve().await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(served.address).await.unwrap();
+    let asked = "POST /mcp HTTP/1.1\r\nHost: nobody\r\nContent-Length: 0\r\n\r\n".repeat(100);
+    let ask = async { while stream.write_all(asked.as_bytes()).await.is_ok() {} };
+    // A server that waits for its answers to be read would wait for ever.
+    let cut_off = tokio::time::timeout(Duration::from_mins(2), ask).await;
+    assert!(cut_off.is_ok());
+    served.stop.cancel();
 }

@@ -1,5 +1,7 @@
 //! What is offered, and how requests that make no sense are answered.
 
+use std::num::NonZeroUsize;
+
 use ctx_mcp::Server;
 use serde_json::{Value, json};
 
@@ -437,7 +439,8 @@ async fn a_cancelled_call_is_not_answered_and_the_next_one_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_calls_at_once_are_refused_and_the_next_one_is_answered() {
     let project = Project::new();
-    let server = Server::new(project.options().with_calls(1)).unwrap();
+    let one = NonZeroUsize::MIN;
+    let server = Server::new(project.options().with_calls(one)).unwrap();
     let mut client = Client::connect(&server).await;
     let call =
         json!({"name": "context_query", "arguments": {"query": "parse_sum", "max_tokens": 1000}});
@@ -464,8 +467,52 @@ async fn too_many_calls_at_once_are_refused_and_the_next_one_is_answered() {
             answer.text()
         );
     }
-    let id = client.begin("tools/call", call).await;
-    assert!(client.is_answered(id).await);
+    let reply = client
+        .call("context_query", json!({"query": "parse_sum"}))
+        .await;
+    assert!(!reply.is_error(), "{}", reply.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_all_clients_are_counted_and_those_that_were_cancelled_no_more() {
+    let project = Project::new();
+    let one = NonZeroUsize::MIN;
+    let server = Server::new(project.options().with_calls(one)).unwrap();
+    // It does not answer which roots it has, as long as nobody reads what it is asked.
+    let mut silent = Client::with_roots(&server, &["file:///nowhere"]).await;
+    let mut other = Client::connect(&server).await;
+    let read = json!({"path": "README.md"});
+    let call = json!({"name": "context_read", "arguments": read});
+    let mut begun = Vec::new();
+    for _ in 0..5 {
+        begun.push(silent.begin("tools/call", call.clone()).await);
+    }
+    let refused = loop {
+        let reply = other.call("context_read", read.clone()).await;
+        if reply.is_error() {
+            break reply.text();
+        }
+    };
+    assert!(refused.contains("too many calls are waiting"), "{refused}");
+    for (method, params) in [
+        ("resources/list", json!({})),
+        ("resources/read", json!({"uri": "ctx://README.md"})),
+    ] {
+        let answer = other.ask(method, params).await;
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .is_some_and(|it| it.contains("too many calls are waiting")),
+            "{answer}"
+        );
+    }
+    for id in begun {
+        let cancelled = json!({"requestId": id});
+        silent.notify("notifications/cancelled", cancelled).await;
+    }
+    while other.call("context_read", read.clone()).await.is_error() {}
+    // None of them was answered, which would be another reason to have a place again.
+    silent.ask("ping", json!({})).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
