@@ -4,26 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ctx_retrieve::Part;
 use ctx_source::Root;
-use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use tantivy::index::SegmentId;
-use tantivy::{DocId, Searcher};
+use tantivy::Searcher;
 
 use crate::IndexError;
 use crate::lock::Lock;
 use crate::manifest::FileRow;
 use crate::options::{Kept, Options, Pending, Status, Wanted};
+use crate::parts::Parts;
 use crate::remembered::Remembered;
 use crate::scan::Seen;
 use crate::schema::Fields;
 use crate::statistics::Statistics;
 use crate::store::Store;
 use crate::update::decoded;
-
-/// So many parts are remembered as they are stored, some 500 bytes each.
-const HITS: usize = 1 << 16;
 
 /// The index of one folder. Any number may read it while one writes.
 pub struct Index {
@@ -33,8 +28,7 @@ pub struct Index {
     pub(crate) remembered: Remembered,
     loss: Option<String>,
     pub(crate) statistics: Statistics,
-    /// Parts that were met lately.
-    pub(crate) hits: Cache<(SegmentId, DocId), Arc<Part>>,
+    pub(crate) parts: Parts,
     pub(crate) root: Root,
     pub(crate) folder: PathBuf,
     pub(crate) options: Options,
@@ -133,7 +127,7 @@ impl Index {
             remembered,
             loss,
             statistics: Statistics::default(),
-            hits: Cache::new(HITS),
+            parts: Parts::default(),
             root,
             folder: folder.to_owned(),
             options,

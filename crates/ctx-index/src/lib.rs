@@ -10,6 +10,7 @@ mod lock;
 mod manifest;
 mod options;
 mod outlines;
+mod parts;
 mod remembered;
 mod scan;
 mod schema;

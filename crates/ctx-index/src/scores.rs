@@ -30,6 +30,42 @@ pub(crate) enum Clause {
     Any { terms: Vec<Term>, worth: Score },
 }
 
+/// The same, of a term that some document holds.
+enum Gain<'c> {
+    Bm25 {
+        term: &'c Term,
+        weight: Bm25Weight,
+        counting: IndexRecordOption,
+    },
+    Any {
+        terms: &'c [Term],
+        worth: Score,
+    },
+}
+
+impl<'c> Gain<'c> {
+    fn of(
+        clause: &'c Clause,
+        statistics: &dyn Bm25StatisticsProvider,
+    ) -> tantivy::Result<Option<Self>> {
+        Ok(match clause {
+            Clause::Bm25 {
+                term,
+                boost,
+                counting,
+            } => weight(statistics, term)?.map(|weight| Gain::Bm25 {
+                term,
+                weight: weight.boost_by(*boost),
+                counting: *counting,
+            }),
+            Clause::Any { terms, worth } => Some(Gain::Any {
+                terms,
+                worth: *worth,
+            }),
+        })
+    }
+}
+
 /// The sums of all documents of a searcher.
 pub(crate) struct Scores<'s> {
     segments: Vec<OfSegment<'s>>,
@@ -45,40 +81,27 @@ impl<'s> Scores<'s> {
         within: Option<&[Term]>,
         statistics: &dyn Bm25StatisticsProvider,
     ) -> tantivy::Result<Self> {
-        // A single list has all the documents there are for it. Names that nobody defines are asked for most of all.
-        let within = match clauses {
-            [Clause::Bm25 { term, .. }] if within.is_none() => {
-                if statistics.doc_freq(term)? == 0 {
-                    return Ok(Scores {
-                        segments: Vec::new(),
-                    });
-                }
-                Some(std::slice::from_ref(term))
+        let mut gains = Vec::with_capacity(clauses.len());
+        for clause in clauses {
+            gains.extend(Gain::of(clause, statistics)?);
+        }
+        let within = match (&*gains, within) {
+            // Most names that are asked for are defined nowhere.
+            ([], _) => {
+                return Ok(Scores {
+                    segments: Vec::new(),
+                });
             }
-            _ => within,
+            // A single list has all the documents there are for it.
+            ([Gain::Bm25 { term, .. }], None) => Some(std::slice::from_ref(*term)),
+            (_, within) => within,
         };
         let segments = searcher.segment_readers().iter();
         let segments = segments.map(|it| OfSegment::new(it, within));
         let mut segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
-        for clause in clauses {
-            match clause {
-                Clause::Bm25 {
-                    term,
-                    boost,
-                    counting,
-                } => {
-                    if let Some(weight) = weight(statistics, term)? {
-                        let weight = weight.boost_by(*boost);
-                        for segment in &mut segments {
-                            segment.add_bm25(term, *counting, &weight)?;
-                        }
-                    }
-                }
-                Clause::Any { terms, worth } => {
-                    for segment in &mut segments {
-                        segment.add_to_any(terms, *worth)?;
-                    }
-                }
+        for gain in &gains {
+            for segment in &mut segments {
+                segment.add(gain)?;
             }
         }
         Ok(Scores { segments })
@@ -99,6 +122,11 @@ impl<'s> Scores<'s> {
             segment.set_alike(field, texts)?;
         }
         Ok(Scores { segments })
+    }
+
+    /// Whether none has a sum, for want of lists.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
     }
 
     /// Those that have a sum above 0 and are there: the best of them, the best first.
@@ -146,6 +174,17 @@ impl<'s> OfSegment<'s> {
             within,
             sums: vec![0.0; count],
         })
+    }
+
+    fn add(&mut self, gain: &Gain<'_>) -> tantivy::Result<()> {
+        match gain {
+            Gain::Bm25 {
+                term,
+                weight,
+                counting,
+            } => self.add_bm25(term, *counting, weight),
+            Gain::Any { terms, worth } => self.add_to_any(terms, *worth),
+        }
     }
 
     fn add_bm25(

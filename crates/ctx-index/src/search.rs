@@ -89,12 +89,17 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
         let limit = limit.min(MOST);
+        if scores.is_empty() {
+            return Ok(Vec::new());
+        }
+        let met = self.parts.of(live.searcher);
+        let hit = |address| met.get(address, || self.part(live.searcher, address));
         if limit < SLACK {
             // To look at others costs more than to compare by place.
             let places = live.places(self.fields.path)?;
             let found = scores.best(Best::by_place(limit, places)).into_iter();
-            let hit = |(score, address)| Ok((rounded(score), self.hit(live.searcher, address)?));
-            return found.take(limit).map(hit).collect();
+            let with_score = |(score, address)| Ok((rounded(score), hit(address)?));
+            return found.take(limit).map(with_score).collect();
         }
         let mut found = scores.best(Best::new(limit + SLACK));
         let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
@@ -111,7 +116,7 @@ impl Index {
             let score = rounded(score);
             // Of those as good as the last, some were left out, and which is chance.
             if least.is_none_or(|least| score > least) || hits.len() < enough {
-                hits.push((score, self.hit(live.searcher, address)?));
+                hits.push((score, hit(address)?));
             }
         }
         hits.sort_by(|(a_score, a), (b_score, b)| {
@@ -127,30 +132,18 @@ impl Index {
         let searcher = self.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
         let found = searcher.search(&query, &DocSetCollector)?;
+        let met = self.parts.of(&searcher);
         let hits = found
             .into_iter()
-            .map(|address| self.hit(&searcher, address));
+            .map(|address| met.get(address, || self.part(&searcher, address)));
         let mut hits = hits.collect::<Result<Vec<_>, _>>()?;
         hits.sort_by(|a, b| (&a.path, a.span.start()).cmp(&(&b.path, b.span.start())));
         Ok(hits)
     }
 
-    /// What is stored of a document, from the memory of those that were met lately. What a segment says of a
-    /// document never changes.
-    fn hit(&self, searcher: &Searcher, address: DocAddress) -> Result<Arc<Part>, IndexError> {
-        let segment = searcher.segment_reader(address.segment_ord).segment_id();
-        let key = (segment, address.doc_id);
-        if let Some(hit) = self.hits.get(&key) {
-            return Ok(hit);
-        }
-        let hit = Arc::new(read_part(
-            searcher,
-            address,
-            self.fields.path,
-            self.fields.stored,
-        )?);
-        self.hits.insert(key, Arc::clone(&hit));
-        Ok(hit)
+    /// What is stored of a document.
+    fn part(&self, searcher: &Searcher, address: DocAddress) -> Result<Part, IndexError> {
+        read_part(searcher, address, self.fields.path, self.fields.stored)
     }
 
     /// The documents whose names are most like one of `names`.

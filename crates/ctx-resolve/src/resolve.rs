@@ -31,6 +31,8 @@ pub struct Resolved {
     /// What is not as the hits said: `moved`, `stale`, `moved_or_deleted`, and in words why. And what is not as
     /// the files say: `masked`.
     pub warnings: Vec<Warning>,
+    /// The hash of each file that was read, by its path: whether it says the same still is told by that.
+    pub files: BTreeMap<String, [u8; 32]>,
 }
 
 /// One hit, when it was looked up.
@@ -41,6 +43,19 @@ struct Found {
     warning: Option<Warning>,
     /// How many secrets it has.
     masked: Option<Warning>,
+}
+
+/// What the hits of one file came to.
+struct OfFile {
+    found: Vec<Found>,
+    read: Option<Read>,
+}
+
+/// A file that was read.
+struct Read {
+    path: String,
+    hash: [u8; 32],
+    outline: Option<Arc<Outline>>,
 }
 
 /// Looks hits up below one folder, and keeps the outlines of the files it has met. Clones have all they keep in common.
@@ -256,17 +271,30 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         .into_par_iter()
         .map(|(path, chunks)| match path {
             Some(path) => of_file(path, chunks, within, &keywords),
-            None => (within.as_given(chunks), None),
+            None => OfFile {
+                found: within.as_given(chunks),
+                read: None,
+            },
         })
         .collect();
     let mut outlines = BTreeMap::new();
     let mut found: Vec<Found> = Vec::with_capacity(count);
-    for (of_file, outline) in files {
-        found.extend(of_file);
-        outlines.extend(outline);
+    let mut resolved = Resolved::default();
+    for of_file in files {
+        found.extend(of_file.found);
+        if let Some(Read {
+            path,
+            hash,
+            outline,
+        }) = of_file.read
+        {
+            if let Some(outline) = outline {
+                outlines.insert(path.clone(), outline);
+            }
+            resolved.files.insert(path, hash);
+        }
     }
     found.sort_unstable_by_key(|it| it.index);
-    let mut resolved = Resolved::default();
     for it in found {
         resolved.chunks.extend(it.chunk);
         resolved.omitted.extend(it.omitted);
@@ -294,7 +322,7 @@ fn of_file(
     chunks: Vec<(usize, Chunk)>,
     resolver: &Resolver,
     keywords: &Known,
-) -> (Vec<Found>, Option<(String, Arc<Outline>)>) {
+) -> OfFile {
     let sources = &resolver.sources;
     let text = sources.text(&path);
     let mut found: Vec<Found> = chunks
@@ -302,12 +330,21 @@ fn of_file(
         .map(|(index, chunk)| resolver.look_up(index, &path, chunk, text.as_ref()))
         .collect();
     let Ok(text) = text else {
-        return (found, None);
+        return OfFile { found, read: None };
+    };
+    let hash = *text.hash();
+    let with = |found, path, outline| OfFile {
+        found,
+        read: Some(Read {
+            path,
+            hash,
+            outline,
+        }),
     };
     let language = Language::of(&path, text.as_str());
     // Grammars and renditions count lines by their line feeds; a file with other ends has its text alone.
     if has_lone_returns(text.as_str()) {
-        return (found, None);
+        return with(found, path, None);
     }
     let outline = resolver.outline(&path, &text, language);
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
@@ -334,7 +371,7 @@ fn of_file(
             chunk.renditions = renditions(&source, span, keywords);
         }
     }
-    (found, Some((path, outline)))
+    with(found, path, Some(outline))
 }
 
 /// Whether the chunk shows lines of the file as it is now.

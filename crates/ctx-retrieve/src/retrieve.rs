@@ -117,10 +117,14 @@ impl Retriever {
         }
         let weights = Arc::new(options.weights.clone());
         let wide = options.wide();
-        let mut tasks: Vec<(Strategy, Task<Vec<Hit>>)> = Vec::new();
+        let mut tasks: Vec<(Strategy, Option<Task<Vec<Hit>>>)> = Vec::new();
         let limit = options.deadline;
         let start = Instant::now();
         for strategy in Strategy::ALL.into_iter().filter(|&it| options.wants(it)) {
+            if !strategies::has_a_say(strategy, query) {
+                tasks.push((strategy, None));
+                continue;
+            }
             let (search, query, weights) = (
                 Arc::clone(&self.search),
                 Arc::clone(query),
@@ -155,11 +159,14 @@ impl Retriever {
                 // It needs what the others find.
                 Strategy::Relations => continue,
             };
-            tasks.push((strategy, task));
+            tasks.push((strategy, Some(task)));
         }
         let mut pool = Pool::default();
         for (strategy, task) in tasks {
-            let (answer, took) = in_time(start, limit, task).await;
+            let (answer, took) = match task {
+                Some(task) => in_time(start, limit, task).await,
+                None => (Ok(Vec::new()), Duration::ZERO),
+            };
             retrieved.note(strategy, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {

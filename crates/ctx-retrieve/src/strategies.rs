@@ -7,7 +7,7 @@ use ctx_rank::{Frame, Name, Place, Query, Region, Role, Term};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::keys::ByPlace;
-use crate::options::Weights;
+use crate::options::{Strategy, Weights};
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
 
 /// Parts that are asked for of files, or of what is called so.
@@ -36,6 +36,17 @@ pub(crate) const SEEDS: usize = 10;
 const MOST_DEFINED: usize = 8;
 /// What defines a name is not followed to its users where there are more.
 const MOST_USERS: usize = 16;
+
+/// Whether `query` has anything that `strategy` could look for.
+pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
+    let has_places = !query.places.is_empty();
+    match strategy {
+        Strategy::Names => !query.names.is_empty(),
+        Strategy::Places => has_places || !query.frames.is_empty(),
+        Strategy::Similar => has_places || !query.names.is_empty(),
+        _ => true,
+    }
+}
 
 fn weighted(terms: &[Term]) -> Vec<(String, f32)> {
     #[expect(

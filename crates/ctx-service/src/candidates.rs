@@ -44,6 +44,8 @@ pub(crate) struct Candidates {
     pub(crate) omitted: Vec<Omitted>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) unresolved: Vec<Unresolved>,
+    /// The hashes of the files that were read.
+    pub(crate) files: BTreeMap<String, [u8; 32]>,
     /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
     recalled: BTreeMap<String, String>,
 }
@@ -89,6 +91,7 @@ impl Candidates {
             omitted: read.omitted,
             warnings: read.warnings,
             unresolved,
+            files: read.files,
             recalled: BTreeMap::new(),
         };
         // What moved may have moved to where another one is.

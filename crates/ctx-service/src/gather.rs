@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
@@ -101,18 +100,24 @@ impl<T> Drop for Task<T> {
 }
 
 /// A port's answer within `deadline`, on a thread of its own: a port may compute where it ought to wait.
-/// Begins at once. A failure is noted in what is awaited. What is held here is held until the port has ended.
-pub(crate) fn ask<T: Send + 'static>(
+/// Begins at once; where there is nothing to ask, that is the answer. A failure is noted in what is awaited. What is held
+/// here is held until the port has ended.
+fn ask<T: Default + Send + 'static>(
     source: Source,
     deadline: Duration,
-    answer: impl Future<Output = Answer<T>> + Send + 'static,
+    answer: Option<impl Future<Output = Answer<T>> + Send + 'static>,
 ) -> impl Future<Output = Result<T, Failure>> + Send {
-    let (hold, watch) = Hold::current().watched();
-    let mut task = Task {
-        answer: hold.spawn(answer),
-        _watch: watch,
-    };
+    let task = answer.map(|answer| {
+        let (hold, watch) = Hold::current().watched();
+        Task {
+            answer: hold.spawn(answer),
+            _watch: watch,
+        }
+    });
     async move {
+        let Some(mut task) = task else {
+            return Ok(T::default());
+        };
         let why = match tokio::time::timeout(deadline, &mut task.answer).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
             Ok(Ok(Err(PortError(why)))) => why,
@@ -143,27 +148,16 @@ pub(crate) struct Thread {
 impl Ports {
     /// The last `messages` messages of `thread`, its pins, and the generation of the store.
     pub(crate) async fn thread(&self, thread: &str, messages: usize, deadline: Duration) -> Thread {
-        let (history, references) = (self.history.clone(), self.references.clone());
-        let (generation, name) = (self.generation.clone(), Arc::<str>::from(thread));
-        let other = Arc::clone(&name);
-        let history = ask(Source::History, deadline, async move {
-            match history {
-                Some(port) if messages > 0 => port.messages(&name, messages).await,
-                _ => Ok(Vec::new()),
-            }
-        });
-        let pinned = ask(Source::Pinned, deadline, async move {
-            match references {
-                Some(port) => port.pinned(&other).await,
-                None => Ok(Vec::new()),
-            }
-        });
-        let generation = ask(Source::Generation, deadline, async move {
-            match generation {
-                Some(port) => port.generation().await.map(Some),
-                None => Ok(None),
-            }
-        });
+        let (name, other) = (thread.to_owned(), thread.to_owned());
+        let history = self.history.clone().filter(|_| messages > 0);
+        let history = history.map(|it| async move { it.messages(&name, messages).await });
+        let history = ask(Source::History, deadline, history);
+        let pinned = self.references.clone();
+        let pinned = pinned.map(|it| async move { it.pinned(&other).await });
+        let pinned = ask(Source::Pinned, deadline, pinned);
+        let generation = self.generation.clone();
+        let generation = generation.map(|it| async move { it.generation().await.map(Some) });
+        let generation = ask(Source::Generation, deadline, generation);
         let (history, pinned, generation) = tokio::join!(history, pinned, generation);
         let mut failures = Vec::new();
         Thread {
@@ -180,13 +174,9 @@ impl Ports {
         limit: usize,
         deadline: Duration,
     ) -> impl Future<Output = Result<Vec<(String, i64)>, Failure>> + Send + use<> {
-        let usage = self.usage.clone();
-        ask(Source::Recent, deadline, async move {
-            match usage {
-                Some(port) if limit > 0 => port.recent(limit).await,
-                _ => Ok(Vec::new()),
-            }
-        })
+        let usage = self.usage.clone().filter(|_| limit > 0);
+        let recent = usage.map(|it| async move { it.recent(limit).await });
+        ask(Source::Recent, deadline, recent)
     }
 
     /// How often each of `paths` was of use.
@@ -195,13 +185,9 @@ impl Ports {
         paths: Vec<String>,
         deadline: Duration,
     ) -> impl Future<Output = Result<BTreeMap<String, u64>, Failure>> + Send + use<> {
-        let usage = self.usage.clone();
-        ask(Source::Usage, deadline, async move {
-            match usage {
-                Some(port) if !paths.is_empty() => port.counts(&paths).await,
-                _ => Ok(BTreeMap::new()),
-            }
-        })
+        let usage = self.usage.clone().filter(|_| !paths.is_empty());
+        let counts = usage.map(|it| async move { it.counts(&paths).await });
+        ask(Source::Usage, deadline, counts)
     }
 
     /// The parts of files that `thread` was shown under the labels among `mentions`.
@@ -211,7 +197,6 @@ impl Ports {
         mentions: &[Mention],
         deadline: Duration,
     ) -> impl Future<Output = Result<Vec<Recalled>, Failure>> + Send + use<> {
-        let recall = self.recall.clone();
         let thread = thread.to_owned();
         let is_of_a_file = |it: &&Mention| {
             let origin = label::origin_of(&it.text);
@@ -219,18 +204,17 @@ impl Ports {
         };
         let of_files = mentions.iter().filter(is_of_a_file).take(MOST_LABELS);
         let labels: Vec<String> = of_files.map(|it| it.text.clone()).collect();
-        ask(Source::References, deadline, async move {
-            let places = match recall {
-                Some(port) if !labels.is_empty() => port.places(&thread, &labels).await?,
-                _ => Vec::new(),
-            };
+        let recall = self.recall.clone().filter(|_| !labels.is_empty());
+        let recalled = recall.map(|it| async move {
+            let places = it.places(&thread, &labels).await?;
             let found = labels.into_iter().zip(places);
             let found = found.filter_map(|(label, place)| {
                 let place = place?;
                 Some(Recalled { label, place })
             });
             Ok(found.collect())
-        })
+        });
+        ask(Source::References, deadline, recalled)
     }
 
     /// Where what is named is: files and symbols. Labels are left to whoever knows those, and so are messages.
@@ -239,8 +223,8 @@ impl Ports {
         mentions: Vec<Mention>,
         deadline: Duration,
     ) -> impl Future<Output = Result<Named, Failure>> + Send + use<> {
-        let search = self.search.clone();
-        ask(Source::References, deadline, async move {
+        let (search, is_wanted) = (self.search.clone(), !mentions.is_empty());
+        let look_up = async move {
             let mut named = Named::default();
             for mention in mentions {
                 match &search {
@@ -252,7 +236,8 @@ impl Ports {
                 }
             }
             Ok(named)
-        })
+        };
+        ask(Source::References, deadline, is_wanted.then_some(look_up))
     }
 
     /// The exchanges of `thread` that `ids` are of.
@@ -262,17 +247,16 @@ impl Ports {
         ids: Vec<String>,
         deadline: Duration,
     ) -> impl Future<Output = Result<Vec<Message>, Failure>> + Send + use<> {
-        let history = self.history.clone();
         let thread = thread.to_owned();
-        ask(Source::History, deadline, async move {
+        let history = self.history.clone();
+        let exchanges = history.map(|history| async move {
             let mut said = Vec::new();
-            if let Some(history) = history {
-                for id in ids.iter().take(MOST_EXCHANGES) {
-                    said.extend(history.exchange(&thread, id, MOST_MESSAGES).await?);
-                }
+            for id in ids.iter().take(MOST_EXCHANGES) {
+                said.extend(history.exchange(&thread, id, MOST_MESSAGES).await?);
             }
             Ok(said)
-        })
+        });
+        ask(Source::History, deadline, exchanges)
     }
 }
 

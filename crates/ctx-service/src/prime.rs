@@ -290,17 +290,6 @@ impl Service {
         format!("ctx-{}", &hash[..32])
     }
 
-    /// The hash of each file; none that a text has where it cannot be read.
-    fn hashes(&self, paths: Vec<String>) -> Vec<(String, [u8; 32])> {
-        let wanted: Vec<&str> = paths.iter().map(String::as_str).collect();
-        self.resolver.sources().prepare(&wanted);
-        let hash = |path: String| {
-            let text = self.resolver.sources().text(&path);
-            (path, text.map_or([0; 32], |text| *text.hash()))
-        };
-        paths.into_iter().map(hash).collect()
-    }
-
     /// Notes, behind the answer, when its files were shown.
     fn record(&self, context: &PrimeContext, now: i64) -> Recording {
         let Some(usage) = self.ports.usage.clone() else {
@@ -349,8 +338,6 @@ impl Making {
             thread: &self.thread,
         };
         begin(PrimeStage::Resolve)?;
-        // Before they are read: what changes in between is then known to have changed.
-        let mut files = service.hashes(gathered.paths());
         let resolver = &service.resolver;
         let mut candidates =
             Candidates::read(&gathered, &self.query, &self.asked, resolver, &labels);
@@ -367,7 +354,9 @@ impl Making {
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len();
-        files.retain(|(path, _)| built.files.contains(path));
+        let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
+        let files = built.files.iter().map(|it| (it.clone(), hash(it)));
+        let files = files.collect();
         // What was taken out meanwhile is not shown.
         let name = |it: &Citation| it.chunk_id.clone();
         let citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);

@@ -72,6 +72,23 @@ fn a_hit_becomes_its_code_with_all_that_belongs_to_it() {
 }
 
 #[test]
+fn each_file_that_was_read_is_told_with_its_hash() {
+    let (folder, resolver) = setting();
+    fs::write(folder.path().join("returns.py"), "a\rb\n").unwrap();
+    let hits = vec![
+        hit("a", "app/shapes.py", (3, 6), ""),
+        hit("b", "app/shapes.py", (9, 10), ""),
+        hit("c", "returns.py", (1, 1), ""),
+        hit("d", "gone.py", (1, 1), ""),
+        Chunk::new("e", "no file", Relevance::ONE),
+    ];
+    let files = resolver.resolve(hits).files;
+    let hash = |path: &str| *resolver.sources().text(path).unwrap().hash();
+    let wanted = ["app/shapes.py", "returns.py"].map(|path| (path.to_owned(), hash(path)));
+    assert_eq!(files, wanted.into());
+}
+
+#[test]
 fn lines_around_a_hit_are_shown_on_request() {
     let (_folder, plain) = setting();
     let widening = plain.with_context_lines(1);

@@ -177,3 +177,16 @@ async fn scores_that_are_no_numbers_have_no_say() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_strategy_that_the_question_says_nothing_for_asks_nobody() {
+    let mut store = library();
+    for port in ["definitions", "ending_with", "similar"] {
+        store = store.with(port, Mood::Fails);
+    }
+    let retrieved = ask(store, "why does it wait so long", &options()).await;
+    assert_eq!(paths(&retrieved), ["c.py"]);
+    assert_eq!(retrieved.reports.len(), Strategy::COUNT);
+    let mut failures = retrieved.reports.iter().map(|it| &it.failure);
+    assert!(failures.all(Option::is_none), "{:?}", retrieved.reports);
+}
