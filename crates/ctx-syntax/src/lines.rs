@@ -116,7 +116,7 @@ impl Shown {
 
 /// The mark that stands for `count` lines, a comment of the language, as far in as the line after it.
 pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) -> Line<'static> {
-    let lines = if count == 1 { " line" } else { " lines" };
+    let lines = if count == 1 { "line" } else { "lines" };
     let (before, after) = language.map_or(("", ""), Language::comment);
     let count = count.to_string();
     // There are hundreds in a context: each is made at once, and not piece by piece.
@@ -125,6 +125,7 @@ pub(crate) fn mark(language: Option<Language>, indentation: &str, count: usize) 
         before,
         "… ",
         &count,
+        " ",
         lines,
         " left out",
         after.trim_end(),

@@ -73,6 +73,7 @@ pub fn lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let mut start = 0;
     let ends = || memchr::memchr_iter(b'\n', body.as_bytes());
+    // To count them first costs less than to make room again and again.
     let mut lines = Vec::with_capacity(ends().count() + 1);
     for end in ends().chain([body.len()]) {
         lines.push(&body[start..end]);
