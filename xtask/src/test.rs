@@ -151,15 +151,15 @@ fn tests(options: &Options) -> Call {
     };
     call = call.args(["--workspace", "--all-features"]);
     if let Some(cases) = options.thorough {
-        call = call
-            .args(["--release"])
-            .env("PROPTEST_CASES", cases.to_string());
+        // Nextest has profiles of its own: its limits on time, in .config/nextest.toml, are for runs of this size.
+        let profiles: &[&str] = if nextest {
+            &["--cargo-profile", "thorough", "--profile", "thorough"]
+        } else {
+            &["--profile", "thorough"]
+        };
+        call = call.args(profiles).env("PROPTEST_CASES", cases.to_string());
         for (variable, value) in THOROUGH {
             call = call.env(variable, value);
-        }
-        if nextest {
-            // Its limits on time, in .config/nextest.toml, are for runs of this size.
-            call = call.args(["--profile", "thorough"]);
         }
     }
     call
