@@ -2,6 +2,7 @@
 
 mod ahead;
 mod best;
+mod by_segment;
 mod database;
 mod documents;
 mod error;

@@ -4,60 +4,75 @@
 //! document never changes, so each document of a segment has a slot, and whoever knows the slots of all segments
 //! finds a part without a lock or a hash.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use ctx_retrieve::Part;
 use tantivy::index::SegmentId;
-use tantivy::{DocAddress, Searcher};
+use tantivy::{DocAddress, Searcher, SegmentReader};
 
-/// So many parts are remembered, some 500 bytes each. Then all are forgotten: a question has others in use by then.
+use crate::by_segment::BySegment;
+
+/// When so many parts are remembered, some 500 bytes each, all are forgotten: what is met often is soon met again.
 const MOST: usize = 1 << 16;
 
-/// By the number of the document.
-type Slots = Arc<[OnceLock<Arc<Part>>]>;
-
 /// The parts that were met lately.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Parts {
-    segments: Mutex<BTreeMap<SegmentId, Slots>>,
-    /// How many slots are filled, or were when they were forgotten meanwhile.
-    met: AtomicUsize,
+    segments: BySegment<SegmentId, Slots>,
+    most: usize,
 }
 
-/// Those of one searcher.
-pub(crate) struct Met<'p> {
-    parts: &'p Parts,
-    /// By ordinal.
-    segments: Vec<Slots>,
+/// A slot for each document of a segment, by its number.
+#[derive(Debug)]
+struct Slots {
+    parts: Box<[OnceLock<Arc<Part>>]>,
+    filled: AtomicUsize,
+}
+
+impl Slots {
+    fn new(segment: &SegmentReader) -> Self {
+        Slots {
+            parts: (0..segment.max_doc()).map(|_| OnceLock::new()).collect(),
+            filled: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Parts {
+            segments: BySegment::default(),
+            most: MOST,
+        }
+    }
 }
 
 impl Parts {
-    /// Those of the documents of `searcher`. O(segments), and 16 bytes for each document.
-    pub(crate) fn of(&self, searcher: &Searcher) -> Met<'_> {
-        let mut known = self.known();
-        let segments = searcher.segment_readers().iter().map(|it| {
-            let empty = || (0..it.max_doc()).map(|_| OnceLock::new()).collect();
-            Arc::clone(known.entry(it.segment_id()).or_insert_with(empty))
-        });
-        let segments: Vec<Slots> = segments.collect();
-        if known.len() > segments.len() {
-            let are_there = searcher.generation().segments();
-            known.retain(|segment, _| are_there.contains_key(segment));
+    /// The parts that a search comes upon. O(segments), and 16 bytes for each document of a segment that is new.
+    pub(crate) fn of(&self, searcher: &Searcher) -> Met {
+        let segments = || {
+            self.segments
+                .of(searcher, SegmentReader::segment_id, Slots::new)
+        };
+        let mut met = Met {
+            segments: segments(),
+        };
+        if met.filled() >= self.most {
+            self.segments.forget();
+            met.segments = segments();
         }
-        Met {
-            parts: self,
-            segments,
-        }
-    }
-
-    fn known(&self) -> MutexGuard<'_, BTreeMap<SegmentId, Slots>> {
-        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+        met
     }
 }
 
-impl Met<'_> {
+/// The parts of all segments of one searcher.
+pub(crate) struct Met {
+    /// By ordinal.
+    segments: Vec<Arc<Slots>>,
+}
+
+impl Met {
     /// The part at `address`, which is read where it was not met lately.
     ///
     /// # Errors
@@ -67,16 +82,21 @@ impl Met<'_> {
         address: DocAddress,
         read: impl FnOnce() -> Result<Part, E>,
     ) -> Result<Arc<Part>, E> {
-        let slot = &self.segments[address.segment_ord as usize][address.doc_id as usize];
+        let slots = &self.segments[address.segment_ord as usize];
+        let slot = &slots.parts[address.doc_id as usize];
         if let Some(part) = slot.get() {
             return Ok(Arc::clone(part));
         }
         let part = Arc::new(read()?);
-        if self.parts.met.fetch_add(1, Ordering::Relaxed) >= MOST {
-            self.parts.known().clear();
-            self.parts.met.store(0, Ordering::Relaxed);
+        if slot.set(Arc::clone(&part)).is_ok() {
+            slots.filled.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Arc::clone(slot.get_or_init(|| part)))
+        Ok(part)
+    }
+
+    fn filled(&self) -> usize {
+        let filled = self.segments.iter();
+        filled.map(|it| it.filled.load(Ordering::Relaxed)).sum()
     }
 }
 
@@ -84,40 +104,69 @@ impl Met<'_> {
 mod tests {
     use ctx_model::LineSpan;
     use tantivy::schema::{STRING, Schema};
-    use tantivy::{Index, TantivyDocument};
+    use tantivy::{Index, IndexReader, IndexWriter, TantivyDocument};
 
     use super::*;
 
-    fn part(line: u32) -> Part {
-        Part::new("a.rs", LineSpan::new(line, line).unwrap())
-    }
-
-    #[test]
-    fn each_is_read_once_and_not_too_many_are_remembered() {
-        let mut schema = Schema::builder();
-        let text = schema.add_text_field("text", STRING);
-        let index = Index::create_in_ram(schema.build());
-        let mut writer = index.writer_with_num_threads(1, 15_000_000).unwrap();
-        for _ in 0..10 {
+    fn commit(writer: &mut IndexWriter, reader: &IndexReader, documents: usize) -> Searcher {
+        let text = writer.index().schema().get_field("text").unwrap();
+        for _ in 0..documents {
             let mut document = TantivyDocument::default();
             document.add_text(text, "word");
             writer.add_document(document).unwrap();
         }
         writer.commit().unwrap();
-        let searcher = index.reader().unwrap().searcher();
-        let parts = Parts::default();
-        let (met, first) = (parts.of(&searcher), DocAddress::new(0, 3));
-        assert_eq!(met.get(first, || Err("gone")), Err("gone"));
-        let read = met.get(first, || Ok::<_, ()>(part(1))).unwrap();
-        let known = |met: &Met<'_>| met.get(first, || Err(())).ok();
-        assert!(Arc::ptr_eq(&read, &known(&parts.of(&searcher)).unwrap()));
-        // Others of the segment are others.
-        let other = met.get(DocAddress::new(0, 4), || Ok::<_, ()>(part(2)));
-        assert_eq!(other.unwrap().span.start(), 2);
-        parts.met.store(MOST, Ordering::Relaxed);
-        met.get(DocAddress::new(0, 5), || Ok::<_, ()>(part(3)))
-            .unwrap();
+        reader.reload().unwrap();
+        reader.searcher()
+    }
+
+    /// The first line of the part at `address`, which is `line` if it is read now.
+    fn met(parts: &Parts, searcher: &Searcher, address: (u32, u32), line: u32) -> u32 {
+        let address = DocAddress::new(address.0, address.1);
+        let read = || Ok::<_, ()>(Part::new("a.rs", LineSpan::new(line, line).unwrap()));
+        let part = parts.of(searcher).get(address, read).unwrap();
+        part.span.start()
+    }
+
+    #[test]
+    fn each_is_read_once_as_long_as_its_segment_is_there_and_not_too_many_are_remembered() {
+        let mut schema = Schema::builder();
+        schema.add_text_field("text", STRING);
+        let index = Index::create_in_ram(schema.build());
+        let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).unwrap();
+        writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
+        let reader = index.reader().unwrap();
+        let one = commit(&mut writer, &reader, 4);
+        let parts = Parts {
+            most: 4,
+            ..Parts::default()
+        };
+        let fails = |parts: &Parts| parts.of(&one).get(DocAddress::new(0, 3), || Err("gone"));
+        assert_eq!(fails(&parts), Err("gone"));
+        assert_eq!(met(&parts, &one, (0, 3), 1), 1);
+        assert_eq!(met(&parts, &one, (0, 3), 2), 1, "it was met before");
+        // Other documents and other segments have other parts, whatever the ordinals are.
+        let two = commit(&mut writer, &reader, 2);
+        let first = one.segment_reader(0).segment_id();
+        let ordinal = |of: u32| two.segment_reader(of).segment_id() == first;
+        let (old, new) = if ordinal(0) { (0, 1) } else { (1, 0) };
+        assert_eq!(met(&parts, &two, (old, 3), 3), 1);
+        assert_eq!(met(&parts, &two, (new, 1), 4), 4);
+        assert_eq!(met(&parts, &two, (old, 1), 5), 5);
         // Who is at work goes on with what there was.
-        assert!(known(&met).is_some() && known(&parts.of(&searcher)).is_none());
+        let working = parts.of(&two);
+        assert_eq!(met(&parts, &two, (new, 0), 6), 6);
+        assert_eq!(met(&parts, &two, (new, 1), 7), 7, "four were remembered");
+        assert!(working.get(DocAddress::new(new, 1), || Err(())).is_ok());
+        // What a merge makes is met anew, and what it took in is forgotten.
+        let segments = [two.segment_reader(0), two.segment_reader(1)];
+        let merge = writer.merge(&segments.map(SegmentReader::segment_id));
+        merge.wait().unwrap();
+        reader.reload().unwrap();
+        let merged = reader.searcher();
+        assert_eq!(merged.segment_readers().len(), 1);
+        assert_eq!(met(&parts, &merged, (0, 5), 8), 8);
+        assert_eq!(parts.of(&merged).filled(), 1);
+        assert_eq!(met(&parts, &two, (new, 1), 9), 9);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Clause {
     Any { terms: Vec<Term>, worth: Score },
 }
 
-/// The same, of a term that some document holds.
+/// What a clause adds to the sums, where it can add anything: a term of BM25 is held by some document.
 enum Gain<'c> {
     Bm25 {
         term: &'c Term,

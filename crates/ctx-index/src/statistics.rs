@@ -5,7 +5,6 @@
 //! text index's own counts of tokens used, as a merge estimates them. What costs more than a look into a
 //! dictionary is remembered for each segment as long as nothing more is deleted from it.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use quick_cache::sync::Cache;
@@ -16,6 +15,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Opstamp, Searcher, SegmentReader, Term};
 
 use crate::best::Places;
+use crate::by_segment::BySegment;
 use crate::schema::Fields;
 use crate::scores::each_among;
 
@@ -33,7 +33,7 @@ type Generation = (SegmentId, Option<Opstamp>);
 /// What is remembered of segments.
 #[derive(Default)]
 pub(crate) struct Statistics {
-    segments: Mutex<BTreeMap<Generation, Arc<OfSegment>>>,
+    segments: BySegment<Generation, OfSegment>,
     places: Mutex<Option<(Vec<Generation>, Arc<Places>)>>,
 }
 
@@ -64,26 +64,12 @@ impl Statistics {
     /// What is known of the documents of `searcher`. O(segments), and O(documents) for those segments that were
     /// written, or deleted from, since the last time.
     pub(crate) fn of<'s>(&'s self, searcher: &'s Searcher) -> Live<'s> {
-        let mut known = unpoisoned(&self.segments);
-        let segments = searcher.segment_readers().iter().map(|it| {
-            let known = known.entry(generation_of(it));
-            Arc::clone(known.or_insert_with(|| Arc::new(OfSegment::new(it))))
-        });
-        let segments: Vec<_> = segments.collect();
-        if known.len() > segments.len() {
-            let are_there = searcher.generation().segments();
-            known.retain(|(segment, deletion), _| are_there.get(segment) == Some(deletion));
-        }
         Live {
             searcher,
-            segments,
+            segments: self.segments.of(searcher, generation_of, OfSegment::new),
             statistics: self,
         }
     }
-}
-
-fn unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn generation_of(segment: &SegmentReader) -> Generation {
@@ -178,7 +164,8 @@ impl Live<'_> {
     pub(crate) fn places(&self, path: Field) -> tantivy::Result<Arc<Places>> {
         let segments = self.searcher.segment_readers();
         let generation: Vec<_> = segments.iter().map(generation_of).collect();
-        let mut known = unpoisoned(&self.statistics.places);
+        let known = self.statistics.places.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
         if let Some((of, places)) = &*known
             && *of == generation
         {

@@ -31,7 +31,8 @@ pub struct Resolved {
     /// What is not as the hits said: `moved`, `stale`, `moved_or_deleted`, and in words why. And what is not as
     /// the files say: `masked`.
     pub warnings: Vec<Warning>,
-    /// The hash of each file that was read, by its path: whether it says the same still is told by that.
+    /// The hash ([`ctx_source::Text::hash`]) of each file that was read, by its path: whether it says the same still is
+    /// told by that.
     pub files: BTreeMap<String, [u8; 32]>,
 }
 

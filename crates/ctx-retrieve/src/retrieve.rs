@@ -107,7 +107,7 @@ impl Retriever {
 
     /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
     /// deadline; one that fails, panics or is late is reported and has no say. A question that says nothing
-    /// finds nothing. Each strategy has one of the runtime's threads for what blocks, so that ports may
+    /// finds nothing, and a strategy that it says nothing for asks nobody. Each of the others has one of the runtime's threads for what blocks, so that ports may
     /// compute. One that computes beyond the deadline keeps its thread until it next awaits something, or learns from
     /// [`crate::is_awaited`] that it need not go on; and the [`Hold`] that this runs within, until it ends.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {

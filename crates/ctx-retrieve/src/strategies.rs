@@ -44,7 +44,7 @@ pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
         Strategy::Names => !query.names.is_empty(),
         Strategy::Places => has_places || !query.frames.is_empty(),
         Strategy::Similar => has_places || !query.names.is_empty(),
-        _ => true,
+        Strategy::Text | Strategy::Coverage | Strategy::Files | Strategy::Relations => true,
     }
 }
 

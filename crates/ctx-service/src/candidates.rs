@@ -44,7 +44,7 @@ pub(crate) struct Candidates {
     pub(crate) omitted: Vec<Omitted>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) unresolved: Vec<Unresolved>,
-    /// The hashes of the files that were read.
+    /// The hashes of the texts of the files that were read.
     pub(crate) files: BTreeMap<String, [u8; 32]>,
     /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
     recalled: BTreeMap<String, String>,
@@ -60,11 +60,13 @@ impl Candidates {
         resolver: &Resolver,
         labels: &Labels<'_>,
     ) -> Self {
+        resolver.sources().prepare(&gathered.paths());
         let mut unresolved = gathered.named.unresolved.clone();
         let keywords = keywords(query);
+        let mut clipped = Vec::new();
         let mut chunks: Vec<Chunk> = Vec::new();
         for part in &gathered.named.parts {
-            match named_chunk(part, resolver, &keywords) {
+            match named_chunk(part, resolver, &keywords, &mut clipped) {
                 Ok(chunk) => chunks.push(chunk),
                 Err(why) => unresolved.push(Unresolved::new(&part.reference, why)),
             }
@@ -85,7 +87,13 @@ impl Candidates {
         chunks.extend(recalled.map(|it| recalled_chunk(it, &keywords)));
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
-        let read = resolver.resolve(chunks);
+        let mut read = resolver.resolve(chunks);
+        for (path, hash) in clipped {
+            // What changed in between is known to have changed: no text has this hash.
+            if read.files.get(&path) != Some(&hash) {
+                read.files.insert(path, [0; 32]);
+            }
+        }
         let mut candidates = Candidates {
             chunks: read.chunks,
             omitted: read.omitted,
@@ -230,14 +238,20 @@ fn hours(now: i64, at: i64) -> f64 {
     milliseconds / 3_600_000.0
 }
 
-/// A chunk of what was named, its lines those that the file has.
+/// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from.
 fn named_chunk(
     part: &NamedPart,
     resolver: &Resolver,
     keywords: &[String],
+    clipped: &mut Vec<(String, [u8; 32])>,
 ) -> Result<Chunk, String> {
     let span = match part.lines {
-        Some(wanted) => Some(within(wanted, &part.path, resolver)?),
+        Some(wanted) => {
+            let text = resolver.sources().text(&part.path);
+            let text = text.map_err(|error| error.to_string())?;
+            clipped.push((part.path.clone(), *text.hash()));
+            Some(within(wanted, &part.path, text.lines().count())?)
+        }
         None => None,
     };
     let id = match span {
@@ -259,13 +273,8 @@ fn named_chunk(
     Ok(chunk)
 }
 
-/// The lines of `wanted` that the file has.
-fn within(wanted: LineSpan, path: &str, resolver: &Resolver) -> Result<LineSpan, String> {
-    let text = resolver
-        .sources()
-        .text(path)
-        .map_err(|error| error.to_string())?;
-    let count = text.lines().count();
+/// The lines of `wanted` that the file at `path` has, which are `count`.
+fn within(wanted: LineSpan, path: &str, count: u32) -> Result<LineSpan, String> {
     LineSpan::new(wanted.start(), wanted.end().min(count))
         .map_err(|_| format!("{path} has {count} lines"))
 }

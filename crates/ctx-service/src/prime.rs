@@ -264,7 +264,8 @@ impl Service {
             source: Source::Search,
             why: why.clone(),
         }));
-        let uses = self.ports.counts(gathered.paths(), options.deadline).await;
+        let paths = gathered.paths().into_iter().map(str::to_owned).collect();
+        let uses = self.ports.counts(paths, options.deadline).await;
         gathered.uses = or_note(uses, failures);
         (gathered, retrieved.reports)
     }
@@ -354,6 +355,7 @@ impl Making {
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
         timings.assemble = lap(&mut clock);
         stats.excluded_count = built.omitted.len();
+        // Of a file that could not be read no text has the hash, so the answer is not given again.
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));
         let files = files.collect();
@@ -378,13 +380,13 @@ impl Making {
 
 impl Gathered {
     /// The files that something was gathered of, each once.
-    fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<&str> {
         let named = self.named.parts.iter().map(|it| &it.path);
         let found = self.found.iter().map(|it| &it.hit.path);
         let recent = self.recent.iter().map(|(path, _)| path);
         let recalled = self.recalled.iter().map(|it| &it.place.path);
         let all = named.chain(found).chain(recent).chain(recalled);
-        let mut paths: Vec<String> = all.cloned().collect();
+        let mut paths: Vec<&str> = all.map(String::as_str).collect();
         paths.sort_unstable();
         paths.dedup();
         paths

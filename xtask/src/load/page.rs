@@ -77,7 +77,7 @@ fn write_sweep(text: &mut String, sweep: &Sweep) {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "\n### {what}\n\nCallers who wait for their answers come until they get no quicker: {} builds/s. The knee is at {}.\n\n{HEAD}",
+        "\n### {what}\n\nCallers who wait for their answers get {} builds/s at most, of levels until two in a row bring no more. The knee is at {}.\n\n{HEAD}",
         digits(sweep.closed),
         digits(sweep.knee),
     );

@@ -24,7 +24,7 @@ const STEP: f64 = 1.12;
 pub(crate) struct Sweep {
     /// The share of questions that were asked a moment ago.
     pub(crate) repeats: f64,
-    /// What a few callers got who waited for their answers, once the server was warm.
+    /// The most that a few callers got who waited for their answers, of levels until two in a row brought no more.
     pub(crate) closed: f64,
     /// The search for the knee, in order.
     pub(crate) steps: Vec<Level>,

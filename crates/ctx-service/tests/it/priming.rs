@@ -1,14 +1,17 @@
 //! What is in a prime context, where it comes from, and in which order.
 
-use std::sync::atomic::Ordering;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{Format, OmittedReason, Origin, Relevance};
 use ctx_retrieve::Threads;
-use ctx_service::{PrimeContext, Served, ServiceError, Source};
+use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
+use ctx_source::{Files, Secrets, SourceError, Sources, Text};
 
-use crate::support::{FILES, NOW, options, options_of, world, world_of, write};
+use crate::support::{FILES, NOW, Store, options, options_of, service_of, world, world_of, write};
 
 fn sources(context: &PrimeContext, origin: Origin) -> Vec<String> {
     let cited = context.citations.iter().filter(|it| it.origin == origin);
@@ -56,6 +59,70 @@ async fn what_the_message_names_is_pinned_and_worth_one() {
         .collect();
     assert_eq!(why.iter().filter(|it| **it == "pinned").count(), 2);
     assert_eq!(context.stats.explicit_count, 2);
+}
+
+/// Texts that come from elsewhere, and which of them were not asked for together.
+#[derive(Debug, Default)]
+struct Fetched {
+    prepared: Mutex<BTreeSet<String>>,
+    alone: Mutex<Vec<String>>,
+    reads: AtomicUsize,
+    /// Whether the texts are longer from the second reading on.
+    grows: bool,
+}
+
+impl Files for Fetched {
+    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
+        let reads = self.reads.fetch_add(1, Ordering::Relaxed);
+        if !self.prepared.lock().unwrap().contains(path) {
+            self.alone.lock().unwrap().push(path.to_owned());
+        }
+        let (_, text) = FILES.iter().find(|it| it.0 == path).unwrap();
+        let more = if self.grows && reads > 0 {
+            "// More.\n"
+        } else {
+            ""
+        };
+        let bytes = format!("{text}{more}").into_bytes();
+        Ok(Arc::new(
+            Text::decode(path, bytes, Secrets::Masked).unwrap(),
+        ))
+    }
+
+    fn prepare(&self, paths: &[&str]) {
+        let paths = paths.iter().map(|it| (*it).to_owned());
+        self.prepared.lock().unwrap().extend(paths);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_come_from_elsewhere_are_fetched_together() {
+    let files = Arc::new(Fetched::default());
+    let store = Arc::new(Store::new(FILES));
+    let service = service_of(&store, Sources::of(Arc::clone(&files) as _), "ada");
+    let asked = "How is a header parsed in @src/server.rs:1-3 and @src/parser.rs:1-2?";
+    let (options, control) = (options(), Control::default());
+    let prime = service.prime("t", asked, &options, &control);
+    let context = prime.await.unwrap().context;
+    assert!(context.built.context.contains("fn listen"));
+    assert_eq!(*files.alone.lock().unwrap(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_while_it_is_read_is_known_to_have_changed() {
+    for (grows, served) in [(false, Served::Hit), (true, Served::Miss)] {
+        let files = Arc::new(Fetched {
+            grows,
+            ..Fetched::default()
+        });
+        let store = Arc::new(Store::new(FILES));
+        let service = service_of(&store, Sources::of(files), "ada");
+        let service = service.with_cache(Arc::new(Cache::default()));
+        let (options, control) = (options(), Control::default());
+        let prime = || service.prime("t", "What of @src/parser.rs:1-90?", &options, &control);
+        assert_eq!(prime().await.unwrap().served, Served::Miss);
+        assert_eq!(prime().await.unwrap().served, served);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

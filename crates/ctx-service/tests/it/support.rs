@@ -365,6 +365,11 @@ pub(crate) fn world_of(
 /// A service for `owner` over `store`, with the secret that all tests share.
 pub(crate) fn service_over(store: &Arc<Store>, folder: &Path, owner: &str) -> Service {
     let sources = Sources::new(Root::open(folder).unwrap(), Limits::default());
+    service_of(store, sources, owner)
+}
+
+/// The same, of texts from elsewhere.
+pub(crate) fn service_of(store: &Arc<Store>, sources: Sources, owner: &str) -> Service {
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let search = Arc::clone(store) as Arc<dyn FileSearch>;
     let ports = Ports::of(store).with_recall(Arc::clone(store) as Arc<dyn Recall>);
