@@ -9,7 +9,7 @@ use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
     Warning,
 };
-use ctx_retrieve::Options as RetrieveOptions;
+use ctx_retrieve::{Hold, Options as RetrieveOptions};
 use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ use crate::reply::{Escaped, Limit, Reply, o200k};
 use crate::sent::{Key, Unsent};
 use crate::server::{Call, Shared};
 use crate::tools::{self, ASSEMBLE, AssembleArguments, QUERY, QueryArguments};
-use crate::workspace::with_prefix;
+use crate::workspace::{Ready, with_prefix};
 
 /// A longer question is refused.
 const LONGEST_QUERY: usize = 100_000;
@@ -60,11 +60,11 @@ pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Repl
         arguments.cursor.clone(),
     )?;
     let limit = call.limit(arguments.max_tokens)?;
-    let material = match &shown.cursor {
-        Some(cursor) => rest(call, cursor, QUERY).await?,
-        None => find(call, arguments).await?,
-    };
-    build(call, material, shown, limit).await
+    if let Some(cursor) = shown.cursor.clone() {
+        return in_turn(call, rest(call, &cursor, QUERY), shown, limit).await;
+    }
+    let search = Search::of(call, &arguments).await?;
+    in_turn(call, search.find(call), shown, limit).await
 }
 
 /// `context_assemble`.
@@ -79,17 +79,32 @@ pub(crate) async fn assemble_hits(
         arguments.cursor.clone(),
     )?;
     let limit = call.limit(arguments.max_tokens)?;
-    let material = match &shown.cursor {
-        Some(cursor) => rest(call, cursor, ASSEMBLE).await?,
-        None => resolve(call, chunks(arguments.chunks.unwrap_or_default())?).await?,
-    };
-    build(call, material, shown, limit).await
+    if let Some(cursor) = shown.cursor.clone() {
+        return in_turn(call, rest(call, &cursor, ASSEMBLE), shown, limit).await;
+    }
+    let chunks = chunks(arguments.chunks.unwrap_or_default())?;
+    in_turn(call, resolve(call, chunks), shown, limit).await
+}
+
+/// Finds and builds in one turn: nobody waits for another with all that was found in hand.
+async fn in_turn(
+    call: &Call,
+    material: impl Future<Output = Result<Material, Fault>>,
+    shown: Shown,
+    limit: Limit,
+) -> Result<Reply, Fault> {
+    let turn = call.turn().await?;
+    // It is large, and most calls are none of this.
+    let reply = Box::pin(async { build(call, material.await?, shown, limit).await });
+    turn.within(reply).await
 }
 
 /// What the chunks of a client are in their files.
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
-    let resolved = call.work(move || workspace.resolve(chunks)).await?;
+    let resolved = Hold::current()
+        .spawn_blocking(move || workspace.resolve(chunks))
+        .await?;
     Ok(Material {
         chunks: resolved.chunks,
         warnings: resolved.warnings,
@@ -118,60 +133,82 @@ fn shown(
     })
 }
 
-/// What the stores of all folders find, with paths as the client knows them.
-async fn find(call: &Call, arguments: QueryArguments) -> Result<Material, Fault> {
-    let question = arguments.query.as_deref().unwrap_or_default().trim();
-    if question.is_empty() {
-        return Err(Fault::new(
-            "search: there is neither query nor cursor",
-            "query: a question, identifiers or an error message",
-        ));
+/// What is asked, and of whom.
+struct Search {
+    question: String,
+    options: RetrieveOptions,
+    /// By the prefixes of their paths.
+    folders: Vec<(String, Ready)>,
+}
+
+impl Search {
+    /// What `arguments` ask, once the indexes of all folders are up to date.
+    async fn of(call: &Call, arguments: &QueryArguments) -> Result<Self, Fault> {
+        let question = arguments.query.as_deref().unwrap_or_default().trim();
+        if question.is_empty() {
+            return Err(Fault::new(
+                "search: there is neither query nor cursor",
+                "query: a question, identifiers or an error message",
+            ));
+        }
+        if question.len() > LONGEST_QUERY {
+            return Err(Fault::new(
+                format!("search: the query has {} bytes", question.len()),
+                format!("a query of at most {LONGEST_QUERY} bytes: its most telling part"),
+            ));
+        }
+        let options = options(arguments)?;
+        let mut folders = Vec::new();
+        for (prefix, folder) in call.workspace.folders() {
+            folders.push((prefix, folder.ready(call).await?));
+        }
+        Ok(Search {
+            question: question.to_owned(),
+            options,
+            folders,
+        })
     }
-    if question.len() > LONGEST_QUERY {
-        return Err(Fault::new(
-            format!("search: the query has {} bytes", question.len()),
-            format!("a query of at most {LONGEST_QUERY} bytes: its most telling part"),
-        ));
-    }
-    let options = options(&arguments)?;
-    let mut material = Material {
-        nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
-        tool: QUERY,
-        ..Material::default()
-    };
-    // The resolved chunks are wanted; the context is built from those of all folders together.
-    let none = BuildOptions::default()
-        .with_max_chunks(Some(0))
-        .with_notice(false)
-        .with_merge(false)
-        .with_counter(CounterName::CharacterBased);
-    let control = Control::default().with_cancel(call.cancel.clone());
-    for (prefix, folder) in call.workspace.folders() {
-        let ready = folder.ready(call).await?;
-        material.notes.extend(ready.note.map(str::to_owned));
-        let answer = ready.service.answer(question, &options, &none, &control);
-        let answer = call.turn().await?.within(answer).await?;
-        call.check()?;
-        let late = answer
-            .retrieved
-            .reports
-            .iter()
-            .filter(|it| it.failure.is_some());
-        material.notes.extend(late.map(|it| {
-            format!(
-                "The search by {} was left out: it failed or was late.",
-                it.strategy.as_str()
-            )
-        }));
-        material
-            .chunks
-            .extend(answer.chunks.into_iter().map(|mut chunk| {
-                chunk.id.insert_str(0, &prefix);
-                with_prefix(chunk, &prefix)
+
+    /// What the stores of all folders find, with paths as the client knows them.
+    async fn find(self, call: &Call) -> Result<Material, Fault> {
+        let mut material = Material {
+            nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
+            tool: QUERY,
+            ..Material::default()
+        };
+        // The resolved chunks are wanted; the context is built from those of all folders together.
+        let none = BuildOptions::default()
+            .with_max_chunks(Some(0))
+            .with_notice(false)
+            .with_merge(false)
+            .with_counter(CounterName::CharacterBased);
+        let control = Control::default().with_cancel(call.cancel.clone());
+        for (prefix, Ready { service, note }) in self.folders {
+            material.notes.extend(note.map(str::to_owned));
+            let answer = service.answer(&self.question, &self.options, &none, &control);
+            let answer = answer.await?;
+            call.check()?;
+            let late = answer
+                .retrieved
+                .reports
+                .iter()
+                .filter(|it| it.failure.is_some());
+            material.notes.extend(late.map(|it| {
+                format!(
+                    "The search by {} was left out: it failed or was late.",
+                    it.strategy.as_str()
+                )
             }));
-        material.warnings.extend(answer.built.warnings);
+            material
+                .chunks
+                .extend(answer.chunks.into_iter().map(|mut chunk| {
+                    chunk.id.insert_str(0, &prefix);
+                    with_prefix(chunk, &prefix)
+                }));
+            material.warnings.extend(answer.built.warnings);
+        }
+        Ok(material)
     }
-    Ok(material)
 }
 
 fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
@@ -244,7 +281,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         });
         workspace.resolve(fresh.collect())
     };
-    let mut resolved = call.work(work).await?;
+    let mut resolved = Hold::current().spawn_blocking(work).await?;
     // What a file does not say any more is no answer.
     let gone: BTreeSet<&str> = resolved
         .warnings
@@ -282,7 +319,7 @@ async fn build(
         };
         builder.build(material, &shown)
     };
-    call.work(work).await?
+    Hold::current().spawn_blocking(work).await?
 }
 
 struct Builder {

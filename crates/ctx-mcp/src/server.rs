@@ -20,7 +20,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
-use tokio::sync::{RwLock, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -137,7 +137,7 @@ impl Server {
     pub fn connection(&self) -> impl ServerHandler + use<> {
         Connection {
             shared: Arc::clone(&self.0),
-            declared: RwLock::default(),
+            declared: tokio::sync::Mutex::default(),
         }
     }
 }
@@ -175,7 +175,7 @@ pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
 struct Connection {
     shared: Arc<Shared>,
     /// What it declared, since it last said that this changed.
-    declared: RwLock<Option<Workspace>>,
+    declared: tokio::sync::Mutex<Option<Workspace>>,
 }
 
 /// Everything about one call but its arguments.
@@ -297,6 +297,7 @@ impl Connection {
         &self,
         context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
+        place: &Waiting,
     ) -> Result<Known, Fault> {
         let capabilities = context.client_capabilities().unwrap_or_default();
         let has_roots = capabilities.roots.is_some();
@@ -307,24 +308,33 @@ impl Connection {
             .protocol_version()
             .is_some_and(|it| it.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if is_modern {
-            return self.answered(responses).await;
+            return self.answered(responses, place).await;
         }
-        if let Some(workspace) = &*self.declared.read().await {
-            return Ok(Known::Workspace(workspace.clone()));
-        }
-        // One asks for all that wait; and none of them waits longer than it takes to ask.
-        let declared = tokio::time::timeout(PATIENCE, self.declared.write()).await;
-        let mut declared = declared.map_err(|_| no_roots())?;
+        let declared = tokio::time::timeout(PATIENCE, self.declared(context, place)).await;
+        Ok(Known::Workspace(declared.map_err(|_| no_roots())??))
+    }
+
+    /// The folders that the client declares when it is asked. One asks for all that wait.
+    async fn declared(
+        &self,
+        context: &RequestContext<RoleServer>,
+        place: &Waiting,
+    ) -> Result<Workspace, Fault> {
+        let mut declared = self.declared.lock().await;
         if let Some(workspace) = &*declared {
-            return Ok(Known::Workspace(workspace.clone()));
+            return Ok(workspace.clone());
         }
-        let workspace = self.open(asked(context).await?).await?;
+        let workspace = self.open(asked(context).await?, place).await?;
         *declared = Some(workspace.clone());
-        Ok(Known::Workspace(workspace))
+        Ok(workspace)
     }
 
     /// What the client answered when it was asked for its roots; else the question.
-    async fn answered(&self, responses: Option<&InputResponses>) -> Result<Known, Fault> {
+    async fn answered(
+        &self,
+        responses: Option<&InputResponses>,
+        place: &Waiting,
+    ) -> Result<Known, Fault> {
         let Some(answer) = responses.and_then(|it| it.get(ROOTS)) else {
             #[expect(deprecated, reason = "clients that have roots still declare them")]
             let question = InputRequest::ListRoots(rmcp::model::ListRootsRequest::default());
@@ -339,13 +349,15 @@ impl Connection {
             .ok_or_else(no_roots)?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
-        Ok(Known::Workspace(self.open(roots).await?))
+        Ok(Known::Workspace(self.open(roots, place).await?))
     }
 
-    async fn open(&self, uris: Vec<String>) -> Result<Workspace, Fault> {
+    /// Has `place` until it is done, also where nobody waits for it any more.
+    async fn open(&self, uris: Vec<String>, place: &Waiting) -> Result<Workspace, Fault> {
         let shared = Arc::clone(&self.shared);
         let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
-        tokio::task::spawn_blocking(work).await?
+        let hold = Hold::default().with(place.clone());
+        hold.spawn_blocking(work).await?
     }
 
     /// A call to work on, or what to ask the client first.
@@ -358,7 +370,8 @@ impl Connection {
         responses: Option<&InputResponses>,
     ) -> Result<Begun, Fault> {
         let place = self.shared.turns.place()?;
-        let known = unless_cancelled(&context.ct, self.workspace(context, responses)).await??;
+        let known = self.workspace(context, responses, &place);
+        let known = unless_cancelled(&context.ct, known).await??;
         let workspace = match known {
             Known::Workspace(workspace) => workspace,
             Known::Ask(question) => return Ok(Begun::Ask(question)),
@@ -455,10 +468,8 @@ fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<
 /// The roots that a client tells when it is asked.
 #[expect(deprecated, reason = "clients that have roots still declare them")]
 async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Fault> {
-    match tokio::time::timeout(PATIENCE, context.peer.list_roots()).await {
-        Ok(Ok(told)) => Ok(told.roots.into_iter().map(|it| it.uri).collect()),
-        _ => Err(no_roots()),
-    }
+    let told = context.peer.list_roots().await.map_err(|_| no_roots())?;
+    Ok(told.roots.into_iter().map(|it| it.uri).collect())
 }
 
 fn no_roots() -> Fault {
@@ -624,6 +635,6 @@ impl ServerHandler for Connection {
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        *self.declared.write().await = None;
+        *self.declared.lock().await = None;
     }
 }

@@ -42,6 +42,12 @@ struct Search {
     looked: Option<Instant>,
 }
 
+impl Search {
+    fn is_fresh(&self) -> bool {
+        self.looked.is_some_and(|at| at.elapsed() < FRESH)
+    }
+}
+
 /// A service, and what to know of its index.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
@@ -80,6 +86,12 @@ impl Folder {
     /// The call was cancelled, or there can be no index.
     pub(crate) async fn ready(&self, call: &Call) -> Result<Ready, Fault> {
         let mut search = call.awaiting(self.search.lock()).await?;
+        if let Some(found) = search.as_ref().filter(|it| it.is_fresh()) {
+            return Ok(Ready {
+                service: Arc::clone(&found.service),
+                note: None,
+            });
+        }
         let turn = call.turn().await?;
         let (root, at, resolver) = (
             self.root.try_clone()?,
@@ -128,9 +140,6 @@ fn up_to_date(
     report: &Report,
     cancel: &Cancel,
 ) -> (Result<Option<Instant>, Fault>, Option<&'static str>) {
-    if search.looked.is_some_and(|at| at.elapsed() < FRESH) {
-        return (Ok(search.looked), None);
-    }
     let updated = search.index.update(&mut |progress| {
         report(progress);
         if cancel.is_cancelled() {
