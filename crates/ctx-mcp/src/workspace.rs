@@ -334,4 +334,24 @@ mod tests {
         assert_eq!(ended, std::task::Poll::Ready(Some(Fault::cancelled())));
         drop(indexing);
     }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_comes_to_an_index_that_was_just_looked_at_needs_no_turn() {
+        let root = tempfile::tempdir().unwrap();
+        let options = Options::new(root.path()).with_calls(NonZeroUsize::MIN);
+        let server = Server::new(options).unwrap();
+        let call = Call::of(&server, CancellationToken::new());
+        let (_, folder) = call.workspace.folders().next().unwrap();
+        folder.ready(&call).await.unwrap();
+        let _turn = call.turn().await.unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let looked = |at: Option<Instant>| {
+            let mut search = folder.search.try_lock().unwrap();
+            search.as_mut().unwrap().looked = at;
+        };
+        looked(Some(Instant::now()));
+        assert!(pin!(folder.ready(&call)).poll(&mut context).is_ready());
+        looked(None);
+        assert!(pin!(folder.ready(&call)).poll(&mut context).is_pending());
+    }
 }
