@@ -28,7 +28,7 @@ use crate::Server;
 const PATH: &str = "/mcp";
 /// A larger request is refused.
 const MOST_BYTES: usize = 8 << 20;
-/// Further connections wait.
+/// Further connections wait, unless [`Http::with_connections`] says otherwise.
 const MOST_CONNECTIONS: usize = 256;
 /// The headers of a request must have come by then.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
@@ -134,6 +134,7 @@ pub struct Http {
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
+    connections: usize,
 }
 
 impl Http {
@@ -167,7 +168,15 @@ impl Http {
             listener,
             router,
             stop,
+            connections: MOST_CONNECTIONS,
         })
+    }
+
+    /// Serves at most so many connections at a time, 256 unless said; further ones wait.
+    #[must_use]
+    pub fn with_connections(mut self, most: usize) -> Self {
+        self.connections = most;
+        self
     }
 
     /// Where it listens.
@@ -191,15 +200,16 @@ impl Http {
     /// # Errors
     /// The socket fails.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let places = Arc::new(Semaphore::new(self.connections));
         loop {
-            let place = Arc::clone(&places)
-                .acquire_owned()
-                .await
-                .map_err(io::Error::other)?;
-            let accepted = tokio::select! {
+            let next = async {
+                let place = Arc::clone(&places).acquire_owned().await;
+                let place = place.map_err(io::Error::other)?;
+                Ok::<_, io::Error>((place, self.listener.accept().await))
+            };
+            let (place, accepted) = tokio::select! {
                 () = stop.cancelled() => break,
-                accepted = self.listener.accept() => accepted,
+                next = next => next?,
             };
             match accepted {
                 Ok((stream, _)) => {

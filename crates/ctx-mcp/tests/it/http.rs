@@ -1,5 +1,6 @@
 //! Who is let in over HTTP.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use ctx_mcp::{Access, Http, Token};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::Project;
@@ -15,10 +17,16 @@ struct Served {
     address: SocketAddr,
     token: String,
     stop: CancellationToken,
+    ended: JoinHandle<io::Result<()>>,
     _project: Project,
 }
 
 async fn serve() -> Served {
+    serve_at_once(256).await
+}
+
+/// Serves so many connections at a time.
+async fn serve_at_once(connections: usize) -> Served {
     let project = Project::new();
     let token = Token::generate().unwrap();
     let access = Access::new(token.clone())
@@ -30,11 +38,12 @@ async fn serve() -> Served {
         .unwrap();
     let address = http.address().unwrap();
     let stop = CancellationToken::new();
-    tokio::spawn(http.serve(stop.clone()));
+    let ended = tokio::spawn(http.with_connections(connections).serve(stop.clone()));
     Served {
         address,
         token: token.reveal().to_owned(),
         stop,
+        ended,
         _project: project,
     }
 }
@@ -235,4 +244,25 @@ async fn who_reads_no_answer_is_cut_off() {
     let cut_off = tokio::time::timeout(Duration::from_mins(2), ask).await;
     assert!(cut_off.is_ok());
     served.stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_a_place_left_ends_when_told_to() {
+    let served = serve_at_once(2).await;
+    let mut answered = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        stream
+            .write_all(b"POST /mcp HTTP/1.1\r\nHost: nobody\r\nContent-Length: 0\r\n\r\n")
+            .await
+            .unwrap();
+        stream.read_u8().await.unwrap();
+        answered.push(stream);
+    }
+    let mut waiting = TcpStream::connect(served.address).await.unwrap();
+    served.stop.cancel();
+    // Before any of them is cut off for what it does not send.
+    let ended = tokio::time::timeout(Duration::from_secs(5), served.ended).await;
+    ended.unwrap().unwrap().unwrap();
+    assert!(!matches!(waiting.read(&mut [0]).await, Ok(1..)));
 }
