@@ -76,6 +76,9 @@ pub struct Control {
     pub clock: Option<Arc<dyn Clock>>,
     /// The time, by that clock, at which selection returns the best answer it has.
     pub deadline: Option<Duration>,
+    /// Whether all work is done by the thread that asks for it, because others have use for the rest. What comes of it
+    /// is the same.
+    pub one_thread: bool,
 }
 
 impl Control {
@@ -97,6 +100,13 @@ impl Control {
     #[must_use]
     pub fn with_deadline(mut self, deadline: Option<Duration>) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Has all work done by the thread that asks for it, or by several where there is enough of it.
+    #[must_use]
+    pub fn with_one_thread(mut self, one_thread: bool) -> Self {
+        self.one_thread = one_thread;
         self
     }
 
@@ -126,6 +136,7 @@ impl fmt::Debug for Control {
             .field("cancel", &self.cancel)
             .field("clock", &self.clock.as_ref().map(|clock| clock.now()))
             .field("deadline", &self.deadline)
+            .field("one_thread", &self.one_thread)
             .finish()
     }
 }

@@ -8,8 +8,14 @@ use crate::{AssembleError, Control};
 /// counting, twenty times what waking one costs.
 const WORTH_A_THREAD: usize = 32 * 1024;
 
+/// Whether `bytes` of work are shared among the threads of rayon's pool.
+fn is_shared(bytes: usize, control: &Control) -> bool {
+    !control.one_thread && bytes >= 2 * WORTH_A_THREAD
+}
+
 /// Applies `work` to every item, on the threads of rayon's pool when there are `bytes` of work
-/// enough, and returns the answers in the items' order. Stops early when `control` says so.
+/// enough and `control` lets it, and returns the answers in the items' order. Stops early when
+/// `control` says so.
 pub(crate) fn map<T, R, W>(
     items: &[T],
     bytes: usize,
@@ -25,7 +31,7 @@ where
         control.check()?;
         work(item, scratch)
     };
-    if bytes < 2 * WORTH_A_THREAD {
+    if !is_shared(bytes, control) {
         let mut scratch = String::new();
         return items.iter().map(|item| step(&mut scratch, item)).collect();
     }
@@ -35,4 +41,15 @@ where
         .with_min_len((WORTH_A_THREAD / per_item).max(1))
         .map_init(String::new, step)
         .collect()
+}
+
+/// BLAKE3 of `text`, on the threads of rayon's pool as [`map`]. O(bytes).
+pub(crate) fn hash(text: &str, control: &Control) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    if is_shared(text.len(), control) {
+        hasher.update_rayon(text.as_bytes());
+    } else {
+        hasher.update(text.as_bytes());
+    }
+    hasher.finalize()
 }

@@ -36,13 +36,6 @@ pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) left_out: usize,
 }
 
-/// The hash of the whole context, on several threads. O(bytes).
-fn digest(text: &str) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_rayon(text.as_bytes());
-    hasher.finalize().to_hex().to_string()
-}
-
 /// What only reading a block's text tells.
 struct Reading {
     content_hash: blake3::Hash,
@@ -69,8 +62,9 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         };
         let options = self.plan.options;
         let counter = self.plan.pricer.counter;
+        let digest = parallel::hash(&document.text, self.plan.pricer.control);
         Ok(BuiltContext {
-            digest: digest(&document.text),
+            digest: digest.to_hex().to_string(),
             shared_prefix: shared_prefix(options, counter, &document, &included),
             tokens: self.split()?,
             exactness: counter.exactness(),

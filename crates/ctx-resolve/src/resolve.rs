@@ -68,6 +68,8 @@ pub struct Resolver {
     context_lines: u32,
     /// Whom to ask before a text is parsed.
     parsed: Option<Arc<dyn Outlines>>,
+    /// Whether files are read one after the other.
+    one_thread: bool,
     outlines: Arc<Kept>,
 }
 
@@ -101,6 +103,7 @@ impl Resolver {
             limits,
             context_lines: 0,
             parsed: None,
+            one_thread: false,
             outlines: Arc::new(Cache::with_weighter(FILES, MOST_KEPT, Size)),
         }
     }
@@ -119,6 +122,13 @@ impl Resolver {
     #[must_use]
     pub fn with_outlines(mut self, parsed: Arc<dyn Outlines>) -> Self {
         self.parsed = Some(parsed);
+        self
+    }
+
+    /// Has all files read by the thread that asks, because others have use for the rest, or several side by side.
+    #[must_use]
+    pub fn with_one_thread(mut self, one_thread: bool) -> Self {
+        self.one_thread = one_thread;
         self
     }
 
@@ -267,17 +277,19 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let keywords = first.map_or_else(Known::default, |it| Known::new(&it.1.matched_keywords));
     let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
     within.sources.prepare(&paths);
-    let by_file: Vec<_> = by_file.into_iter().collect();
-    let files: Vec<_> = by_file
-        .into_par_iter()
-        .map(|(path, chunks)| match path {
-            Some(path) => of_file(path, chunks, within, &keywords),
-            None => OfFile {
-                found: within.as_given(chunks),
-                read: None,
-            },
-        })
-        .collect();
+    let look_up = |(path, chunks)| match path {
+        Some(path) => of_file(path, chunks, within, &keywords),
+        None => OfFile {
+            found: within.as_given(chunks),
+            read: None,
+        },
+    };
+    let files: Vec<_> = if within.one_thread {
+        by_file.into_iter().map(look_up).collect()
+    } else {
+        let by_file: Vec<_> = by_file.into_iter().collect();
+        by_file.into_par_iter().map(look_up).collect()
+    };
     let mut outlines = BTreeMap::new();
     let mut found: Vec<Found> = Vec::with_capacity(count);
     let mut resolved = Resolved::default();

@@ -164,6 +164,13 @@ impl Place {
             _permit: permit,
         })
     }
+
+    /// Whether so many are at work that there is no second core for each.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let workers = self.admission.workers;
+        let running = workers - self.admission.running.available_permits();
+        running > 1 && 2 * running > workers
+    }
 }
 
 impl Drop for Turn {
@@ -257,6 +264,26 @@ mod tests {
         }
         assert_eq!(slow.places.available_permits(), 9);
         assert!(slow.owners.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_works_beside_as_many_as_there_are_cores_for_is_crowded() {
+        for (workers, free) in [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4)] {
+            let admission = admission(workers, 0);
+            let owner = Owner::new("ada").unwrap();
+            let places: Vec<Place> = std::iter::from_fn(|| admission.enter(&owner).ok()).collect();
+            let mut turns = Vec::new();
+            for place in &places {
+                turns.push(place.turn().await);
+                let is_crowded = turns.len() > free;
+                assert_eq!(
+                    place.is_crowded(),
+                    is_crowded,
+                    "{} of {workers}",
+                    turns.len()
+                );
+            }
+        }
     }
 
     #[test]

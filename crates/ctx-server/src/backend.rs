@@ -171,6 +171,8 @@ pub struct Job {
     pub deadline: Duration,
     /// How long each source of a context is waited for; one that is later has no say in it.
     pub patience: Duration,
+    /// Whether it is to be done by one thread, because others are at work.
+    pub one_thread: bool,
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
 
@@ -191,6 +193,7 @@ impl Job {
             started: Instant::now(),
             deadline,
             patience: deadline / 4,
+            one_thread: false,
             told: None,
         }
     }

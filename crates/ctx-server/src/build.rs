@@ -74,7 +74,8 @@ pub async fn build(
     let control = Control::default()
         .with_cancel(job.cancel.clone())
         .with_clock(Arc::new(move || started.elapsed()))
-        .with_deadline(Some(job.deadline));
+        .with_deadline(Some(job.deadline))
+        .with_one_thread(job.one_thread);
     let patience = job.patience;
     let mut options = PrimeOptions::default()
         .with_build(request.options)

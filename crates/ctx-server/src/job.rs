@@ -71,6 +71,7 @@ where
         if job.cancel.is_cancelled() {
             return Err(BackendError::Cancelled);
         }
+        job.one_thread = place.is_crowded();
         hold.with((turn, place)).within(work(job)).await
     });
     let done = tokio::time::timeout(limit, task).await;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
+use ctx_resolve::Resolver;
 use ctx_retrieve::{Ended, Hold, Report};
 use tracing::debug;
 
@@ -339,9 +340,9 @@ impl Making {
             thread: &self.thread,
         };
         begin(PrimeStage::Resolve)?;
-        let resolver = &service.resolver;
+        let resolver = Resolver::clone(&service.resolver).with_one_thread(control.one_thread);
         let mut candidates =
-            Candidates::read(&gathered, &self.query, &self.asked, resolver, &labels);
+            Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
         timings.resolve = lap(&mut clock);
         begin(PrimeStage::Score)?;
         let (profile, now) = (&options.profile, options.now);

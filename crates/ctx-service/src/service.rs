@@ -167,7 +167,7 @@ impl Service {
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
-        let resolver = Arc::clone(&self.resolver);
+        let resolver = Resolver::clone(&self.resolver).with_one_thread(control.one_thread);
         let (build, control) = (build.clone(), control.clone());
         let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {

@@ -1,7 +1,9 @@
 //! The assembler behind a service: held by `Arc<dyn _>`, awaited, cancelled, dropped.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, assemble};
@@ -77,6 +79,49 @@ impl TokenCounter for Raising {
 
     fn additivity(&self) -> Additivity {
         self.counter.additivity()
+    }
+}
+
+/// Notes whose threads weigh.
+struct Noting {
+    counter: Arc<dyn TokenCounter>,
+    threads: Mutex<HashSet<ThreadId>>,
+}
+
+impl TokenCounter for Noting {
+    fn count(&self, text: &str) -> Tokens {
+        self.counter.count(text)
+    }
+
+    fn weigh(&self, text: &str) -> u64 {
+        let mut threads = self.threads.lock().unwrap();
+        threads.insert(thread::current().id());
+        drop(threads);
+        self.counter.weigh(text)
+    }
+
+    fn additivity(&self) -> Additivity {
+        self.counter.additivity()
+    }
+}
+
+#[test]
+fn one_thread_gives_what_many_give() {
+    let chunks = files(2_000);
+    for tokens in [600, 100_000] {
+        let options = options(tokens);
+        let [one, many] = [true, false].map(|one_thread| {
+            let counter = Noting {
+                counter: ctx_tokens::counter(&options.counter).unwrap(),
+                threads: Mutex::default(),
+            };
+            let control = Control::default().with_one_thread(one_thread);
+            let built = assemble(&chunks, &options, &counter, &control).unwrap();
+            (built, counter.threads.into_inner().unwrap())
+        });
+        assert_eq!(one.0, many.0);
+        assert_eq!(one.1, HashSet::from([thread::current().id()]));
+        assert!(many.1.len() > 1, "there is enough for the pool");
     }
 }
 

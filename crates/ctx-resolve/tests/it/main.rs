@@ -1,11 +1,15 @@
 //! Hits against real files: what is found, what has moved, what is gone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::HashSet;
 use std::fs;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 
 use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
 use ctx_resolve::{Resolved, Resolver};
 use ctx_source::{Limits, Root, Secrets, Sources};
+use ctx_syntax::{Outline, Outlines};
 use tempfile::TempDir;
 
 const SHAPES: &str = "import math\n\ndef area(r):\n    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)\n\n\ndef unused():\n    pass\n";
@@ -213,6 +217,34 @@ fn the_result_is_the_same_in_any_run() {
         .filter(|it| !it.imports.is_empty())
         .count();
     assert_eq!(with_imports, 1, "imports are told once a file");
+}
+
+/// Notes whose threads ask.
+#[derive(Debug, Default)]
+struct Noting(Mutex<HashSet<ThreadId>>);
+
+impl Outlines for Noting {
+    fn outline(&self, _: &str, _: &[u8; 32]) -> Option<Outline> {
+        self.0.lock().unwrap().insert(thread::current().id());
+        None
+    }
+}
+
+#[test]
+fn one_thread_gives_what_many_give() {
+    let [one, many] = [true, false].map(|one_thread| {
+        let (_folder, resolver) = setting();
+        let noting = Arc::new(Noting::default());
+        let resolver = resolver.with_outlines(Arc::clone(&noting) as Arc<dyn Outlines>);
+        let hits = ["app/shapes.py", "app/util.py"].map(|it| hit(it, it, (1, 2), ""));
+        let found = run(&resolver.with_one_thread(one_thread), hits.to_vec());
+        let threads = noting.0.lock().unwrap().clone();
+        (found, threads)
+    });
+    assert_eq!(one.0, many.0);
+    let own = thread::current().id();
+    assert_eq!(one.1, HashSet::from([own]));
+    assert!(!many.1.contains(&own), "files are the pool's to read");
 }
 
 /// Every symbol of this workspace's own sources, as a search would name it.
