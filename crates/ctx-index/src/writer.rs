@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use tantivy::indexer::UserOperation;
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::query::AllQuery;
 use tantivy::{IndexWriter, Term};
 
@@ -15,6 +16,23 @@ use crate::{Index, IndexError, Updated};
 
 /// What the writer may hold in memory.
 const MEMORY: usize = 96 << 20;
+
+/// So many segments of about one size become one.
+const MERGED: usize = 4;
+/// Segments of fewer documents are of one size.
+const SMALL: u32 = 1_000;
+
+/// When segments become one. A question looks each of its terms up in each segment, so there are to be few; and each
+/// document is written once for each time that there are [`MERGED`] times as many. Below [`SMALL`], what edits of single
+/// files leave is put together without what was there before.
+fn merging() -> LogMergePolicy {
+    let mut merging = LogMergePolicy::default();
+    merging.set_min_num_segments(MERGED);
+    merging.set_min_layer_size(SMALL);
+    #[expect(clippy::cast_precision_loss, reason = "it is a small number")]
+    merging.set_level_log_size((MERGED as f64).log2());
+    merging
+}
 
 /// What reading a file came to.
 pub(crate) enum Read {
@@ -64,7 +82,9 @@ impl<'i> Writer<'i> {
             }
             sweep(&text, &self.index.folder)?;
             // One thread: the order of documents is that of their paths, whatever the machine does.
-            self.text = Some(text.writer_with_num_threads(1, MEMORY)?);
+            let text = text.writer_with_num_threads(1, MEMORY)?;
+            text.set_merge_policy(Box::new(merging()));
+            self.text = Some(text);
         }
         Ok(self.text.as_mut().expect("it was opened above"))
     }

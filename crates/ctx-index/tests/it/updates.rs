@@ -53,6 +53,29 @@ fn a_changed_file_is_indexed_again() {
     assert_eq!(contents(&index), fixture.fresh());
 }
 
+/// Each term is looked up in each segment.
+#[test]
+fn edits_of_single_files_leave_few_segments() {
+    let files: Vec<(String, String)> = (0..12)
+        .map(|it| (format!("f{it}.rs"), function(&format!("of_file_{it}"))))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+    let fixture = Fixture::new(&files);
+    let index = fixture.updated();
+    for edit in 0..24 {
+        fixture.write(
+            &format!("f{}.rs", edit % 12),
+            function(&format!("edit_{edit}")),
+        );
+        assert_eq!(update(&index).changed, 1);
+        let entries = fs::read_dir(fixture.folder().join("text")).unwrap();
+        let paths = entries.map(|it| it.unwrap().path());
+        let segments = paths.filter(|it| it.extension().is_some_and(|it| it == "term"));
+        assert!(segments.count() < 4, "after {edit} edits");
+    }
+    assert_eq!(contents(&index), fixture.fresh());
+}
+
 #[test]
 fn a_touched_file_is_read_and_not_indexed() {
     let fixture = Fixture::new(&[("a.rs", &function("one"))]);
