@@ -63,6 +63,7 @@ impl Pool {
     /// Takes what `strategy` found, and tells how many of it are parts of files.
     pub(crate) fn take(&mut self, strategy: Strategy, hits: Vec<Hit>) -> usize {
         let mut parts = 0;
+        self.held.reserve(hits.len());
         // A score that is no number was none to begin with.
         for hit in hits.into_iter().filter(|it| it.score.is_finite()) {
             let number = self.number(hit.part);

@@ -1,6 +1,5 @@
 //! The databases of one owner, and the files that are noted in them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,10 +8,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
 use super::mark::Mark;
+use super::receipts::Unwritten;
 use super::rows::FILES;
 use super::salvage;
 use super::schema::{STATE, Schema, changes};
-use crate::backend::{BackendError, Prime};
+use crate::backend::BackendError;
 use crate::cause::{Fact, cause};
 
 /// Its file.
@@ -30,8 +30,8 @@ pub(super) struct Database {
     contexts: Mutex<Connection>,
     /// The same, for whoever reads.
     contexts_reader: Mutex<Connection>,
-    /// Contexts that were answered and are about to be written, by their ids.
-    pub(super) unwritten: Mutex<BTreeMap<String, Prime>>,
+    /// Contexts that were answered and are about to be written.
+    pub(super) unwritten: Mutex<Unwritten>,
 }
 
 pub(super) type Result<T> = std::result::Result<T, BackendError>;

@@ -149,8 +149,10 @@ impl Database {
             let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
             let last = get.query_row([path], |row| SHOWN.whole(row)?.get::<_, i64>(1));
             let last = last.optional().map_err(of_contexts)?;
-            let last = last.map_or(now, |it| it.max(now));
-            SHOWN.put(&transaction, &[path.clone().into(), last.into()])?;
+            // Times are in seconds, and what fits one question fits others.
+            if last.is_none_or(|it| it < now) {
+                SHOWN.put(&transaction, &[path.clone().into(), now.into()])?;
+            }
         }
         transaction.commit().map_err(write_failed)
     }

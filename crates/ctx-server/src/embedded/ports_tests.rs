@@ -14,6 +14,26 @@ fn remembered(state: &State) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_shown_within_the_same_second_is_noted_once() {
+    let (_folder, state) = open();
+    let changes = || crate::embedded::schema::changes(&state.0.contexts()).unwrap();
+    let [one, both] =
+        [&["a.rs"][..], &["a.rs", "b.rs"]].map(|it| it.iter().map(|it| (*it).to_owned()));
+    let (one, both): (Vec<String>, Vec<String>) = (one.collect(), both.collect());
+    state.shown(&one, 7).await.unwrap();
+    let before = changes();
+    for now in [7, 6] {
+        state.shown(&one, now).await.unwrap();
+        assert_eq!(changes(), before);
+    }
+    state.shown(&both, 7).await.unwrap();
+    assert_eq!(changes(), before + 1);
+    state.shown(&one, 8).await.unwrap();
+    let shown = [("a.rs".to_owned(), 8), ("b.rs".to_owned(), 7)];
+    assert_eq!(state.recent(10).await.unwrap(), shown);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
     let (_folder, state) = open();
     ctx_testkit::laws::store::votes(&state).await;

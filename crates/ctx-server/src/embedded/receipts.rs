@@ -1,7 +1,7 @@
 //! Contexts that were built, and when their files were shown.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio_util::task::TaskTracker;
@@ -12,11 +12,33 @@ use super::rows::CONTEXTS;
 use crate::backend::{BackendError, Prime, Receipt};
 use crate::cause::{Fact, cause};
 
-/// More contexts than these do not wait to be written: who builds one more waits for its turn.
-const MOST_UNWRITTEN: usize = 64;
+/// What comes within this long of each other is written together: most of what it costs to write is for each time.
+const TOGETHER: Duration = Duration::from_millis(100);
+/// Who builds one more than these waits until they are written.
+pub(super) const MOST_UNWRITTEN: usize = 64;
 
-/// Keeps a context behind its answer: it is found from now on, and is written as soon as may be, by a task of
-/// `behind`. `held` is let go when it is.
+/// Contexts that were answered and are not written yet, in their order.
+#[derive(Default)]
+pub(super) struct Unwritten {
+    contexts: Vec<Prime>,
+    /// Whether somebody is about to write them.
+    has_writer: bool,
+}
+
+impl Unwritten {
+    /// The context of this id.
+    fn of(&self, id: &str) -> Option<&Prime> {
+        self.contexts.iter().find(|it| it.id() == id)
+    }
+
+    /// All, the latest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Prime> {
+        self.contexts.iter().rev()
+    }
+}
+
+/// Keeps a context behind its answer: it is found from now on, and is written soon, by a task of `behind`. `held` is let
+/// go when it is.
 pub(super) async fn keep_behind<H>(
     database: &Arc<Database>,
     prime: &Prime,
@@ -26,67 +48,94 @@ pub(super) async fn keep_behind<H>(
 ) where
     H: Send + 'static,
 {
-    let is_behind = database.add_unwritten(prime);
-    let (database, prime) = (Arc::clone(database), prime.clone());
-    let quota = Arc::clone(quota);
-    let writing = behind.spawn_blocking(move || {
-        let kept = database.keep(&prime, &quota);
-        database.unwritten().remove(prime.id());
+    let (is_first, are_many) = database.add_unwritten(prime);
+    if !is_first && !are_many {
+        return;
+    }
+    let (database, quota) = (Arc::clone(database), Arc::clone(quota));
+    let write = move || {
+        database.write(&quota);
         drop(held);
-        if let Err(error) = kept {
-            tracing::error!(cause = cause(&error), "a context cannot be kept");
-        }
-    });
-    if !is_behind {
-        // It has said what went wrong.
-        let _ = writing.await;
+    };
+    // Of either, what goes wrong was said.
+    if are_many {
+        let _ = behind.spawn_blocking(write).await;
+    } else {
+        behind.spawn(async {
+            tokio::time::sleep(TOGETHER).await;
+            let _ = tokio::task::spawn_blocking(write).await;
+        });
     }
 }
 
 impl Database {
-    pub(super) fn unwritten(&self) -> MutexGuard<'_, BTreeMap<String, Prime>> {
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
         self.unwritten
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a context is about to be written, unless too many are.
-    fn add_unwritten(&self, prime: &Prime) -> bool {
+    /// Notes that a context is about to be written. Whether nobody else is about to write any, and whether they are too many.
+    fn add_unwritten(&self, prime: &Prime) -> (bool, bool) {
         let mut unwritten = self.unwritten();
-        let has_room = unwritten.len() < MOST_UNWRITTEN;
-        if has_room {
-            unwritten.insert(prime.id().to_owned(), prime.clone());
+        if unwritten.of(prime.id()).is_none() {
+            unwritten.contexts.push(prime.clone());
         }
-        has_room
+        let had_writer = std::mem::replace(&mut unwritten.has_writer, true);
+        (!had_writer, unwritten.contexts.len() > MOST_UNWRITTEN)
     }
 
-    /// Keeps a context, and lets the oldest go. One that is kept already, and is about to go, is made the
+    /// Writes what is not written yet. Meanwhile it is still found in memory.
+    fn write(&self, quota: &Quota) {
+        // Whoever comes from now on may have come too late for this.
+        let primes = {
+            let mut unwritten = self.unwritten();
+            unwritten.has_writer = false;
+            unwritten.contexts.clone()
+        };
+        if primes.is_empty() {
+            return;
+        }
+        if let Err(error) = self.keep(&primes, quota) {
+            let count = primes.len();
+            tracing::error!(cause = cause(&error), count, "contexts cannot be kept");
+        }
+        let is_done = |it: &Prime| primes.iter().any(|done| done.id() == it.id());
+        self.unwritten().contexts.retain(|it| !is_done(it));
+    }
+
+    /// Keeps contexts, and lets the oldest go. One that is kept already, and is about to go, is made the
     /// latest.
-    fn keep(&self, prime: &Prime, quota: &Quota) -> Result<()> {
+    fn keep(&self, primes: &[Prime], quota: &Quota) -> Result<()> {
         let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
         let mut contexts = self.contexts();
         let transaction = contexts.transaction().map_err(write_failed)?;
-        let last = CONTEXTS.last(&transaction)?;
-        let text = match kept(&transaction, prime.id()) {
-            Ok(Some((seq, _))) if seq > last - most / 2 => return Ok(()),
-            Ok(Some((_, text))) => text,
-            // One that is damaged is written anew.
-            Ok(None) | Err(BackendError::Damaged { .. }) => serde_json::to_string(&prime.receipt())
-                .map_err(|error| BackendError::failed("write a context", error))?,
-            Err(error) => return Err(error),
-        };
-        let row = [prime.id().to_owned().into(), (last + 1).into(), text.into()];
-        CONTEXTS.put(&transaction, &row)?;
+        let mut last = CONTEXTS.last(&transaction)?;
+        for prime in primes {
+            let text = match kept(&transaction, prime.id()) {
+                Ok(Some((seq, _))) if seq > last - most / 2 => continue,
+                Ok(Some((_, text))) => text,
+                // One that is damaged is written anew.
+                Ok(None) | Err(BackendError::Damaged { .. }) => {
+                    serde_json::to_string(&prime.receipt())
+                        .map_err(|error| BackendError::failed("write a context", error))?
+                }
+                Err(error) => return Err(error),
+            };
+            last += 1;
+            let row = [prime.id().to_owned().into(), last.into(), text.into()];
+            CONTEXTS.put(&transaction, &row)?;
+        }
         let gone = "DELETE FROM contexts WHERE seq <= ?1";
         let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
-        gone.execute([last + 1 - most]).map_err(write_failed)?;
+        gone.execute([last - most]).map_err(write_failed)?;
         drop(gone);
         transaction.commit().map_err(write_failed)
     }
 
     /// The context of this id, where it is kept.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
-        if let Some(prime) = self.unwritten().get(id) {
+        if let Some(prime) = self.unwritten().of(id) {
             return Ok(Some(prime.receipt()));
         }
         let contexts = self.contexts_reader();

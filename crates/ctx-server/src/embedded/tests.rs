@@ -1,8 +1,12 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use ctx_assemble::Cancel;
+use ctx_model::BuildOptions;
 use tempfile::TempDir;
 
+use super::receipts::MOST_UNWRITTEN;
+use super::rows::CONTEXTS;
 use super::*;
 
 /// Calls `look` with a folder for each of about `few` bytes of `file` (or each `step`th, where all are to be tried): one
@@ -59,4 +63,33 @@ async fn a_folder_is_its_opener_s_until_the_last_work_in_it_has_ended() {
     while Embedded::open(folder.path(), Quota::default()).is_err() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_are_found_at_once_and_written_together() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let job = Job::new(Cancel::new(), Duration::from_mins(1));
+    let mut ids = Vec::new();
+    for number in 0..MOST_UNWRITTEN + 8 {
+        let header = Some(format!("context {number}"));
+        let options = BuildOptions::default().with_header(header);
+        let request = PrimeRequest::new("nothing of this is anywhere", options);
+        let prime = backend.build(&owner, request, &job).await.unwrap();
+        ids.push(prime.id().to_owned());
+        assert!(backend.receipt(&owner, prime.id()).await.unwrap().is_some());
+    }
+    let store = backend.store(&owner).await.unwrap();
+    backend.settle().await;
+    assert_eq!(store.database.unwritten().iter().count(), 0);
+    let kept = CONTEXTS.sum(&store.database.contexts_reader()).unwrap();
+    assert_eq!(kept.count, i64::try_from(ids.len()).unwrap());
+    // In their order, of which the oldest are let go first.
+    let contexts = store.database.contexts_reader();
+    let mut get = contexts
+        .prepare("SELECT id FROM contexts ORDER BY seq")
+        .unwrap();
+    let rows = get.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    assert_eq!(rows.map(Result::unwrap).collect::<Vec<_>>(), ids);
 }
