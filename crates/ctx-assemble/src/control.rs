@@ -103,10 +103,10 @@ impl Control {
         self
     }
 
-    /// Has all work done by the thread that asks for it, or by several where there is enough of it.
+    /// Has all work done by the thread that asks for it.
     #[must_use]
-    pub fn with_one_thread(mut self, one_thread: bool) -> Self {
-        self.one_thread = one_thread;
+    pub fn on_one_thread(mut self) -> Self {
+        self.one_thread = true;
         self
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ const PATH: &str = "/mcp";
 /// A larger request is refused.
 const MOST_BYTES: usize = 8 << 20;
 /// Further connections wait, unless [`Http::with_connections`] says otherwise.
-const MOST_CONNECTIONS: usize = 256;
+const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");
 /// The headers of a request must have come by then.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// The body of a request must have come so long after them.
@@ -134,7 +135,7 @@ pub struct Http {
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
-    connections: usize,
+    connections: NonZeroUsize,
 }
 
 impl Http {
@@ -174,7 +175,7 @@ impl Http {
 
     /// Serves at most so many connections at a time, 256 unless said; further ones wait.
     #[must_use]
-    pub fn with_connections(mut self, most: usize) -> Self {
+    pub fn with_connections(mut self, most: NonZeroUsize) -> Self {
         self.connections = most;
         self
     }
@@ -200,16 +201,17 @@ impl Http {
     /// # Errors
     /// The socket fails.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
-        let places = Arc::new(Semaphore::new(self.connections));
+        let most = self.connections.get().min(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(most));
         loop {
             let next = async {
                 let place = Arc::clone(&places).acquire_owned().await;
-                let place = place.map_err(io::Error::other)?;
-                Ok::<_, io::Error>((place, self.listener.accept().await))
+                let place = place.expect("nothing closes it");
+                (place, self.listener.accept().await)
             };
             let (place, accepted) = tokio::select! {
                 () = stop.cancelled() => break,
-                next = next => next?,
+                next = next => next,
             };
             match accepted {
                 Ok((stream, _)) => {

@@ -48,23 +48,17 @@ struct Material {
 struct Shown {
     format: Format,
     session: Option<Key>,
-    cursor: Option<String>,
 }
 
 /// `context_query`.
 pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Reply, Fault> {
-    let shown = shown(
-        call,
-        arguments.format,
-        arguments.session.as_deref(),
-        arguments.cursor.clone(),
-    )?;
+    let shown = shown(call, arguments.format, arguments.session.as_deref())?;
     let limit = call.limit(arguments.max_tokens)?;
-    if let Some(cursor) = shown.cursor.clone() {
-        return in_turn(call, rest(call, &cursor, QUERY), shown, limit).await;
+    if let Some(cursor) = &arguments.cursor {
+        return in_turn(call, rest(call, cursor, QUERY), shown, limit).await;
     }
-    let search = Search::of(call, &arguments).await?;
-    in_turn(call, search.find(call), shown, limit).await
+    let asked = Asked::of(call, &arguments).await?;
+    in_turn(call, asked.find(call), shown, limit).await
 }
 
 /// `context_assemble`.
@@ -72,15 +66,10 @@ pub(crate) async fn assemble_hits(
     call: &Call,
     arguments: AssembleArguments,
 ) -> Result<Reply, Fault> {
-    let shown = shown(
-        call,
-        arguments.format,
-        arguments.session.as_deref(),
-        arguments.cursor.clone(),
-    )?;
+    let shown = shown(call, arguments.format, arguments.session.as_deref())?;
     let limit = call.limit(arguments.max_tokens)?;
-    if let Some(cursor) = shown.cursor.clone() {
-        return in_turn(call, rest(call, &cursor, ASSEMBLE), shown, limit).await;
+    if let Some(cursor) = &arguments.cursor {
+        return in_turn(call, rest(call, cursor, ASSEMBLE), shown, limit).await;
     }
     let chunks = chunks(arguments.chunks.unwrap_or_default())?;
     in_turn(call, resolve(call, chunks), shown, limit).await
@@ -94,7 +83,7 @@ async fn in_turn(
     limit: Limit,
 ) -> Result<Reply, Fault> {
     let turn = call.turn().await?;
-    // It is large, and most calls are none of this.
+    // Boxed: else the future of every call would be as large.
     let reply = Box::pin(async { build(call, material.await?, shown, limit).await });
     turn.within(reply).await
 }
@@ -114,12 +103,7 @@ async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     })
 }
 
-fn shown(
-    call: &Call,
-    format: Option<Format>,
-    session: Option<&str>,
-    cursor: Option<String>,
-) -> Result<Shown, Fault> {
+fn shown(call: &Call, format: Option<Format>, session: Option<&str>) -> Result<Shown, Fault> {
     if session.is_some_and(|it| it.len() > LONGEST_SESSION || it.is_empty()) {
         return Err(Fault::new(
             "use the session: its name is empty or too long",
@@ -129,19 +113,18 @@ fn shown(
     Ok(Shown {
         format: format.unwrap_or_default(),
         session: session.map(|it| (call.connection.clone(), it.to_owned())),
-        cursor,
     })
 }
 
 /// What is asked, and of whom.
-struct Search {
+struct Asked {
     question: String,
     options: RetrieveOptions,
     /// By the prefixes of their paths.
     folders: Vec<(String, Ready)>,
 }
 
-impl Search {
+impl Asked {
     /// What `arguments` ask, once the indexes of all folders are up to date.
     async fn of(call: &Call, arguments: &QueryArguments) -> Result<Self, Fault> {
         let question = arguments.query.as_deref().unwrap_or_default().trim();
@@ -158,11 +141,17 @@ impl Search {
             ));
         }
         let options = options(arguments)?;
+        // One that takes long to index makes the others old: those that still are not are had at once below.
+        if call.workspace.folders().nth(1).is_some() {
+            for (_, folder) in call.workspace.folders() {
+                folder.ready(call).await?;
+            }
+        }
         let mut folders = Vec::new();
         for (prefix, folder) in call.workspace.folders() {
             folders.push((prefix, folder.ready(call).await?));
         }
-        Ok(Search {
+        Ok(Asked {
             question: question.to_owned(),
             options,
             folders,
@@ -543,5 +532,39 @@ fn facts(facts: &mut Map<String, Value>, included: usize, omitted: usize, digest
     facts.insert("omitted".to_owned(), omitted.into());
     if !digest.is_empty() {
         facts.insert("digest".to_owned(), digest.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    use std::time::Duration;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{Options, Server};
+
+    #[tokio::test]
+    async fn what_is_found_is_built_in_the_same_turn() {
+        let root = tempfile::tempdir().unwrap();
+        let options = Options::new(root.path()).with_calls(NonZeroUsize::MIN);
+        let server = Server::new(options).unwrap();
+        let [call, other] = [(), ()].map(|()| Call::of(&server, CancellationToken::new()));
+        let mut next = pin!(other.turn());
+        let material = async {
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(next.as_mut().poll(&mut context).is_pending());
+            Ok(Material::default())
+        };
+        let shown = shown(&call, None, None).unwrap();
+        let limit = call.limit(Some(1_000)).unwrap();
+        // With a turn for each, the other would come between, and nobody takes its turn.
+        let reply = in_turn(&call, material, shown, limit);
+        let reply = tokio::time::timeout(Duration::from_secs(5), reply).await;
+        assert!(reply.expect("it has one turn").is_ok());
+        assert!(next.await.is_ok());
     }
 }

@@ -10,16 +10,17 @@ use ctx_assemble::Cancel;
 use ctx_index::Progress;
 use ctx_retrieve::Hold;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, Implementation, InputRequest, InputRequiredResult, InputResponses,
-    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, RequestId,
-    ResourceContents, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InputRequest, InputRequiredResult,
+    InputResponses, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    RequestId, ResourceContents, ServerCapabilities, ServerConfig, ServerRequest,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RequestHandle};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,7 @@ use crate::resources;
 use crate::roots::{Place, Roots, default_place};
 use crate::sent::Sent;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
-use crate::turns::{Place as Waiting, Turns};
+use crate::turns::{self, Turns};
 use crate::workspace::{Report, Workspace};
 
 /// How long a client may take to say which roots it has.
@@ -183,11 +184,12 @@ pub(crate) struct Call {
     pub(crate) shared: Arc<Shared>,
     pub(crate) workspace: Workspace,
     pub(crate) report: Report,
+    /// [`Call::gone`] for what computes, and looks instead of waiting: raised a moment after it.
     pub(crate) cancel: Cancel,
     /// Tells connections apart, where they last longer than a call.
     pub(crate) connection: String,
-    /// Its place among those that are worked on or wait for it.
-    place: Waiting,
+    /// Its place among those that are worked on or wait for their turn.
+    place: turns::Place,
     /// Raised when nobody waits for the reply.
     gone: CancellationToken,
     id: RequestId,
@@ -201,13 +203,13 @@ impl Call {
         Ok(self.limit.get_or_init(|| limit).clone())
     }
 
-    /// A turn to compute, which lasts as long as anything that is begun within it. Whoever waits for what others compute
-    /// has none meanwhile.
+    /// A turn to compute, which lasts as long as anything that is begun within it. Not to be had while waiting for what
+    /// others compute.
     ///
     /// # Errors
     /// The call was cancelled.
     pub(crate) async fn turn(&self) -> Result<Hold, Fault> {
-        let turn = unless_cancelled(&self.gone, self.place.turn()).await??;
+        let turn = self.awaiting(self.place.turn()).await?;
         Ok(Hold::default().with(turn))
     }
 
@@ -233,7 +235,7 @@ impl Call {
     /// # Errors
     /// The call was cancelled.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        if self.cancel.is_cancelled() {
+        if self.gone.is_cancelled() {
             Err(Fault::cancelled())
         } else {
             Ok(())
@@ -264,6 +266,28 @@ impl Call {
 enum Known {
     Workspace(Workspace),
     Ask(InputRequiredResult),
+}
+
+/// Why a call was not begun.
+enum NotBegun {
+    /// Its parameters are at fault.
+    Parameters(Fault),
+    Otherwise(Fault),
+}
+
+impl From<Fault> for NotBegun {
+    fn from(fault: Fault) -> Self {
+        NotBegun::Otherwise(fault)
+    }
+}
+
+impl From<NotBegun> for ErrorData {
+    fn from(why: NotBegun) -> Self {
+        match why {
+            NotBegun::Parameters(fault) => protocol_error(&fault),
+            NotBegun::Otherwise(fault) => internal_error(&fault),
+        }
+    }
 }
 
 /// A call, or what its client has to be asked first.
@@ -297,8 +321,8 @@ impl Connection {
         &self,
         context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
-        place: &Waiting,
-    ) -> Result<Known, Fault> {
+        place: &turns::Place,
+    ) -> Result<Known, NotBegun> {
         let capabilities = context.client_capabilities().unwrap_or_default();
         let has_roots = capabilities.roots.is_some();
         if !has_roots {
@@ -314,11 +338,11 @@ impl Connection {
         Ok(Known::Workspace(declared.map_err(|_| no_roots())??))
     }
 
-    /// The folders that the client declares when it is asked. One asks for all that wait.
+    /// The folders that the client declares when it is asked. One asks at a time, for all that wait.
     async fn declared(
         &self,
         context: &RequestContext<RoleServer>,
-        place: &Waiting,
+        place: &turns::Place,
     ) -> Result<Workspace, Fault> {
         let mut declared = self.declared.lock().await;
         if let Some(workspace) = &*declared {
@@ -333,8 +357,8 @@ impl Connection {
     async fn answered(
         &self,
         responses: Option<&InputResponses>,
-        place: &Waiting,
-    ) -> Result<Known, Fault> {
+        place: &turns::Place,
+    ) -> Result<Known, NotBegun> {
         let Some(answer) = responses.and_then(|it| it.get(ROOTS)) else {
             #[expect(deprecated, reason = "clients that have roots still declare them")]
             let question = InputRequest::ListRoots(rmcp::model::ListRootsRequest::default());
@@ -346,14 +370,15 @@ impl Connection {
         let roots = answer
             .get("roots")
             .and_then(Value::as_array)
-            .ok_or_else(no_roots)?;
+            .ok_or_else(|| NotBegun::Parameters(no_roots()))?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
-        Ok(Known::Workspace(self.open(roots, place).await?))
+        let opened = self.open(roots, place).await;
+        Ok(Known::Workspace(opened.map_err(NotBegun::Parameters)?))
     }
 
-    /// Has `place` until it is done, also where nobody waits for it any more.
-    async fn open(&self, uris: Vec<String>, place: &Waiting) -> Result<Workspace, Fault> {
+    /// The folders of `uris`. `place` is taken until they are open, also where nobody waits for it any more.
+    async fn open(&self, uris: Vec<String>, place: &turns::Place) -> Result<Workspace, Fault> {
         let shared = Arc::clone(&self.shared);
         let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
         let hold = Hold::default().with(place.clone());
@@ -368,7 +393,7 @@ impl Connection {
         &self,
         context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
-    ) -> Result<Begun, Fault> {
+    ) -> Result<Begun, NotBegun> {
         let place = self.shared.turns.place()?;
         let known = self.workspace(context, responses, &place);
         let known = unless_cancelled(&context.ct, known).await??;
@@ -421,6 +446,8 @@ struct Helpers {
 impl Helpers {
     /// Ends them. No progress is told after the reply.
     async fn end(self, call: Call) {
+        // Its reply is held until it is sent.
+        let place = call.place.clone();
         drop(call);
         self.watch.abort();
         if let Some(mut progress) = self.progress
@@ -428,6 +455,7 @@ impl Helpers {
         {
             progress.abort();
         }
+        drop(place);
     }
 }
 
@@ -465,11 +493,36 @@ fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<
     (Arc::new(report), Some(forward))
 }
 
+/// A question to a client. Dropped before it is answered, it is taken back: until then the SDK keeps it.
+struct Question(Option<RequestHandle<RoleServer>>);
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        if let (Some(asked), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(asked.cancel(Some("nobody waits for the answer".to_owned())));
+        }
+    }
+}
+
 /// The roots that a client tells when it is asked.
 #[expect(deprecated, reason = "clients that have roots still declare them")]
 async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Fault> {
-    let told = context.peer.list_roots().await.map_err(|_| no_roots())?;
-    Ok(told.roots.into_iter().map(|it| it.uri).collect())
+    let question = ServerRequest::ListRootsRequest(rmcp::model::ListRootsRequest::default());
+    let options = PeerRequestOptions::no_options();
+    let asked = context.peer.send_cancellable_request(question, options);
+    let mut question = Question(Some(asked.await.map_err(|_| no_roots())?));
+    let Some(asked) = &mut question.0 else {
+        return Err(no_roots());
+    };
+    let told = (&mut asked.rx).await;
+    // It was answered, or nobody is there: there is nothing to take back.
+    question.0 = None;
+    match told {
+        Ok(Ok(ClientResult::ListRootsResult(told))) => {
+            Ok(told.roots.into_iter().map(|it| it.uri).collect())
+        }
+        _ => Err(no_roots()),
+    }
 }
 
 fn no_roots() -> Fault {
@@ -511,8 +564,8 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
     }
 }
 
-/// Why nothing was done: none of the parameters is at fault.
-fn not_begun(fault: &Fault) -> ErrorData {
+/// None of the parameters is at fault.
+fn internal_error(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.text(), None)
 }
 
@@ -554,7 +607,9 @@ impl ServerHandler for Connection {
         let (call, helpers) = match begun.await {
             Ok(Begun::Call(call, helpers)) => (call, helpers),
             Ok(Begun::Ask(question)) => return Ok(question.into()),
-            Err(fault) => return Ok(refusal(&fault, &context.id).into()),
+            Err(NotBegun::Parameters(fault) | NotBegun::Otherwise(fault)) => {
+                return Ok(refusal(&fault, &context.id).into());
+            }
         };
         let outcome = run(&call, &request.name, request.arguments).await;
         let result = call.result(outcome);
@@ -568,7 +623,7 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let begun = self.begin(&context, None).await;
-        let (call, helpers) = match begun.map_err(|it| not_begun(&it))? {
+        let (call, helpers) = match begun? {
             Begun::Call(call, helpers) => (call, helpers),
             // Nothing can be asked here: what may be read is told by the templates.
             Begun::Ask(_) => return Ok(ListResourcesResult::default()),
@@ -578,7 +633,7 @@ impl ServerHandler for Connection {
         let work = move || resources::list(&workspace, after.as_deref(), &cancel);
         let listed = call.work(work).await.and_then(|it| it);
         helpers.end(call).await;
-        let (page, next) = listed.map_err(|fault| protocol_error(&fault))?;
+        let (page, next) = listed.map_err(|fault| internal_error(&fault))?;
         let mut result = ListResourcesResult::with_all_items(page);
         result.next_cursor = next;
         Ok(result)
@@ -600,7 +655,7 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let begun = self.begin(&context, request.input_responses.as_ref());
-        let (call, helpers) = match begun.await.map_err(|it| not_begun(&it))? {
+        let (call, helpers) = match begun.await? {
             Begun::Call(call, helpers) => (call, helpers),
             Begun::Ask(question) => return Ok(question.into()),
         };

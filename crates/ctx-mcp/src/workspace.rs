@@ -80,7 +80,8 @@ impl Folder {
         &self.resolver
     }
 
-    /// A service whose index is up to date. One caller indexes, the others wait for it, and have no turn meanwhile.
+    /// A service whose index is up to date. One caller indexes, the others wait for it, and have no turn meanwhile; who
+    /// finds it fresh needs none.
     ///
     /// # Errors
     /// The call was cancelled, or there can be no index.
@@ -140,6 +141,8 @@ fn up_to_date(
     report: &Report,
     cancel: &Cancel,
 ) -> (Result<Option<Instant>, Fault>, Option<&'static str>) {
+    // Files are looked at first, and what changes from then on may be missed, however long the rest takes.
+    let began = Instant::now();
     let updated = search.index.update(&mut |progress| {
         report(progress);
         if cancel.is_cancelled() {
@@ -149,7 +152,7 @@ fn up_to_date(
         }
     });
     match updated {
-        Ok(_) => (Ok(Some(Instant::now())), None),
+        Ok(_) => (Ok(Some(began)), None),
         Err(IndexError::Busy { .. }) if has_files(&search.index) => (
             Ok(None),
             Some("Another process is indexing these files: what changed lately may be missing."),
@@ -333,6 +336,27 @@ mod tests {
         let ended = waiting.poll(&mut context).map(Result::err);
         assert_eq!(ended, std::task::Poll::Ready(Some(Fault::cancelled())));
         drop(indexing);
+    }
+
+    #[test]
+    fn who_waits_for_a_turn_goes_when_it_is_cancelled() {
+        let root = tempfile::tempdir().unwrap();
+        let options = Options::new(root.path()).with_calls(NonZeroUsize::MIN);
+        let server = Server::new(options).unwrap();
+        let gone = CancellationToken::new();
+        let [running, next] = [(), ()].map(|()| Call::of(&server, CancellationToken::new()));
+        let call = Call::of(&server, gone.clone());
+        let mut context = Context::from_waker(Waker::noop());
+        let turn = pin!(running.turn()).poll(&mut context);
+        assert!(turn.is_ready());
+        let mut waiting = pin!(call.turn());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        gone.cancel();
+        let ended = waiting.poll(&mut context).map(Result::err);
+        assert_eq!(ended, std::task::Poll::Ready(Some(Fault::cancelled())));
+        // Nor does it stand in the way of who comes after.
+        drop(turn);
+        assert!(pin!(next.turn()).poll(&mut context).is_ready());
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -125,10 +125,10 @@ impl Resolver {
         self
     }
 
-    /// Has all files read by the thread that asks, because others have use for the rest, or several side by side.
+    /// Has all files read by the thread that asks, because others have use for the rest.
     #[must_use]
-    pub fn with_one_thread(mut self, one_thread: bool) -> Self {
-        self.one_thread = one_thread;
+    pub fn on_one_thread(mut self) -> Self {
+        self.one_thread = true;
         self
     }
 

@@ -7,7 +7,6 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_resolve::Resolver;
 use ctx_retrieve::{Ended, Hold, Report};
 use tracing::debug;
 
@@ -340,7 +339,7 @@ impl Making {
             thread: &self.thread,
         };
         begin(PrimeStage::Resolve)?;
-        let resolver = Resolver::clone(&service.resolver).with_one_thread(control.one_thread);
+        let resolver = service.resolver_for(&control);
         let mut candidates =
             Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
         timings.resolve = lap(&mut clock);

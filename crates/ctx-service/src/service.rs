@@ -146,6 +146,16 @@ impl Service {
         self
     }
 
+    /// What reads, on as many threads as `control` says.
+    pub(crate) fn resolver_for(&self, control: &Control) -> Resolver {
+        let resolver = Resolver::clone(&self.resolver);
+        if control.one_thread {
+            resolver.on_one_thread()
+        } else {
+            resolver
+        }
+    }
+
     /// The context for `question`. A question without a term has an empty one.
     ///
     /// # Errors
@@ -167,7 +177,7 @@ impl Service {
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
-        let resolver = Resolver::clone(&self.resolver).with_one_thread(control.one_thread);
+        let resolver = self.resolver_for(control);
         let (build, control) = (build.clone(), control.clone());
         let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {

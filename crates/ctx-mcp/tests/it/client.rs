@@ -140,6 +140,17 @@ impl Client {
         answers
     }
 
+    /// What the server next asks or tells by `method`; what it says before is lost.
+    pub(crate) async fn hear(&mut self, method: &str) -> Value {
+        loop {
+            let line = self.lines.next_line().await.unwrap();
+            let message: Value = serde_json::from_str(&line.expect("the server hung up")).unwrap();
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
     /// Whether request `id` is answered, whatever else is answered before.
     pub(crate) async fn is_answered(&mut self, id: u64) -> bool {
         while let Some(line) = self.lines.next_line().await.unwrap() {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use ctx_mcp::{Access, Http, Token};
@@ -22,11 +23,11 @@ struct Served {
 }
 
 async fn serve() -> Served {
-    serve_at_once(256).await
+    serve_at_once(NonZeroUsize::new(256).unwrap()).await
 }
 
 /// Serves so many connections at a time.
-async fn serve_at_once(connections: usize) -> Served {
+async fn serve_at_once(connections: NonZeroUsize) -> Served {
     let project = Project::new();
     let token = Token::generate().unwrap();
     let access = Access::new(token.clone())
@@ -248,7 +249,7 @@ async fn who_reads_no_answer_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_a_place_left_ends_when_told_to() {
-    let served = serve_at_once(2).await;
+    let served = serve_at_once(NonZeroUsize::new(2).unwrap()).await;
     let mut answered = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(served.address).await.unwrap();

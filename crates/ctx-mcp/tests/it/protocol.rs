@@ -533,3 +533,47 @@ async fn nesting_without_end_is_refused_and_the_next_request_is_answered() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_roots_has_no_turn_and_takes_its_question_back() {
+    let project = Project::new();
+    let server = Server::new(project.options().with_calls(NonZeroUsize::MIN)).unwrap();
+    let mut silent = Client::with_roots(&server, &[]).await;
+    let mut other = Client::connect(&server).await;
+    let read = json!({"path": "README.md"});
+    let call = json!({"name": "context_read", "arguments": read});
+    let begun = silent.begin("tools/call", call).await;
+    let asked = silent.hear("roots/list").await;
+    // Less than the server waits for the roots.
+    let soon = Duration::from_secs(5);
+    let reply = tokio::time::timeout(soon, other.call("context_read", read)).await;
+    assert!(!reply.expect("there is a turn").is_error());
+    let gone = json!({"requestId": begun});
+    silent.notify("notifications/cancelled", gone).await;
+    let back = tokio::time::timeout(soon, silent.hear("notifications/cancelled")).await;
+    let back = back.expect("it is taken back");
+    assert_eq!(back["params"]["requestId"], asked["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn roots_that_come_with_a_request_are_parameters_of_it() {
+    let project = Project::new();
+    let mut client = Client::with_roots(&project.server(), &[]).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+    });
+    let read = |responses: Value| json!({"uri": "ctx:///README.md", "_meta": meta, "inputResponses": responses});
+    let asked = client.ask("resources/read", read(json!({}))).await;
+    let question = &asked["result"]["inputRequests"]["roots"];
+    assert_eq!(question["method"], "roots/list", "{asked}");
+    let malformed = [
+        json!({"roots": {}}),
+        json!({"roots": {"roots": "/"}}),
+        json!({"roots": {"roots": [{"uri": "https://a.example/"}]}}),
+    ];
+    for roots in malformed {
+        let answer = client.ask("resources/read", read(roots.clone())).await;
+        assert_eq!(answer["error"]["code"], -32602, "{roots} {answer}");
+    }
+}

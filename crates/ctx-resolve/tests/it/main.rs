@@ -237,7 +237,12 @@ fn one_thread_gives_what_many_give() {
         let noting = Arc::new(Noting::default());
         let resolver = resolver.with_outlines(Arc::clone(&noting) as Arc<dyn Outlines>);
         let hits = ["app/shapes.py", "app/util.py"].map(|it| hit(it, it, (1, 2), ""));
-        let found = run(&resolver.with_one_thread(one_thread), hits.to_vec());
+        let resolver = if one_thread {
+            resolver.on_one_thread()
+        } else {
+            resolver
+        };
+        let found = run(&resolver, hits.to_vec());
         let threads = noting.0.lock().unwrap().clone();
         (found, threads)
     });

@@ -37,8 +37,8 @@ impl Unwritten {
     }
 }
 
-/// Keeps a context behind its answer: it is found from now on, and is written soon, by a task of `behind`. `held` is let
-/// go when it is.
+/// Keeps a context behind its answer: it is found from now on, and is written soon, by a task of `behind`. What the first
+/// of several has `held` is let go when all of them are.
 pub(super) async fn keep_behind<H>(
     database: &Arc<Database>,
     prime: &Prime,

@@ -66,7 +66,7 @@ async fn a_folder_is_its_opener_s_until_the_last_work_in_it_has_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn contexts_are_found_at_once_and_written_together() {
+async fn contexts_are_found_at_once_and_all_written_in_their_order() {
     let folder = empty();
     let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
     let owner = Owner::new("ada").unwrap();
