@@ -86,7 +86,8 @@ impl Bag {
         None
     }
 
-    fn term(&self, at: usize) -> &str {
+    /// The term at this place in their order.
+    pub(crate) fn term(&self, at: usize) -> &str {
         let start = at.checked_sub(1).map_or(0, |before| self.terms[before].end);
         &self.text[start..self.terms[at].end]
     }

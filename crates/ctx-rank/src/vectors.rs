@@ -1,9 +1,12 @@
 //! Texts as vectors of their terms, each worth more the rarer it is among them.
 
 use std::fmt;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use rapidhash::RapidHashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rapidhash::fast::RandomState;
 
 use crate::bags::{Bag, Vocabulary};
 use crate::signals::unit;
@@ -11,11 +14,21 @@ use crate::signals::unit;
 /// How often the terms of some texts occur among them.
 #[derive(Clone, Default)]
 pub struct Corpus {
-    documents: u32,
-    /// The number of each term.
-    numbers: RapidHashMap<Arc<str>, usize>,
+    /// What the texts hold, and so each of their terms.
+    bags: Vec<Arc<Bag>>,
+    numbers: HashTable<Numbered>,
+    hasher: RandomState,
     /// By number, in how many texts it is.
     frequencies: Vec<u32>,
+}
+
+/// A term, and its number. It is not copied from where it was met first.
+#[derive(Clone, Copy)]
+struct Numbered {
+    bag: usize,
+    /// Its place in it.
+    at: usize,
+    number: usize,
 }
 
 /// A text as a vector: its terms, each with its frequency times its inverse document frequency.
@@ -37,20 +50,22 @@ impl Corpus {
     /// The statistics of the texts that `bags` are of, and each of them as a vector by these, in their order: what
     /// [`Corpus::of`] and [`Corpus::vector`] give, without taking any text apart. O(t) for t terms.
     pub fn with_vectors(bags: impl IntoIterator<Item = Arc<Bag>>) -> (Self, Vec<Vector>) {
-        let bags: Vec<Arc<Bag>> = bags.into_iter().collect();
         let mut corpus = Corpus {
-            documents: u32::try_from(bags.len()).unwrap_or(u32::MAX),
+            bags: bags.into_iter().collect(),
             ..Corpus::default()
         };
+        let bags = corpus.bags.clone();
         let all = bags.iter().map(|it| it.len()).sum();
         // Texts of one project have each of their terms some three times.
-        corpus.numbers.reserve(all / 3);
+        corpus.reserve(all / 3);
         // Of all bags, one after the other.
         let mut numbers = Vec::with_capacity(all);
-        for (term, _) in bags.iter().flat_map(|it| it.iter()) {
-            let number = corpus.number(term);
-            corpus.frequencies[number] += 1;
-            numbers.push(number);
+        for (bag, its) in bags.iter().enumerate() {
+            for (at, (term, _)) in its.iter().enumerate() {
+                let number = corpus.number(term, bag, at);
+                corpus.frequencies[number] += 1;
+                numbers.push(number);
+            }
         }
         let rarities = corpus.frequencies.iter().map(|it| corpus.rarity(*it));
         let rarities: Vec<f64> = rarities.collect();
@@ -65,26 +80,53 @@ impl Corpus {
         (corpus, vectors)
     }
 
-    fn number(&mut self, term: &str) -> usize {
-        if let Some(&known) = self.numbers.get(term) {
-            return known;
+    fn reserve(&mut self, terms: usize) {
+        let Corpus {
+            bags,
+            numbers,
+            hasher,
+            ..
+        } = self;
+        numbers.reserve(terms, |it| hasher.hash_one(bags[it.bag].term(it.at)));
+    }
+
+    /// The number of `term`, which is at `at` in this bag.
+    fn number(&mut self, term: &str, bag: usize, at: usize) -> usize {
+        let Corpus {
+            bags,
+            numbers,
+            hasher,
+            frequencies,
+        } = self;
+        let known = numbers.entry(
+            hasher.hash_one(term),
+            |it| bags[it.bag].term(it.at) == term,
+            |it| hasher.hash_one(bags[it.bag].term(it.at)),
+        );
+        match known {
+            Entry::Occupied(known) => known.get().number,
+            Entry::Vacant(new) => {
+                let number = frequencies.len();
+                new.insert(Numbered { bag, at, number });
+                frequencies.push(0);
+                number
+            }
         }
-        let number = self.frequencies.len();
-        self.numbers.insert(term.into(), number);
-        self.frequencies.push(0);
-        number
     }
 
     /// ln(1 + (N − n + ½) / (n + ½)), which is never below 0: rare terms tell more, and unknown ones most.
     pub fn inverse_document_frequency(&self, term: &str) -> f64 {
-        let number = self.numbers.get(term);
-        self.rarity(number.map_or(0, |&it| self.frequencies[it]))
+        let hash = self.hasher.hash_one(term);
+        let is_it = |it: &Numbered| self.bags[it.bag].term(it.at) == term;
+        let known = self.numbers.find(hash, is_it);
+        self.rarity(known.map_or(0, |it| self.frequencies[it.number]))
     }
 
     /// The same of a term that is in so many texts.
     fn rarity(&self, frequency: u32) -> f64 {
         let n = f64::from(frequency);
-        let rest = f64::from(self.documents) - n;
+        let documents = u32::try_from(self.bags.len()).unwrap_or(u32::MAX);
+        let rest = f64::from(documents) - n;
         ((rest + 0.5) / (n + 0.5)).ln_1p()
     }
 
@@ -107,7 +149,7 @@ impl Corpus {
 impl fmt::Debug for Corpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Corpus")
-            .field("documents", &self.documents)
+            .field("documents", &self.bags.len())
             .field("terms", &self.frequencies.len())
             .finish_non_exhaustive()
     }

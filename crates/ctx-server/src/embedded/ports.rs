@@ -160,7 +160,11 @@ impl Database {
     /// The files that were shown last, the latest first, and when.
     fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         let contexts = self.contexts_reader();
-        let get = SHOWN.select("ORDER BY shown_at DESC, path LIMIT ?1");
+        // Which they are is told by the index alone: many are shown at once.
+        let get = SHOWN.select(
+            "WHERE path IN (SELECT path FROM shown ORDER BY shown_at DESC, path LIMIT ?1)
+             ORDER BY shown_at DESC, path",
+        );
         let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
         let shown = |row: &Row<'_>| {
             let row = SHOWN.whole(row)?;
