@@ -5,6 +5,7 @@ use std::fmt;
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
 use ctx_index::IndexError;
+use ctx_retrieve::Ended;
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
 
@@ -161,8 +162,8 @@ impl From<AssembleError> for Fault {
     }
 }
 
-impl From<tokio::task::JoinError> for Fault {
-    fn from(_: tokio::task::JoinError) -> Self {
+impl From<Ended> for Fault {
+    fn from(_: Ended) -> Self {
         Fault::new(
             "finish: a thread ended before its work did",
             "the same call again",

@@ -92,7 +92,7 @@ async fn in_turn(
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
     let resolved = Hold::current()
-        .spawn_blocking(move || workspace.resolve(chunks))
+        .blocking(move || workspace.resolve(chunks))
         .await?;
     Ok(Material {
         chunks: resolved.chunks,
@@ -270,7 +270,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         });
         workspace.resolve(fresh.collect())
     };
-    let mut resolved = Hold::current().spawn_blocking(work).await?;
+    let mut resolved = Hold::current().blocking(work).await?;
     // What a file does not say any more is no answer.
     let gone: BTreeSet<&str> = resolved
         .warnings
@@ -308,7 +308,7 @@ async fn build(
         };
         builder.build(material, &shown)
     };
-    Hold::current().spawn_blocking(work).await?
+    Hold::current().blocking(work).await?
 }
 
 struct Builder {

@@ -221,7 +221,7 @@ impl Call {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        Ok(self.turn().await?.spawn_blocking(work).await?)
+        Ok(self.turn().await?.blocking(work).await?)
     }
 
     /// Waits for `other`, as long as somebody waits for the reply.
@@ -382,7 +382,7 @@ impl Connection {
         let shared = Arc::clone(&self.shared);
         let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
         let hold = Hold::default().with(place.clone());
-        hold.spawn_blocking(work).await?
+        hold.blocking(work).await?
     }
 
     /// A call to work on, or what to ask the client first.

@@ -109,7 +109,7 @@ impl Folder {
             let (looked, note) = up_to_date(&found, &report, &cancel);
             Ok((found, looked, note))
         };
-        let (mut found, looked, note) = turn.spawn_blocking(work).await??;
+        let (mut found, looked, note) = turn.blocking(work).await??;
         if let Ok(looked) = &looked {
             found.looked = *looked;
         }

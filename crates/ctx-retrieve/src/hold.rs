@@ -2,17 +2,24 @@
 //!
 //! A port may compute, and what computes does not end when nobody waits for its answer any more. Whoever bounds how
 //! much runs at once gives what stands for it (a place, a permit) to a [`Hold`], and runs the work within it.
-//! Everything that is begun there by [`Hold::spawn`] and [`Hold::spawn_blocking`] shares the hold, wherever it runs and
-//! whoever has gone: it is let go when the last has ended. And whoever computes for long can ask [`is_awaited`] now and
-//! then.
+//! Everything that is begun there by [`Hold::spawn`], [`Hold::blocking`] and [`ask`](crate::ask) shares the hold, wherever it
+//! runs and whoever has gone: it is let go when the last has ended. And whoever computes for long can ask [`is_awaited`] now
+//! and then.
+//!
+//! Work has threads of the runtime for what blocks, or is one thread's ([`Hold::alone`]): where every core has work anyway,
+//! to hand each piece of it to another thread, and wait for that to wake, takes from all.
 
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
-use tokio::task::{JoinError, JoinHandle};
+use futures_util::future::Either;
+use tokio::runtime::Handle;
+use tokio::task::{JoinError, JoinHandle, block_in_place, spawn_blocking};
 
 tokio::task_local! {
     static CURRENT: Hold;
@@ -23,19 +30,24 @@ tokio::task_local! {
 pub struct Hold {
     held: Vec<Arc<dyn Any + Send + Sync>>,
     abandoned: Option<Arc<Flag>>,
+    /// The thread is the work's own, and may block.
+    is_alone: bool,
 }
 
 /// Whether nobody waits for some work, or for that which it is part of.
 #[derive(Default)]
 struct Flag {
     is_raised: AtomicBool,
+    /// From then on nobody waits either.
+    until: Option<Instant>,
     above: Option<Arc<Flag>>,
 }
 
 impl Flag {
     fn is_raised(&self) -> bool {
         let is_above = || self.above.as_ref().is_some_and(|it| it.is_raised());
-        self.is_raised.load(Ordering::Relaxed) || is_above()
+        let is_over = || self.until.is_some_and(|it| Instant::now() >= it);
+        self.is_raised.load(Ordering::Relaxed) || is_over() || is_above()
     }
 }
 
@@ -75,12 +87,36 @@ impl Hold {
 
     /// The same for work that somebody waits for as long as there is the watch.
     pub fn watched(self) -> (Hold, Watch) {
-        let flag = Arc::new(Flag {
-            is_raised: AtomicBool::new(false),
-            above: self.abandoned.clone(),
-        });
+        let flag = Arc::new(self.flag(None));
         let abandoned = Some(Arc::clone(&flag));
         (Hold { abandoned, ..self }, Watch(flag))
+    }
+
+    /// The same for work that nobody waits for from `until` on; `None` is never.
+    pub(crate) fn until(self, until: Option<Instant>) -> Hold {
+        let abandoned = Some(Arc::new(self.flag(until)));
+        Hold { abandoned, ..self }
+    }
+
+    fn flag(&self, until: Option<Instant>) -> Flag {
+        Flag {
+            is_raised: AtomicBool::new(false),
+            until,
+            above: self.abandoned.clone(),
+        }
+    }
+
+    /// Whether work within this is one thread's.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// The same for work on another thread.
+    fn elsewhere(self) -> Self {
+        Hold {
+            is_alone: false,
+            ..self
+        }
     }
 
     /// Does `work` within this.
@@ -88,20 +124,52 @@ impl Hold {
         CURRENT.scope(self, work).await
     }
 
+    /// Has one thread do all of `work` within this, with what it has done by [`Hold::blocking`] and what it asks of ports:
+    /// one thing after another, in the order of their being awaited. What the ports await, they await side by side.
+    ///
+    /// # Errors
+    /// It panicked, or the runtime ends.
+    pub async fn alone<T: Send + 'static>(
+        self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Ended> {
+        let runtime = Handle::current();
+        let hold = Hold {
+            is_alone: true,
+            ..self
+        };
+        let work = move || runtime.block_on(hold.within(work));
+        spawn_blocking(work).await.map_err(Ended::from)
+    }
+
     /// Has a task of the runtime do `work` within this.
     pub fn spawn<T: Send + 'static>(
         self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        tokio::spawn(CURRENT.scope(self, work))
+        tokio::spawn(self.elsewhere().within(work))
     }
 
-    /// Has a thread that may block do `work` within this.
-    pub fn spawn_blocking<T: Send + 'static>(
+    /// Has a thread that may block do `work` within this, and begins at once; within work that is [alone](Hold::alone) this
+    /// thread, when it is awaited. To go away does not end it.
+    ///
+    /// # Errors
+    /// It panicked, or the runtime ends.
+    pub fn blocking<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> JoinHandle<T> {
-        tokio::task::spawn_blocking(move || CURRENT.sync_scope(self, work))
+    ) -> impl Future<Output = Result<T, Ended>> + Send {
+        let is_alone = self.is_alone;
+        let work = move || CURRENT.sync_scope(self, work);
+        if is_alone {
+            // What it has is its own, and is gone with it.
+            let work = AssertUnwindSafe(work);
+            // It may wait by the runtime, as on any thread for what blocks.
+            let work = move || block_in_place(|| catch_unwind(work));
+            return Either::Left(async { work().map_err(|_| Ended::Panicked) });
+        }
+        let done = spawn_blocking(work);
+        Either::Right(async { done.await.map_err(Ended::from) })
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod asked;
 mod hold;
 mod keys;
 mod options;
@@ -8,6 +9,7 @@ mod ports;
 mod retrieve;
 mod strategies;
 
+pub use asked::{Asked, ask};
 pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{

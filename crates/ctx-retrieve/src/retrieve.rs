@@ -1,21 +1,19 @@
 //! All strategies side by side, and what they found in one order.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
 use ctx_rank::{
     Contribution, Query, Role, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,
 };
-use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use futures_util::future::join_all;
 use tracing::debug;
 
-use crate::hold::{Ended, Hold, Watch};
-use crate::options::{Options, Strategy};
+use crate::asked::{Asked, ask};
+use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
 use crate::ports::{Answer, FileSearch, Hit, Part, PortError, Relations, Usage};
 use crate::strategies;
@@ -105,68 +103,32 @@ impl Retriever {
         self
     }
 
-    /// The parts that fit `query` best. Strategies run side by side on the runtime, each for as long as the
-    /// deadline; one that fails, panics or is late is reported and has no say. A question that says nothing
-    /// finds nothing, and a strategy that it says nothing for asks nobody. Each of the others has one of the runtime's threads for what blocks, so that ports may
-    /// compute. One that computes beyond the deadline keeps its thread until it next awaits something, or learns from
-    /// [`crate::is_awaited`] that it need not go on; and the [`Hold`] that this runs within, until it ends.
+    /// The parts that fit `query` best. Strategies are asked side by side, each for as long as the deadline ([`ask`]); one
+    /// that fails, panics or is late is reported and has no say. A question that says nothing finds nothing, and a strategy
+    /// that it says nothing for asks nobody. One that computes beyond the deadline keeps the
+    /// [`Hold`](crate::Hold) that this runs within, until it ends.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
         let mut retrieved = Retrieved::default();
         if query.is_empty() {
             return retrieved;
         }
         let weights = Arc::new(options.weights.clone());
-        let wide = options.wide();
-        let mut tasks: Vec<(Strategy, Option<Task<Vec<Hit>>>)> = Vec::new();
-        let limit = options.deadline;
-        let start = Instant::now();
-        for strategy in Strategy::ALL.into_iter().filter(|&it| options.wants(it)) {
-            if !strategies::has_a_say(strategy, query) {
-                tasks.push((strategy, None));
-                continue;
+        let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
+        // Relations need what the others find.
+        let wanted = wanted.filter(|&it| it != Strategy::Relations);
+        let asked = wanted.map(|strategy| {
+            let asked = strategies::has_a_say(strategy, query)
+                .then(|| self.begin(strategy, query, &weights, options));
+            async move {
+                let answer = match asked {
+                    Some(asked) => asked.await,
+                    None => (Ok(Vec::new()), Duration::ZERO),
+                };
+                (strategy, answer)
             }
-            let (search, query, weights) = (
-                Arc::clone(&self.search),
-                Arc::clone(query),
-                Arc::clone(&weights),
-            );
-            let task = match strategy {
-                Strategy::Text => run(limit, async move {
-                    strategies::text(&*search, &query, &weights, wide).await
-                }),
-                Strategy::Coverage => run(limit, async move {
-                    strategies::coverage(&*search, &query, &weights, wide).await
-                }),
-                Strategy::Files => run(limit, async move {
-                    strategies::files(&*search, &query, &weights, wide).await
-                }),
-                Strategy::Names => run(
-                    limit,
-                    async move { strategies::names(&*search, &query).await },
-                ),
-                Strategy::Places => {
-                    run(
-                        limit,
-                        async move { strategies::places(&*search, &query).await },
-                    )
-                }
-                Strategy::Similar => {
-                    run(
-                        limit,
-                        async move { strategies::similar(&*search, &query).await },
-                    )
-                }
-                // It needs what the others find.
-                Strategy::Relations => continue,
-            };
-            tasks.push((strategy, Some(task)));
-        }
+        });
         let mut pool = Pool::default();
-        for (strategy, task) in tasks {
-            let (answer, took) = match task {
-                Some(task) => in_time(start, limit, task).await,
-                None => (Ok(Vec::new()), Duration::ZERO),
-            };
+        for (strategy, (answer, took)) in join_all(asked).await {
             retrieved.note(strategy, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
@@ -182,6 +144,31 @@ impl Retriever {
         retrieved
     }
 
+    /// Asks what `strategy` asks.
+    fn begin(
+        &self,
+        strategy: Strategy,
+        query: &Arc<Query>,
+        weights: &Arc<Weights>,
+        options: &Options,
+    ) -> Asked<Vec<Hit>> {
+        let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
+        let (weights, wide) = (Arc::clone(weights), options.wide());
+        ask(options.deadline, async move {
+            let search = &*search;
+            match strategy {
+                Strategy::Text => strategies::text(search, &query, &weights, wide).await,
+                Strategy::Coverage => strategies::coverage(search, &query, &weights, wide).await,
+                Strategy::Files => strategies::files(search, &query, &weights, wide).await,
+                Strategy::Names => strategies::names(search, &query).await,
+                Strategy::Places => strategies::places(search, &query).await,
+                Strategy::Similar => strategies::similar(search, &query).await,
+                // Of nothing: it goes on from what the others find.
+                Strategy::Relations => Ok(Vec::new()),
+            }
+        })
+    }
+
     async fn expand(
         &self,
         relations: &Arc<dyn Relations>,
@@ -193,13 +180,11 @@ impl Retriever {
         let seeds: Vec<Hit> = best
             .map(|it| Hit::new(Arc::clone(it.part), it.score))
             .collect();
-        let task = {
-            let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
-            run(options.deadline, async move {
-                strategies::relations(&*search, &*relations, &seeds).await
-            })
-        };
-        let (answer, took) = in_time(Instant::now(), options.deadline, task).await;
+        let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
+        let (answer, took) = ask(options.deadline, async move {
+            strategies::relations(&*search, &*relations, &seeds).await
+        })
+        .await;
         retrieved.note(Strategy::Relations, answer, took, pool);
     }
 
@@ -269,13 +254,9 @@ impl Retriever {
         let mut paths: Vec<String> = ranked.iter().map(|it| it.part.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
-        let limit = options.deadline;
-        let task = run(limit, async move { usage.counts(&paths).await });
+        let counts = ask(options.deadline, async move { usage.counts(&paths).await });
         // What was of use before is no reason to fail now, or to wait.
-        in_time(Instant::now(), limit, task)
-            .await
-            .0
-            .unwrap_or_default()
+        counts.await.0.unwrap_or_default()
     }
 }
 
@@ -339,46 +320,4 @@ fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
     let lines = f64::from(span.end() - span.start() + 1);
     let by_length = (lines / 25.0).powf(0.45);
     (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)
-}
-
-/// A port at work: its answer, and how long that took. Dropped when nobody waits for it.
-struct Task<T> {
-    answer: JoinHandle<(Answer<T>, Duration)>,
-    _watch: Watch,
-}
-
-/// Runs `work` on a thread of its own. On those that serve the runtime, two ports that compute would keep two
-/// of them from noticing that anything is late.
-fn run<T: Send + 'static>(
-    limit: Duration,
-    work: impl Future<Output = Answer<T>> + Send + 'static,
-) -> Task<T> {
-    let runtime = Handle::current();
-    let (hold, watch) = Hold::current().watched();
-    let answer = hold.spawn_blocking(move || {
-        let start = Instant::now();
-        let answer = runtime.block_on(async { tokio::time::timeout(limit, work).await });
-        (answer.unwrap_or_else(|_| late()), start.elapsed())
-    });
-    Task {
-        answer,
-        _watch: watch,
-    }
-}
-
-/// What `task` came to, if it ends within `limit` from `start`.
-async fn in_time<T>(start: Instant, limit: Duration, task: Task<T>) -> (Answer<T>, Duration) {
-    let left = limit.saturating_sub(start.elapsed());
-    match tokio::time::timeout(left, task.answer).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(ended)) => {
-            let why = Ended::from(ended).to_string();
-            (Err(PortError(why)), start.elapsed())
-        }
-        Err(_) => (late(), start.elapsed()),
-    }
-}
-
-fn late<T>() -> Answer<T> {
-    Err(PortError("it was late".to_owned()))
 }

@@ -72,7 +72,14 @@ where
             return Err(BackendError::Cancelled);
         }
         job.one_thread = place.is_crowded();
-        hold.with((turn, place)).within(work(job)).await
+        let (is_alone, hold) = (job.one_thread, hold.with((turn, place)));
+        let work = work(job);
+        if is_alone {
+            let done = hold.alone(work).await;
+            done.map_err(|error| BackendError::failed("finish", error))?
+        } else {
+            hold.within(work).await
+        }
     });
     let done = tokio::time::timeout(limit, task).await;
     drop(guard);

@@ -5,9 +5,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
-use ctx_retrieve::{Answer, Ended, FileSearch, Hit, Hold, Message, PortError, Watch};
+use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError};
 use serde::Serialize;
-use tokio::task::JoinHandle;
 
 use crate::label;
 use crate::mention::{Mention, What};
@@ -87,44 +86,22 @@ impl Unresolved {
     }
 }
 
-/// Ends a task when nobody waits for it any more.
-struct Task<T> {
-    answer: JoinHandle<T>,
-    _watch: Watch,
-}
-
-impl<T> Drop for Task<T> {
-    fn drop(&mut self) {
-        self.answer.abort();
-    }
-}
-
-/// A port's answer within `deadline`, on a thread of its own: a port may compute where it ought to wait.
-/// Begins at once; where there is nothing to ask, that is the answer. A failure is noted in what is awaited. What is held
-/// here is held until the port has ended.
+/// A port's answer within `deadline`; where there is nothing to ask, that is the answer. A failure is noted in what is
+/// awaited.
 fn ask<T: Default + Send + 'static>(
     source: Source,
     deadline: Duration,
     answer: Option<impl Future<Output = Answer<T>> + Send + 'static>,
 ) -> impl Future<Output = Result<T, Failure>> + Send {
-    let task = answer.map(|answer| {
-        let (hold, watch) = Hold::current().watched();
-        Task {
-            answer: hold.spawn(answer),
-            _watch: watch,
-        }
-    });
+    let asked = answer.map(|it| ctx_retrieve::ask(deadline, it));
     async move {
-        let Some(mut task) = task else {
+        let Some(asked) = asked else {
             return Ok(T::default());
         };
-        let why = match tokio::time::timeout(deadline, &mut task.answer).await {
-            Ok(Ok(Ok(answer))) => return Ok(answer),
-            Ok(Ok(Err(PortError(why)))) => why,
-            Ok(Err(error)) => Ended::from(error).to_string(),
-            Err(_) => "it was late".to_owned(),
-        };
-        Err(Failure { source, why })
+        asked
+            .await
+            .0
+            .map_err(|PortError(why)| Failure { source, why })
     }
 }
 

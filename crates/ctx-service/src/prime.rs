@@ -7,7 +7,7 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_retrieve::{Ended, Hold, Report};
+use ctx_retrieve::{Hold, Report};
 use tracing::debug;
 
 use crate::cache::{Key, Served};
@@ -174,7 +174,7 @@ impl Service {
                 text.is_ok_and(|text| text.hash() == hash)
             })
         };
-        let looked = Hold::current().spawn_blocking(look);
+        let looked = Hold::current().blocking(look);
         looked.await.unwrap_or(false)
     }
 
@@ -203,8 +203,8 @@ impl Service {
             reports,
             timings,
         };
-        let made = Hold::current().spawn_blocking(move || making.finish(clock));
-        made.await.map_err(Ended::from)?
+        let made = Hold::current().blocking(move || making.finish(clock));
+        made.await?
     }
 
     /// Tells that `stage` begins, unless nobody waits for what comes of it.

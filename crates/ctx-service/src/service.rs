@@ -190,10 +190,7 @@ impl Service {
             context.warnings.extend(found.warnings);
             Ok((found.chunks, context, resolve, lap(&mut clock)))
         };
-        let (chunks, context, resolving, assembling) = Hold::current()
-            .spawn_blocking(work)
-            .await
-            .map_err(Ended::from)??;
+        let (chunks, context, resolving, assembling) = Hold::current().blocking(work).await??;
         timings.resolve = resolving;
         timings.assemble = assembling;
         debug!(?timings, "answered");

@@ -7,7 +7,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use ctx_retrieve::{Ended, Hold};
+use ctx_retrieve::Hold;
 
 use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
@@ -149,15 +149,10 @@ impl OwnedStore {
             return Ok(());
         }
         // All work over texts is off the threads that serve the runtime.
-        let files = Hold::current()
-            .spawn_blocking(move || hashed(files))
-            .await
-            .map_err(Ended::from)?;
+        let files = Hold::current().blocking(move || hashed(files)).await?;
         let known = self.known(&files).await?;
-        let batch = Hold::current()
-            .spawn_blocking(move || Batch::of(files, &known))
-            .await
-            .map_err(Ended::from)?;
+        let batch = Hold::current().blocking(move || Batch::of(files, &known));
+        let batch = batch.await?;
         if !batch.is_empty() {
             self.retried(|| self.write(&batch, Some(bounds))).await?;
         }

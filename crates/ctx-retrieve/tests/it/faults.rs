@@ -9,7 +9,7 @@ use ctx_retrieve::Strategy;
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::store::{Mood, Store};
-use crate::{ask, failure, options, paths};
+use crate::{Threads, ask, failure, options, paths, report};
 
 const QUESTION: &str = "why does `take_all` wait in pool.py:2?";
 
@@ -25,15 +25,18 @@ const LATE: Option<&str> = Some("it was late");
 
 #[tokio::test]
 async fn a_strategy_that_fails_is_reported_and_has_no_say() {
-    for (port, strategy) in [
+    let ports = [
         ("passages", Strategy::Text),
         ("files", Strategy::Files),
         ("definitions", Strategy::Names),
         ("ending_with", Strategy::Places),
         ("similar", Strategy::Similar),
         ("users_of", Strategy::Relations),
-    ] {
-        let retrieved = ask(library().with(port, Mood::Fails), QUESTION, &options()).await;
+    ];
+    let both = Threads::BOTH.into_iter();
+    for (threads, (port, strategy)) in both.flat_map(|it| ports.map(|port| (it, port))) {
+        let store = library().with(port, Mood::Fails);
+        let retrieved = threads.ask(store, QUESTION, &options()).await;
         assert_eq!(
             failure(&retrieved, strategy),
             Some("the disk is gone"),
@@ -51,11 +54,13 @@ async fn a_strategy_that_fails_is_reported_and_has_no_say() {
 
 #[tokio::test]
 async fn a_strategy_that_panics_is_reported() {
-    let store = library().with("passages", Mood::Panics);
-    let retrieved = ask(store, QUESTION, &options()).await;
-    assert_eq!(failure(&retrieved, Strategy::Text), Some("it panicked"));
-    assert_eq!(failure(&retrieved, Strategy::Names), None);
-    assert_eq!(paths(&retrieved).len(), 2);
+    for threads in Threads::BOTH {
+        let store = library().with("passages", Mood::Panics);
+        let retrieved = threads.ask(store, QUESTION, &options()).await;
+        assert_eq!(failure(&retrieved, Strategy::Text), Some("it panicked"));
+        assert_eq!(failure(&retrieved, Strategy::Names), None, "{threads:?}");
+        assert_eq!(paths(&retrieved).len(), 2, "{threads:?}");
+    }
 }
 
 #[tokio::test]
@@ -81,10 +86,12 @@ async fn when_all_fail_nothing_is_found() {
 async fn a_strategy_that_waits_for_ever_is_late() {
     let mut options = options();
     options.deadline = Duration::from_secs(1);
-    let store = library().with("ending_with", Mood::Waits);
-    let retrieved = ask(store, QUESTION, &options).await;
-    assert_eq!(failure(&retrieved, Strategy::Places), LATE);
-    assert_eq!(paths(&retrieved).len(), 2);
+    for threads in Threads::BOTH {
+        let store = library().with("ending_with", Mood::Waits);
+        let retrieved = threads.ask(store, QUESTION, &options).await;
+        assert_eq!(failure(&retrieved, Strategy::Places), LATE, "{threads:?}");
+        assert_eq!(paths(&retrieved).len(), 2, "{threads:?}");
+    }
 }
 
 #[tokio::test]
@@ -103,12 +110,35 @@ async fn strategies_that_keep_their_threads_are_late() {
 }
 
 #[tokio::test]
+async fn a_strategy_that_keeps_the_only_thread_costs_the_others_no_time_of_theirs() {
+    let (hold, gate) = channel();
+    let mut options = options();
+    options.deadline = Duration::from_millis(50);
+    let store = library().with("passages", Mood::Blocks(Mutex::new(gate)));
+    let asked = Threads::One.ask(store, QUESTION, &options);
+    let opened = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        drop(hold);
+    };
+    let (retrieved, ()) = tokio::join!(asked, opened);
+    for strategy in Strategy::ALL {
+        assert_eq!(failure(&retrieved, strategy), None, "{strategy:?}");
+    }
+    assert!(report(&retrieved, Strategy::Text).took > options.deadline);
+    assert_eq!(retrieved.found.len(), 3);
+}
+
+#[tokio::test]
 async fn relations_that_wait_for_ever_are_late() {
     let mut options = options();
     options.deadline = Duration::from_secs(1);
-    let retrieved = ask(library().with("users_of", Mood::Waits), QUESTION, &options).await;
-    assert_eq!(failure(&retrieved, Strategy::Relations), LATE);
-    assert_eq!(retrieved.found.len(), 3);
+    for threads in Threads::BOTH {
+        let store = library().with("users_of", Mood::Waits);
+        let retrieved = threads.ask(store, QUESTION, &options).await;
+        let failure = failure(&retrieved, Strategy::Relations);
+        assert_eq!(failure, LATE, "{threads:?}");
+        assert_eq!(retrieved.found.len(), 3, "{threads:?}");
+    }
 }
 
 #[tokio::test]
@@ -116,27 +146,32 @@ async fn use_that_is_not_known_changes_nothing() {
     let plain = ask(library(), QUESTION, &options()).await;
     let mut options = options();
     options.deadline = Duration::from_secs(1);
-    for mood in [Mood::Fails, Mood::Panics, Mood::Waits] {
-        let retrieved = ask(library().with("counts", mood), QUESTION, &options).await;
-        assert_eq!(retrieved.found, plain.found);
+    for threads in Threads::BOTH {
+        for mood in [Mood::Fails, Mood::Panics, Mood::Waits] {
+            let store = library().with("counts", mood);
+            let retrieved = threads.ask(store, QUESTION, &options).await;
+            assert_eq!(retrieved.found, plain.found, "{threads:?}");
+        }
     }
 }
 
 #[tokio::test]
 async fn strategies_run_side_by_side() {
     let ports = ["passages", "files", "definitions", "ending_with"];
-    let barrier = Arc::new(Barrier::new(ports.len()));
-    let mut store = library();
-    for port in ports {
-        store = store.with(port, Mood::Meets(Arc::clone(&barrier)));
+    for threads in Threads::BOTH {
+        let barrier = Arc::new(Barrier::new(ports.len()));
+        let mut store = library();
+        for port in ports {
+            store = store.with(port, Mood::Meets(Arc::clone(&barrier)));
+        }
+        // None of them goes on before all have begun.
+        let retrieved = threads.ask(store, QUESTION, &options()).await;
+        assert!(
+            retrieved.reports.iter().all(|it| it.failure.is_none()),
+            "{threads:?}: {:?}",
+            retrieved.reports
+        );
     }
-    // None of them goes on before all have begun.
-    let retrieved = ask(store, QUESTION, &options()).await;
-    assert!(
-        retrieved.reports.iter().all(|it| it.failure.is_none()),
-        "{:?}",
-        retrieved.reports
-    );
 }
 
 #[tokio::test]
@@ -148,13 +183,15 @@ async fn who_answers_first_does_not_matter() {
         ("definitions", "files"),
         ("files", "definitions"),
     ] {
-        let permits = Arc::new(Semaphore::new(0));
-        let store = library()
-            .with(first, Mood::Before(Arc::clone(&permits)))
-            .with(last, Mood::After(permits));
-        let retrieved = ask(store, QUESTION, &options()).await;
-        assert_eq!(retrieved.found, expected.found, "{first} before {last}");
-        assert_eq!(failure(&retrieved, Strategy::Text), None);
+        for threads in Threads::BOTH {
+            let permits = Arc::new(Semaphore::new(0));
+            let store = library()
+                .with(first, Mood::Before(Arc::clone(&permits)))
+                .with(last, Mood::After(permits));
+            let retrieved = threads.ask(store, QUESTION, &options()).await;
+            assert_eq!(retrieved.found, expected.found, "{first} before {last}");
+            assert_eq!(failure(&retrieved, Strategy::Text), None, "{threads:?}");
+        }
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use ctx_retrieve::{Ended, Hold, Strategy, is_awaited};
+use ctx_retrieve::{Ended, Hold, PortError, Strategy, is_awaited};
+use tokio::runtime::Handle;
 
 use crate::store::{Mood, Store};
 use crate::{ask, failure, options};
@@ -15,7 +17,7 @@ fn wait_until(is: impl Fn() -> bool) {
     let started = Instant::now();
     while !is() {
         assert!(started.elapsed() < Duration::from_mins(1), "it never did");
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -35,7 +37,7 @@ async fn it_is_held_until_the_last_strategy_has_ended() {
     let store = store.with("passages", Mood::Blocks(Mutex::new(gate)));
     let retrieved = hold.within(ask(store, "take_all", &options)).await;
     assert_eq!(failure(&retrieved, Strategy::Text), Some("it was late"));
-    std::thread::sleep(Duration::from_millis(100));
+    thread::sleep(Duration::from_millis(100));
     assert!(left.upgrade().is_some(), "it computes still");
     drop(open);
     wait_until(|| left.upgrade().is_none());
@@ -47,7 +49,7 @@ async fn what_is_begun_within_shares_it_wherever_it_runs() {
     let (open, gate) = channel::<()>();
     hold.within(async {
         let begun = Hold::current().spawn(async move {
-            let inner = Hold::current().spawn_blocking(move || gate.recv());
+            let inner = Hold::current().blocking(move || gate.recv());
             drop(inner);
         });
         begun.await.unwrap();
@@ -67,7 +69,7 @@ async fn who_computes_learns_that_nobody_waits() {
         let (outer, above) = Hold::default().watched();
         let (inner, watch) = outer.clone().watched();
         let (tell, told) = channel();
-        let work = inner.spawn_blocking(move || {
+        let work = inner.blocking(move || {
             tell.send(is_awaited()).unwrap();
             wait_until(|| !is_awaited());
         });
@@ -88,10 +90,72 @@ async fn who_computes_learns_that_nobody_waits() {
 
 #[tokio::test]
 async fn what_a_panic_says_is_not_told() {
-    let work = Hold::default().spawn_blocking(|| panic!("there is a {}", "canary"));
-    let ended = Ended::from(work.await.unwrap_err());
-    assert_eq!(
-        (ended, ended.to_string().as_str()),
-        (Ended::Panicked, "it panicked")
+    let panics = || panic!("there is a {}", "canary");
+    let elsewhere = Hold::default().blocking(panics).await;
+    let here = async move { Hold::current().blocking(panics).await };
+    let here = Hold::default().alone(here).await.unwrap();
+    let all = Hold::default().alone(async move { panics() }).await;
+    for ended in [elsewhere, here, all] {
+        assert_eq!(ended, Err(Ended::Panicked));
+        assert_eq!(ended.unwrap_err().to_string(), "it panicked");
+    }
+}
+
+#[tokio::test]
+async fn work_that_is_alone_has_one_thread_and_what_it_spawns_has_not() {
+    let work = async {
+        let here = thread::current().id();
+        let blocking = Hold::current().blocking(|| thread::current().id()).await;
+        let port = ctx_retrieve::ask(Duration::MAX, async { Ok(thread::current().id()) });
+        let (port, _) = port.await;
+        let spawned = Hold::current().spawn(async {
+            let blocking = Hold::current().blocking(|| thread::current().id()).await;
+            (thread::current().id(), blocking.unwrap())
+        });
+        let (task, below) = spawned.await.unwrap();
+        (here, [blocking.unwrap(), port.unwrap()], [task, below])
+    };
+    let (hold, left) = held();
+    let (here, same, others) = hold.alone(work).await.unwrap();
+    assert_eq!(same, [here; 2]);
+    assert_ne!(here, thread::current().id());
+    for other in others {
+        assert_ne!(other, here);
+    }
+    assert_ne!(
+        others[0], others[1],
+        "it blocks on no thread of the runtime"
     );
+    wait_until(|| left.upgrade().is_none());
+}
+
+#[tokio::test]
+async fn what_blocks_may_wait_by_the_runtime() {
+    let waits = || Handle::current().block_on(async { tokio::task::yield_now().await });
+    let work = async move { Hold::current().blocking(waits).await };
+    assert_eq!(Hold::default().within(work).await, Ok(()));
+    let work = async move { Hold::current().blocking(waits).await };
+    assert_eq!(Hold::default().alone(work).await, Ok(Ok(())));
+}
+
+#[tokio::test]
+async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
+    let limit = Duration::from_millis(20);
+    let computes = move || {
+        ctx_retrieve::ask(limit, async {
+            assert!(is_awaited(), "its time begins with it");
+            wait_until(|| !is_awaited());
+            Err::<(), _>(PortError("nobody waits for it".to_owned()))
+        })
+    };
+    let work = async move {
+        // The second is behind the first, and has a time of its own.
+        let (first, second) = tokio::join!(computes(), computes());
+        assert!(is_awaited(), "all of it is not late");
+        [first, second]
+    };
+    for (answer, took) in Hold::default().alone(work).await.unwrap() {
+        assert_eq!(answer, Err(PortError("it was late".to_owned())));
+        assert!(took >= limit);
+    }
 }

@@ -13,7 +13,7 @@ mod store;
 use std::sync::Arc;
 
 use ctx_rank::Query;
-use ctx_retrieve::{Options, Report, Retrieved, Retriever, Strategy};
+use ctx_retrieve::{Hold, Options, Report, Retrieved, Retriever, Strategy};
 
 use store::Store;
 
@@ -33,6 +33,30 @@ async fn ask(store: Store, question: &str, options: &Options) -> Retrieved {
     retriever
         .retrieve(&Arc::new(Query::analyse(question)), options)
         .await
+}
+
+/// Whose threads ports are asked on.
+#[derive(Clone, Copy, Debug)]
+enum Threads {
+    /// The runtime's, one each.
+    Many,
+    /// That of the work that asks.
+    One,
+}
+
+impl Threads {
+    const BOTH: [Threads; 2] = [Threads::Many, Threads::One];
+
+    async fn ask(self, store: Store, question: &'static str, options: &Options) -> Retrieved {
+        match self {
+            Threads::Many => ask(store, question, options).await,
+            Threads::One => {
+                let options = options.clone();
+                let asked = async move { ask(store, question, &options).await };
+                Hold::default().alone(asked).await.unwrap()
+            }
+        }
+    }
 }
 
 /// Where what was found stands, the best first.

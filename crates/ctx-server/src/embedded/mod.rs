@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use ctx_retrieve::{Ended, Hold};
+use ctx_retrieve::Hold;
 use ctx_service::CacheMetrics;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
@@ -295,8 +295,8 @@ impl Backend for Embedded {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackendError> + Send + 'static,
 ) -> Result<T, BackendError> {
-    let done = Hold::current().spawn_blocking(work).await;
-    done.map_err(|error| BackendError::failed("finish", Ended::from(error)))?
+    let done = Hold::current().blocking(work).await;
+    done.map_err(|error| BackendError::failed("finish", error))?
 }
 
 /// Makes a folder that nobody else may look into.

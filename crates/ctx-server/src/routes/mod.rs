@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use ctx_retrieve::{Ended, Hold};
+use ctx_retrieve::Hold;
 use serde::Serialize;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -60,8 +60,8 @@ async fn aside<T: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, BackendError> {
-    let done = Hold::current().spawn_blocking(work).await;
-    done.map_err(|error| BackendError::failed(doing, Ended::from(error)))
+    let done = Hold::current().blocking(work).await;
+    done.map_err(|error| BackendError::failed(doing, error))
 }
 
 /// JSON that no cache keeps.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, Ended, FileSearch, History, Hit, Hold, Message as Said, PartQuery, PortError,
-    Retriever, TextQuery,
+    Answer, FileSearch, History, Hit, Hold, Message as Said, PartQuery, PortError, Retriever,
+    TextQuery,
 };
 use ctx_server::{BackendError, Job, Limits, Owner, Prime, PrimeRequest, Priming};
 use ctx_service::{Ports, Secret};
@@ -85,8 +85,8 @@ impl History for Computing {
     async fn messages(&self, _: &str, _: usize) -> Answer<Vec<Said>> {
         let messages = Arc::clone(&self.messages);
         let work = move || messages.compute();
-        let done = Hold::current().spawn_blocking(work).await;
-        done.map_err(|it| PortError(Ended::from(it).to_string()))?;
+        let done = Hold::current().blocking(work).await;
+        done.map_err(|it| PortError(it.to_string()))?;
         Ok(Vec::new())
     }
 }
