@@ -152,7 +152,8 @@ impl Usage for OwnedStore {
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
         let sql = "INSERT INTO ctx.usage AS u (owner, path, shown_at)
                    SELECT $1, path, $3::bigint FROM unnest($2::text[]) path ORDER BY path
-                   ON CONFLICT (owner, path) DO UPDATE SET shown_at = greatest(u.shown_at, excluded.shown_at)";
+                   ON CONFLICT (owner, path) DO UPDATE SET shown_at = excluded.shown_at
+                   WHERE u.shown_at < excluded.shown_at";
         let paths = in_order(paths);
         self.write_in("note what was shown", Mode::Notes, sql, &[&paths, &now])
             .await?;

@@ -293,7 +293,7 @@ impl Service {
 
     /// Notes, behind the answer, when its files were shown.
     fn record(&self, context: &PrimeContext, now: i64) -> Recording {
-        let Some(usage) = self.ports.usage.clone() else {
+        let Some(usage) = self.ports.usage.clone().filter(|_| self.records) else {
             return Recording::default();
         };
         let paths = context.built.files.clone();

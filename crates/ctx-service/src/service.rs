@@ -33,6 +33,8 @@ pub struct Service {
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
     pub(crate) told: Told,
     pub(crate) memory: Arc<Memory>,
+    /// Whether what was shown is noted behind answers.
+    pub(crate) records: bool,
 }
 
 /// What came of a question.
@@ -105,6 +107,7 @@ impl Service {
             cache: None,
             told: Told::default(),
             memory: Arc::default(),
+            records: true,
         }
     }
 
@@ -135,6 +138,13 @@ impl Service {
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<Memory>) -> Self {
         self.memory = memory;
+        self
+    }
+
+    /// Does not note when files were shown: whoever keeps the contexts does, with each of them.
+    #[must_use]
+    pub fn without_recording(mut self) -> Self {
+        self.records = false;
         self
     }
 

@@ -18,6 +18,7 @@ mod rows;
 mod salvage;
 mod schema;
 mod secret;
+mod shown;
 mod store;
 mod threads;
 

@@ -10,13 +10,12 @@ use ctx_retrieve::{
     Usage, Vote,
 };
 use ctx_service::Ports;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::blocking;
 use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::recall::Receipts;
-use super::receipts::of_contexts;
-use super::rows::{SHOWN, USAGE, VOTES};
+use super::rows::{USAGE, VOTES};
 use crate::cause::cause;
 
 /// All that `index` and `database`, of one owner, offer. `opened` tells this opening of the two from any other.
@@ -138,40 +137,6 @@ impl Database {
             uses.extend(found.map(|it| (path.clone(), it.cast_unsigned())));
         }
         Ok(uses)
-    }
-
-    /// Notes when files were shown.
-    fn note_shown(&self, paths: &[String], now: i64) -> Result<()> {
-        let mut contexts = self.contexts();
-        let transaction = contexts.transaction().map_err(write_failed)?;
-        for path in paths {
-            let get = SHOWN.select("WHERE path = ?1");
-            let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
-            let last = get.query_row([path], |row| SHOWN.whole(row)?.get::<_, i64>(1));
-            let last = last.optional().map_err(of_contexts)?;
-            // Times are in seconds, and what fits one question fits others.
-            if last.is_none_or(|it| it < now) {
-                SHOWN.put(&transaction, &[path.clone().into(), now.into()])?;
-            }
-        }
-        transaction.commit().map_err(write_failed)
-    }
-
-    /// The files that were shown last, the latest first, and when.
-    fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
-        let contexts = self.contexts_reader();
-        // Which they are is told by the index alone: many are shown at once.
-        let get = SHOWN.select(
-            "WHERE path IN (SELECT path FROM shown ORDER BY shown_at DESC, path LIMIT ?1)
-             ORDER BY shown_at DESC, path",
-        );
-        let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
-        let shown = |row: &Row<'_>| {
-            let row = SHOWN.whole(row)?;
-            Ok((row.get(0)?, row.get(1)?))
-        };
-        let rows = get.query_map([at_most(limit)], shown);
-        rows.and_then(Iterator::collect).map_err(of_contexts)
     }
 
     /// Counts votes whose keys are new, each with its key and all together or not at all. How many were new. Forgets

@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
 use super::rows::CONTEXTS;
+use super::shown::{note, shown_by};
 use crate::backend::{BackendError, Prime, Receipt};
 use crate::cause::{Fact, cause};
 
@@ -104,8 +105,8 @@ impl Database {
         self.unwritten().contexts.retain(|it| !is_done(it));
     }
 
-    /// Keeps contexts, and lets the oldest go. One that is kept already, and is about to go, is made the
-    /// latest.
+    /// Keeps contexts, and when their files were shown, and lets the oldest contexts go. One that is kept already, and is about
+    /// to go, is made the latest.
     fn keep(&self, primes: &[Prime], quota: &Quota) -> Result<()> {
         let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
         let mut contexts = self.contexts();
@@ -130,6 +131,7 @@ impl Database {
         let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
         gone.execute([last - most]).map_err(write_failed)?;
         drop(gone);
+        note(&transaction, shown_by(primes.iter()).into_iter())?;
         transaction.commit().map_err(write_failed)
     }
 

@@ -90,10 +90,12 @@ impl Store {
         let resolver = Arc::new(resolver.with_outlines(index.clone()));
         let retriever = Retriever::new(index.clone()).with_relations(index.clone());
         let ports = ports(&index, &database, random_number()?);
+        let service = priming.service(owner, retriever, resolver, ports);
         let store = Store {
             files,
             staged,
-            service: priming.service(owner, retriever, resolver, ports),
+            // What a context showed is noted where it is kept.
+            service: service.without_recording(),
             index,
             database,
             kept,

@@ -6,7 +6,7 @@ use ctx_model::BuildOptions;
 use tempfile::TempDir;
 
 use super::receipts::MOST_UNWRITTEN;
-use super::rows::CONTEXTS;
+use super::rows::{CONTEXTS, SHOWN};
 use super::*;
 
 /// Calls `look` with a folder for each of about `few` bytes of `file` (or each `step`th, where all are to be tried): one
@@ -92,4 +92,50 @@ async fn contexts_are_found_at_once_and_all_written_in_their_order() {
         .unwrap();
     let rows = get.query_map([], |row| row.get::<_, String>(0)).unwrap();
     assert_eq!(rows.map(Result::unwrap).collect::<Vec<_>>(), ids);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_context_showed_is_told_at_once_and_written_with_it_damaged_rows_or_not() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let file = |name: &str| NewFile {
+        path: format!("{name}.rs"),
+        content: format!("fn {name}() {{}}\n"),
+    };
+    let files = ["open_valve", "feed_cat"].map(file).to_vec();
+    backend.ingest(&owner, files).await.unwrap();
+    let store = backend.store(&owner).await.unwrap();
+    let paths = || {
+        let shown = store.database.shown_last(10).unwrap();
+        shown.into_iter().map(|it| it.0).collect::<Vec<_>>()
+    };
+    let job = Job::new(Cancel::new(), Duration::from_mins(1));
+    for (question, expected) in [
+        ("where is `open_valve`?", &["open_valve.rs"][..]),
+        (
+            "and `feed_cat` after `open_valve`?",
+            &["feed_cat.rs", "open_valve.rs"],
+        ),
+    ] {
+        let options = BuildOptions::default();
+        let prime = backend.build(&owner, PrimeRequest::new(question, options), &job);
+        let shown = &prime.await.unwrap().context.built.files;
+        assert_eq!(shown, expected);
+        if expected.len() == 1 {
+            assert_eq!(paths(), expected, "before it is written");
+        }
+        while store.database.unwritten().iter().count() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(paths(), expected);
+        let contexts = store.database.contexts();
+        assert_eq!(
+            SHOWN.sum(&contexts).unwrap().count.unsigned_abs(),
+            expected.len() as u64
+        );
+        // For the next context.
+        let damage = "UPDATE shown SET shown_at = shown_at - 9 WHERE path = 'open_valve.rs'";
+        assert_eq!(contexts.execute(damage, []).unwrap(), 1);
+    }
 }
