@@ -49,14 +49,79 @@ struct Item {
     part: Option<Arc<Part>>,
 }
 
-/// A part, and what it came to.
+/// All parts that were found, and what they came to.
 #[derive(Debug)]
+pub(crate) struct Ranking<'p> {
+    pool: &'p Pool,
+    /// By the number of an item.
+    contributions: Vec<[f64; Strategy::COUNT]>,
+    /// In no order, unless they were put into one.
+    pub(crate) all: Vec<Ranked<'p>>,
+}
+
+/// A part, and what it came to.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked<'p> {
     pub(crate) part: &'p Arc<Part>,
-    pub(crate) role: Role,
     pub(crate) score: f64,
-    pub(crate) contributions: [f64; Strategy::COUNT],
-    file: usize,
+    number: usize,
+}
+
+impl Ranking<'_> {
+    fn file(&self, it: Ranked<'_>) -> usize {
+        self.pool.items[it.number].file
+    }
+
+    /// What the file of a part is for.
+    pub(crate) fn role(&self, it: Ranked<'_>) -> Role {
+        self.pool.files[self.file(it)].role
+    }
+
+    /// What each strategy said for a part.
+    pub(crate) fn contributions(&self, it: Ranked<'_>) -> [f64; Strategy::COUNT] {
+        self.contributions[it.number]
+    }
+
+    /// What its best part says for a file is said in part for all of it, and more for its imports, which tell
+    /// what the best is made of.
+    fn lift(&mut self, weights: &Weights) {
+        let mut best = vec![0.0_f64; self.pool.files.len()];
+        for &it in &self.all {
+            let of_file = &mut best[self.file(it)];
+            *of_file = of_file.max(it.score);
+        }
+        let items = &self.pool.items;
+        for it in &mut self.all {
+            let of_file = best[items[it.number].file];
+            it.score += weights.neighbour * of_file;
+            if it.part.kind == "lines" && it.part.span.start() <= HEAD {
+                let as_head = weights.head * of_file * (1.0 + weights.neighbour);
+                it.score = it.score.max(as_head);
+            }
+        }
+    }
+
+    /// `weights` with roles for one question: a role is worth less unless the question asks for it ([`ASKED`]), and the
+    /// further the best of it is ahead, the nearer it is to all of its worth.
+    fn asked(&self, weights: &Weights) -> Weights {
+        let mut best = [0.0; Weights::ROLES.len()];
+        for &it in &self.all {
+            let role = self.role(it);
+            let at = Weights::ROLES.iter().position(|&known| known == role);
+            if let Some(best) = at.and_then(|at| best.get_mut(at)) {
+                *best = f64::max(*best, it.score);
+            }
+        }
+        let source = best[0];
+        let mut weights = weights.clone();
+        for (worth, best) in weights.roles.iter_mut().zip(best) {
+            if *worth < 1.0 && best > 0.0 {
+                let asks = (1.0 - ASKED * source / best).max(0.0);
+                *worth += (1.0 - *worth) * asks;
+            }
+        }
+        weights
+    }
 }
 
 impl Pool {
@@ -114,16 +179,16 @@ impl Pool {
 
     /// The `most` best parts, the best first, equals in the order of their places. O(what was found).
     pub(crate) fn best(&self, options: &Options, most: usize) -> Vec<Ranked<'_>> {
-        let mut ranked = self.ranked(options);
-        keep_best(&mut ranked, most, |a, b| {
+        let mut best = self.ranking(options).all;
+        keep_best(&mut best, most, |a, b| {
             let by_place = || a.part.place().cmp(&b.part.place());
             b.score.total_cmp(&a.score).then_with(by_place)
         });
-        ranked
+        best
     }
 
     /// All parts, by the weights of strategies and of the roles of files, in no order. O(what was found).
-    pub(crate) fn ranked(&self, options: &Options) -> Vec<Ranked<'_>> {
+    pub(crate) fn ranking(&self, options: &Options) -> Ranking<'_> {
         let weights = &options.weights;
         let is_mute = options.is_mute();
         let lists = Strategy::ALL.map(|strategy| List {
@@ -135,29 +200,37 @@ impl Pool {
             items: self.spread(&self.said[strategy.index()]),
         });
         // Scores are finite, and so are weights.
-        let fused = convex_by_number(&lists, self.items.len()).unwrap_or_default();
-        let ranked = self.items.iter().zip(fused);
-        let ranked = ranked.filter_map(|(item, contributions)| {
+        let contributions = convex_by_number(&lists, self.items.len()).unwrap_or_default();
+        let items = self.items.iter().zip(&contributions).enumerate();
+        let all = items.filter_map(|(number, (item, contributions))| {
             Some(Ranked {
                 part: item.part.as_ref()?,
-                role: self.files[item.file].role,
                 score: contributions.iter().sum(),
-                contributions,
-                file: item.file,
+                number,
             })
         });
-        let mut ranked: Vec<Ranked<'_>> = ranked.collect();
-        let roles = asked(&ranked, weights);
+        let all = all.collect();
+        let mut ranking = Ranking {
+            pool: self,
+            contributions,
+            all,
+        };
+        let roles = ranking.asked(weights);
         // What coverage adds tells one part of a file from another, and says nothing for the others.
-        let covered = |it: &Ranked<'_>| it.contributions[Strategy::Coverage.index()];
-        for it in &mut ranked {
-            it.score = (it.score - covered(it)) * roles.of_role(it.role);
+        let covered: Vec<(f64, f64)> = (ranking.all.iter())
+            .map(|&it| {
+                let covered = ranking.contributions(it)[Strategy::Coverage.index()];
+                (covered, roles.of_role(ranking.role(it)))
+            })
+            .collect();
+        for (it, (covered, worth)) in ranking.all.iter_mut().zip(&covered) {
+            it.score = (it.score - covered) * worth;
         }
-        self.lift(&mut ranked, weights);
-        for it in &mut ranked {
-            it.score += covered(it) * roles.of_role(it.role);
+        ranking.lift(weights);
+        for (it, (covered, worth)) in ranking.all.iter_mut().zip(&covered) {
+            it.score += covered * worth;
         }
-        ranked
+        ranking
     }
 
     /// A list in which what is said of a file is said of all parts of it that were found.
@@ -173,45 +246,6 @@ impl Pool {
         }
         items
     }
-
-    /// What its best part says for a file is said in part for all of it, and more for its imports, which tell
-    /// what the best is made of.
-    fn lift(&self, ranked: &mut [Ranked<'_>], weights: &Weights) {
-        let mut best = vec![0.0_f64; self.files.len()];
-        for it in ranked.iter() {
-            let of_file = &mut best[it.file];
-            *of_file = of_file.max(it.score);
-        }
-        for it in ranked {
-            let of_file = best[it.file];
-            it.score += weights.neighbour * of_file;
-            if it.part.kind == "lines" && it.part.span.start() <= HEAD {
-                let as_head = weights.head * of_file * (1.0 + weights.neighbour);
-                it.score = it.score.max(as_head);
-            }
-        }
-    }
-}
-
-/// `weights` with roles for one question: a role is worth less unless the question asks for it ([`ASKED`]), and the
-/// further the best of it is ahead, the nearer it is to all of its worth.
-fn asked(ranked: &[Ranked<'_>], weights: &Weights) -> Weights {
-    let mut best = [0.0; Weights::ROLES.len()];
-    for it in ranked {
-        let at = Weights::ROLES.iter().position(|&known| known == it.role);
-        if let Some(best) = at.and_then(|at| best.get_mut(at)) {
-            *best = f64::max(*best, it.score);
-        }
-    }
-    let source = best[0];
-    let mut weights = weights.clone();
-    for (worth, best) in weights.roles.iter_mut().zip(best) {
-        if *worth < 1.0 && best > 0.0 {
-            let asks = (1.0 - ASKED * source / best).max(0.0);
-            *worth += (1.0 - *worth) * asks;
-        }
-    }
-    weights
 }
 
 /// The `most` of `all` that come first by `order`, in that order. O(n + `most` log `most`).
@@ -277,7 +311,7 @@ mod tests {
             let best: Vec<_> = best
                 .map(|it| (Arc::clone(it.part), it.score.to_bits()))
                 .collect();
-            assert!(best.len() == 20 && pool.ranked(&Options::default()).len() == parts.len());
+            assert!(best.len() == 20 && pool.ranking(&Options::default()).all.len() == parts.len());
             best
         };
         assert_eq!(told(true), told(false));

@@ -195,50 +195,46 @@ impl Retriever {
         pool: &Pool,
         retrieved: &mut Retrieved,
     ) {
-        let mut ranked = pool.ranked(options);
-        let found = ranked.len();
-        ranked.retain(|it| options.kinds.is_empty() || options.kinds.contains(&it.part.kind));
-        retrieved.left_out += found - ranked.len();
-        let best = ranked.iter().map(|it| it.score).fold(0.0, f64::max);
+        let mut ranking = pool.ranking(options);
+        let found = ranking.all.len();
+        let kinds = &options.kinds;
+        let is_wanted = |it: &Ranked<'_>| kinds.is_empty() || kinds.contains(&it.part.kind);
+        ranking.all.retain(is_wanted);
+        retrieved.left_out += found - ranking.all.len();
+        let best = ranking.all.iter().map(|it| it.score).fold(0.0, f64::max);
         if best <= 0.0 {
             return;
         }
-        let uses = self.uses(&ranked, options).await;
-        let uses_of = |part: &Part| uses.get(&part.path).copied().unwrap_or(0);
-        // Where names do not count, they are looked for in what is kept alone.
-        let names_count = options.profile.keyword_match > 0.0;
-        let scored = ranked.into_iter().map(|it| {
-            let mut signals = signals(&it, best, uses_of(it.part), options);
-            if names_count {
+        let uses = self.uses(&ranking.all, options).await;
+        let profile = &options.profile;
+        let signals_of = |it: Ranked<'_>, has_names: bool| {
+            let uses = uses.get(&it.part.path).copied().unwrap_or(0);
+            let mut signals = signals(it, best, uses, options);
+            if has_names {
                 signals.keyword_match = names_in(it.part, query);
             }
-            (options.profile.score(&signals).total, signals, it)
-        });
-        let mut scored: Vec<(f64, Signals, Ranked<'_>)> = scored.collect();
+            signals
+        };
+        // Where names do not count, they are looked for in what is kept alone.
+        let names_count = profile.keyword_match > 0.0;
+        let score = |it: Ranked<'_>| profile.score(&signals_of(it, names_count)).total;
+        let scored = ranking.all.iter().map(|&it| (score(it), it));
+        let mut scored: Vec<(f64, Ranked<'_>)> = scored.collect();
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
-        keep_best(
-            &mut scored,
-            options.most(),
-            |(a_score, _, a), (b_score, _, b)| {
-                let by_place = || a.part.place().cmp(&b.part.place());
-                b_score.total_cmp(a_score).then_with(by_place)
-            },
-        );
+        keep_best(&mut scored, options.most(), |(a_score, a), (b_score, b)| {
+            let by_place = || a.part.place().cmp(&b.part.place());
+            b_score.total_cmp(a_score).then_with(by_place)
+        });
         retrieved.left_out += all - scored.len();
-        let found = (1..).zip(scored).map(|(rank, (score, mut signals, it))| {
-            if !names_count {
-                signals.keyword_match = names_in(it.part, query);
-            }
-            Found {
-                role: it.role,
-                score,
-                chance: chance(rank, score / highest, it.part.span),
-                contributions: it.contributions,
-                signals: options.profile.score(&signals).contributions,
-                hit: Arc::clone(it.part),
-            }
+        let found = (1..).zip(scored).map(|(rank, (score, it))| Found {
+            role: ranking.role(it),
+            score,
+            chance: chance(rank, score / highest, it.part.span),
+            contributions: ranking.contributions(it),
+            signals: profile.score(&signals_of(it, true)).contributions,
+            hit: Arc::clone(it.part),
         });
         retrieved.found = found.collect();
     }
@@ -284,7 +280,7 @@ impl Retrieved {
 }
 
 /// The signals of `ranked` but for names, the best of all ranked being worth `best`.
-fn signals(ranked: &Ranked<'_>, best: f64, uses: u64, options: &Options) -> Signals {
+fn signals(ranked: Ranked<'_>, best: f64, uses: u64, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
     signals.recency = ranked.part.modified_at.map_or(UNDATED, |at| {
