@@ -41,7 +41,7 @@ pub(crate) struct ServeArgs {
     /// May be given more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
-    /// Contexts that are built at once, 1 to 64; more wait. By default one for each core
+    /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores
     #[arg(long, value_name = "N", value_parser = at_once)]
     builds: Option<NonZeroUsize>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else

@@ -28,6 +28,8 @@ pub(crate) struct Admission {
     share: usize,
     /// So many run at once, and have or wait for a place.
     workers: usize,
+    /// On so many cores.
+    cores: usize,
     all: usize,
     /// Nobody is let in to wait for longer.
     patience: Duration,
@@ -68,9 +70,14 @@ pub(crate) struct Place {
 }
 
 impl Admission {
-    /// `workers` run, `queue` wait, for `patience` at most as far as can be told, and one owner has at most
+    /// `workers` run on `cores`, `queue` wait, for `patience` at most as far as can be told, and one owner has at most
     /// `percent` of all these places.
-    pub(crate) fn new(workers: usize, queue: usize, percent: usize, patience: Duration) -> Self {
+    pub(crate) fn new(
+        (workers, cores): (usize, usize),
+        queue: usize,
+        percent: usize,
+        patience: Duration,
+    ) -> Self {
         let workers = workers.max(1);
         let places = workers + queue;
         Admission {
@@ -79,6 +86,7 @@ impl Admission {
             owners: Mutex::new(BTreeMap::new()),
             share: (places * percent.min(100)).div_ceil(100).max(1),
             workers,
+            cores,
             all: places,
             patience,
             mean: AtomicU64::new(0),
@@ -165,12 +173,11 @@ impl Place {
         })
     }
 
-    /// Whether there are no more than two workers' shares for each that is at work: a second thread answers one caller
-    /// hardly sooner, and takes from all.
+    /// Whether there are no more than two cores for each that is at work: a second thread answers one caller hardly sooner,
+    /// and takes from all.
     pub(crate) fn is_crowded(&self) -> bool {
-        let workers = self.admission.workers;
-        let running = workers - self.admission.running.available_permits();
-        2 * running >= workers
+        let running = self.admission.workers - self.admission.running.available_permits();
+        2 * running >= self.admission.cores
     }
 }
 
@@ -200,7 +207,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_millis(500);
 
     fn admission(workers: usize, queue: usize) -> Arc<Admission> {
-        Arc::new(Admission::new(workers, queue, 100, PATIENCE))
+        Arc::new(Admission::new((workers, workers), queue, 100, PATIENCE))
     }
 
     /// How many get in, and what the next is told.
@@ -268,9 +275,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_no_more_than_two_shares_is_crowded() {
-        for (workers, free) in [(1, 0), (2, 0), (3, 1), (4, 1), (8, 3)] {
-            let admission = admission(workers, 0);
+    async fn who_has_no_more_than_two_cores_is_crowded() {
+        for (workers, cores, free) in [(1, 1, 0), (2, 2, 0), (3, 2, 0), (4, 4, 1), (12, 8, 3)] {
+            let admission = Arc::new(Admission::new((workers, cores), 0, 100, PATIENCE));
             let owner = Owner::new("ada").unwrap();
             let places: Vec<Place> = std::iter::from_fn(|| admission.enter(&owner).ok()).collect();
             let mut turns = Vec::new();
@@ -289,7 +296,7 @@ mod tests {
 
     #[test]
     fn an_owner_with_its_share_is_told_before_its_body_is_read() {
-        let half = Arc::new(Admission::new(1, 3, 50, PATIENCE));
+        let half = Arc::new(Admission::new((1, 1), 3, 50, PATIENCE));
         let [ada, bob] = ["ada", "bob"].map(|it| Owner::new(it).unwrap());
         let _held = [half.enter(&ada).unwrap(), half.enter(&ada).unwrap()];
         assert_eq!(half.full(&ada), Some(Full::Owner));

@@ -31,6 +31,8 @@ pub struct Limits {
     pub references: usize,
     /// Builds that run at once; the rest waits.
     pub workers: usize,
+    /// Cores to run them on: a build that shares them with others is one thread's.
+    pub cores: usize,
     /// Builds that wait; what comes then is turned away.
     pub queue: usize,
     /// How long a build may be expected to wait, going by what builds took lately; what would wait longer is
@@ -67,7 +69,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The most builds that it makes sense to run at once: each takes up to seven threads.
+    /// The most builds that it makes sense to run at once.
     pub const MOST_WORKERS: usize = 64;
 
     /// These with `workers` builds at once, and sixteen waiting for each.
@@ -82,11 +84,12 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// One build for each core and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them, ten
-    /// seconds a request.
+    /// Three builds for every two cores and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them,
+    /// ten seconds a request.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let workers = cores.min(Limits::MOST_WORKERS);
+        // A build waits now and then, for the disk or for a thread to wake, and a core is not to wait with it.
+        let workers = (cores + cores.div_ceil(2)).min(Limits::MOST_WORKERS);
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,
@@ -98,6 +101,7 @@ impl Default for Limits {
             kept_message_chars: 262_144,
             references: 32,
             workers,
+            cores,
             queue: workers * QUEUED,
             queue_time: Duration::from_millis(500),
             store_workers: cores * 4,

@@ -132,13 +132,13 @@ impl Server {
             origins: origins(options.origins, &hosts, addr.port()),
             hosts,
             builds: Arc::new(Admission::new(
-                limits.workers,
+                (limits.workers, limits.cores),
                 limits.queue,
                 percent,
                 limits.queue_time,
             )),
             store: Arc::new(Admission::new(
-                limits.store_workers,
+                (limits.store_workers, limits.cores),
                 limits.store_queue,
                 percent,
                 limits.queue_time,

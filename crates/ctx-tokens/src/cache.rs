@@ -3,7 +3,8 @@
 use std::fmt;
 
 use ctx_model::Tokens;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 
 use crate::{Additivity, Capacity, Exactness, TokenCounter};
 
@@ -26,6 +27,10 @@ pub struct CachedCounter<C> {
     known: Cache<[u8; 16], Known>,
 }
 
+/// So many locks share what is known. A thread that is put to sleep with one keeps others from a share of it alone, and they
+/// would sleep as long.
+const SHARES: usize = 64;
+
 /// What is known of a text.
 #[derive(Clone, Copy, Debug)]
 enum Known {
@@ -37,9 +42,18 @@ enum Known {
 impl<C: TokenCounter> CachedCounter<C> {
     /// Remembers at most about `entries` counts of `inner`.
     pub fn new(inner: C, entries: usize) -> Self {
+        let entries = entries.max(1);
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(entries)
+            .weight_capacity(entries as u64)
+            // Fewer where there would be less than 32 counts in each.
+            .shards(SHARES)
+            .build()
+            .expect("both capacities are given");
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         CachedCounter {
             inner,
-            known: Cache::new(entries.max(1)),
+            known: Cache::with_options(options, UnitWeighter, hasher, lifecycle),
         }
     }
 
