@@ -103,13 +103,6 @@ impl Control {
         self
     }
 
-    /// Has all work done by the thread that asks for it.
-    #[must_use]
-    pub fn on_one_thread(mut self) -> Self {
-        self.one_thread = true;
-        self
-    }
-
     pub(crate) fn now(&self) -> Duration {
         self.clock
             .as_ref()

@@ -20,11 +20,11 @@ const MEMORY: usize = 96 << 20;
 /// So many segments of about one size become one.
 const MERGED: usize = 4;
 /// Segments of fewer documents are of one size.
-const SMALL: u32 = 1_000;
+const SMALL: u32 = 250;
 
 /// When segments become one. A question looks each of its terms up in each segment, so there are to be few; and each
 /// document is written once for each time that there are [`MERGED`] times as many. Below [`SMALL`], what edits of single
-/// files leave is put together without what was there before.
+/// files leave is put together without what was there before, if that is more than [`MERGED`] times as many.
 fn merging() -> LogMergePolicy {
     let mut merging = LogMergePolicy::default();
     merging.set_min_num_segments(MERGED);

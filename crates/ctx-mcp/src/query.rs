@@ -141,20 +141,10 @@ impl Asked {
             ));
         }
         let options = options(arguments)?;
-        // One that takes long to index makes the others old: those that still are not are had at once below.
-        if call.workspace.folders().nth(1).is_some() {
-            for (_, folder) in call.workspace.folders() {
-                folder.ready(call).await?;
-            }
-        }
-        let mut folders = Vec::new();
-        for (prefix, folder) in call.workspace.folders() {
-            folders.push((prefix, folder.ready(call).await?));
-        }
         Ok(Asked {
             question: question.to_owned(),
             options,
-            folders,
+            folders: ready(call).await?,
         })
     }
 
@@ -172,7 +162,7 @@ impl Asked {
             .with_merge(false)
             .with_counter(CounterName::CharacterBased);
         let control = Control::default().with_cancel(call.cancel.clone());
-        for (prefix, Ready { service, note }) in self.folders {
+        for (prefix, Ready { service, note, .. }) in self.folders {
             material.notes.extend(note.map(str::to_owned));
             let answer = service.answer(&self.question, &self.options, &none, &control);
             let answer = answer.await?;
@@ -198,6 +188,22 @@ impl Asked {
         }
         Ok(material)
     }
+}
+
+/// The folders of `call` by the prefixes of their paths, once their indexes are up to date.
+pub(crate) async fn ready(call: &Call) -> Result<Vec<(String, Ready)>, Fault> {
+    let mut ready = Vec::new();
+    for (prefix, folder) in call.workspace.folders() {
+        ready.push((prefix, folder.ready(call).await?));
+    }
+    // One that took long to index made the others old. Those that cannot be brought up to date cannot now either.
+    let others = ready.len() > 1 && ready.iter().any(|it| it.1.indexed);
+    for ((_, folder), (_, ready)) in call.workspace.folders().zip(&mut ready) {
+        if others && ready.note.is_none() {
+            *ready = folder.ready(call).await?;
+        }
+    }
+    Ok(ready)
 }
 
 fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {

@@ -110,7 +110,7 @@ impl fmt::Debug for Options {
 /// What all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    roots: Roots,
+    pub(crate) roots: Roots,
     pub(crate) sent: Mutex<Sent>,
     pub(crate) pending: Mutex<Pending>,
     turns: Turns,
@@ -348,7 +348,7 @@ impl Connection {
         if let Some(workspace) = &*declared {
             return Ok(workspace.clone());
         }
-        let workspace = self.open(asked(context).await?, place).await?;
+        let workspace = self.open(asked(context).await?, place).await??;
         *declared = Some(workspace.clone());
         Ok(workspace)
     }
@@ -373,16 +373,24 @@ impl Connection {
             .ok_or_else(|| NotBegun::Parameters(no_roots()))?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
-        let opened = self.open(roots, place).await;
+        let opened = self.open(roots, place).await?;
         Ok(Known::Workspace(opened.map_err(NotBegun::Parameters)?))
     }
 
-    /// The folders of `uris`. `place` is taken until they are open, also where nobody waits for it any more.
-    async fn open(&self, uris: Vec<String>, place: &turns::Place) -> Result<Workspace, Fault> {
+    /// The folders of `uris`, or why they are none. `place` is taken until they are open, also where nobody waits for it any
+    /// more.
+    ///
+    /// # Errors
+    /// Looking at them panicked.
+    async fn open(
+        &self,
+        uris: Vec<String>,
+        place: &turns::Place,
+    ) -> Result<Result<Workspace, Fault>, Fault> {
         let shared = Arc::clone(&self.shared);
         let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
         let hold = Hold::default().with(place.clone());
-        hold.blocking(work).await?
+        Ok(hold.blocking(work).await?)
     }
 
     /// A call to work on, or what to ask the client first.

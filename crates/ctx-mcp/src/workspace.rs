@@ -43,8 +43,10 @@ struct Search {
 }
 
 impl Search {
-    fn is_fresh(&self) -> bool {
-        self.looked.is_some_and(|at| at.elapsed() < FRESH)
+    /// For who came then: what was looked at since is as it was when asked for, however long that took.
+    fn is_fresh(&self, came: Instant) -> bool {
+        self.looked
+            .is_some_and(|at| at >= came || at.elapsed() < FRESH)
     }
 }
 
@@ -53,6 +55,8 @@ impl Search {
 pub(crate) struct Ready {
     pub(crate) service: Arc<Service>,
     pub(crate) note: Option<&'static str>,
+    /// Whether files were indexed for it, which may have taken long.
+    pub(crate) indexed: bool,
 }
 
 impl Folder {
@@ -86,11 +90,13 @@ impl Folder {
     /// # Errors
     /// The call was cancelled, or there can be no index.
     pub(crate) async fn ready(&self, call: &Call) -> Result<Ready, Fault> {
+        let came = Instant::now();
         let mut search = call.awaiting(self.search.lock()).await?;
-        if let Some(found) = search.as_ref().filter(|it| it.is_fresh()) {
+        if let Some(found) = search.as_ref().filter(|it| it.is_fresh(came)) {
             return Ok(Ready {
                 service: Arc::clone(&found.service),
                 note: None,
+                indexed: false,
             });
         }
         let turn = call.turn().await?;
@@ -106,17 +112,21 @@ impl Folder {
                 Some(found) => found,
                 None => open(root, &at, &resolver)?,
             };
-            let (looked, note) = up_to_date(&found, &report, &cancel);
-            Ok((found, looked, note))
+            let looked = up_to_date(&found, &report, &cancel);
+            Ok((found, looked))
         };
-        let (mut found, looked, note) = turn.blocking(work).await??;
+        let (mut found, looked) = turn.blocking(work).await??;
         if let Ok(looked) = &looked {
-            found.looked = *looked;
+            found.looked = looked.at;
         }
         let service = Arc::clone(&found.service);
         *search = Some(found);
-        looked?;
-        Ok(Ready { service, note })
+        let Look { note, indexed, .. } = looked?;
+        Ok(Ready {
+            service,
+            note,
+            indexed,
+        })
     }
 }
 
@@ -135,12 +145,17 @@ fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
     })
 }
 
-/// When the index was up to date, and what to know where it is not.
-fn up_to_date(
-    search: &Search,
-    report: &Report,
-    cancel: &Cancel,
-) -> (Result<Option<Instant>, Fault>, Option<&'static str>) {
+/// What came of looking for changes.
+struct Look {
+    /// When the index was up to date, if it is.
+    at: Option<Instant>,
+    /// What to know where it is not.
+    note: Option<&'static str>,
+    /// Whether there were any.
+    indexed: bool,
+}
+
+fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look, Fault> {
     // Files are looked at first, and what changes from then on may be missed, however long the rest takes.
     let began = Instant::now();
     let updated = search.index.update(&mut |progress| {
@@ -151,17 +166,24 @@ fn up_to_date(
             ControlFlow::Continue(())
         }
     });
+    let stale = |note| Look {
+        at: None,
+        note: Some(note),
+        indexed: false,
+    };
     match updated {
-        Ok(_) => (Ok(Some(began)), None),
-        Err(IndexError::Busy { .. }) if has_files(&search.index) => (
-            Ok(None),
-            Some("Another process is indexing these files: what changed lately may be missing."),
-        ),
-        Err(IndexError::Folder { .. }) if has_files(&search.index) => (
-            Ok(None),
-            Some("The index of these files cannot be written: what changed lately may be missing."),
-        ),
-        Err(error) => (Err(error.into()), None),
+        Ok(updated) => Ok(Look {
+            at: Some(began),
+            note: None,
+            indexed: updated.changed + updated.removed > 0,
+        }),
+        Err(IndexError::Busy { .. }) if has_files(&search.index) => Ok(stale(
+            "Another process is indexing these files: what changed lately may be missing.",
+        )),
+        Err(IndexError::Folder { .. }) if has_files(&search.index) => Ok(stale(
+            "The index of these files cannot be written: what changed lately may be missing.",
+        )),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -309,6 +331,7 @@ pub(crate) fn with_prefix(mut chunk: Chunk, prefix: &str) -> Chunk {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::num::NonZeroUsize;
     use std::pin::pin;
     use std::task::{Context, Waker};
@@ -357,6 +380,59 @@ mod tests {
         // Nor does it stand in the way of who comes after.
         drop(turn);
         assert!(pin!(next.turn()).poll(&mut context).is_ready());
+    }
+
+    /// What was made of `folder`.
+    fn found(folder: &Folder) -> Search {
+        folder.search.try_lock().unwrap().clone().unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_index_is_as_old_as_its_look_for_who_comes_later_and_new_for_who_came_before() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("a.rs"), "fn apple() {}").unwrap();
+        let server = Server::new(Options::new(root.path())).unwrap();
+        let mut call = Call::of(&server, CancellationToken::new());
+        let long = FRESH + Duration::from_millis(50);
+        call.report = Arc::new(move |_| std::thread::sleep(long));
+        let (_, folder) = call.workspace.folders().next().unwrap();
+        let before = Instant::now();
+        assert!(folder.ready(&call).await.unwrap().indexed);
+        assert!(
+            found(folder).is_fresh(before),
+            "a look served all who waited"
+        );
+        assert!(!found(folder).is_fresh(Instant::now()));
+        let again = folder.ready(&call).await.unwrap();
+        assert!(!again.indexed && again.note.is_none());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_came_into_one_folder_while_another_was_indexed_is_found() {
+        let roots = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let [own, first, second] = roots.each_ref().map(|it| it.path().to_owned());
+        for root in [&first, &second] {
+            fs::write(root.join("a.rs"), "fn apple() {}").unwrap();
+        }
+        let server = Server::new(Options::new(&own)).unwrap();
+        let mut call = Call::of(&server, CancellationToken::new());
+        let uris = [&first, &second].map(|it| format!("file://{}", it.display()));
+        call.workspace = call
+            .shared
+            .roots
+            .declared(uris.iter().map(|it| &**it))
+            .unwrap();
+        let mut folders = call.workspace.folders().map(|it| Arc::clone(it.1));
+        let folder = folders.next().unwrap();
+        drop(folders);
+        folder.ready(&call).await.unwrap();
+        assert_eq!(found(&folder).index.status().unwrap().files, 1);
+        call.report = Arc::new(move |_| {
+            fs::write(first.join("late.rs"), "fn late() {}").unwrap();
+            std::thread::sleep(FRESH);
+        });
+        crate::query::ready(&call).await.unwrap();
+        assert_eq!(found(&folder).index.status().unwrap().files, 2);
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use rapidhash::fast::RandomState;
 use crate::bags::{Bag, Vocabulary};
 use crate::signals::unit;
 
-/// How often the terms of some texts occur among them.
+/// How often the terms of some texts occur among them. Holds what all of these texts hold: O(terms of each).
 #[derive(Clone, Default)]
 pub struct Corpus {
     /// What the texts hold, and so each of their terms.

@@ -181,6 +181,7 @@ impl std::fmt::Debug for Job {
         f.debug_struct("Job")
             .field("cancel", &self.cancel)
             .field("deadline", &self.deadline)
+            .field("one_thread", &self.one_thread)
             .finish_non_exhaustive()
     }
 }

@@ -79,8 +79,11 @@ impl Database {
     /// Notes that a context is about to be written. Whether nobody else is about to write any, and whether they are too many.
     fn add_unwritten(&self, prime: &Prime) -> (bool, bool) {
         let mut unwritten = self.unwritten();
-        if unwritten.of(prime.id()).is_none() {
-            unwritten.contexts.push(prime.clone());
+        // Of two answers with one context, the latest tells when it was shown.
+        let contexts = &mut unwritten.contexts;
+        match contexts.iter_mut().find(|it| it.id() == prime.id()) {
+            Some(known) => known.clone_from(prime),
+            None => contexts.push(prime.clone()),
         }
         let had_writer = std::mem::replace(&mut unwritten.has_writer, true);
         (!had_writer, unwritten.contexts.len() > MOST_UNWRITTEN)
@@ -88,56 +91,35 @@ impl Database {
 
     /// Writes what is not written yet. Meanwhile it is still found in memory.
     fn write(&self, quota: &Quota) {
+        // First, so that who waits for another's writing finds nothing left to write.
+        let mut contexts = self.contexts();
         // Whoever comes from now on may have come too late for this.
         let primes = {
             let mut unwritten = self.unwritten();
             unwritten.has_writer = false;
             unwritten.contexts.clone()
         };
-        if primes.is_empty() {
-            return;
-        }
-        if let Err(error) = self.keep(&primes, quota) {
-            let count = primes.len();
-            tracing::error!(cause = cause(&error), count, "contexts cannot be kept");
-        }
-        let is_done = |it: &Prime| primes.iter().any(|done| done.id() == it.id());
-        self.unwritten().contexts.retain(|it| !is_done(it));
-    }
-
-    /// Keeps contexts, and when their files were shown, and lets the oldest contexts go. One that is kept already, and is about
-    /// to go, is made the latest.
-    fn keep(&self, primes: &[Prime], quota: &Quota) -> Result<()> {
-        let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
-        let mut contexts = self.contexts();
-        let transaction = contexts.transaction().map_err(write_failed)?;
-        let mut last = CONTEXTS.last(&transaction)?;
-        for prime in primes {
-            let text = match kept(&transaction, prime.id()) {
-                Ok(Some((seq, _))) if seq > last - most / 2 => continue,
-                Ok(Some((_, text))) => text,
-                // One that is damaged is written anew.
-                Ok(None) | Err(BackendError::Damaged { .. }) => {
-                    serde_json::to_string(&prime.receipt())
-                        .map_err(|error| BackendError::failed("write a context", error))?
+        let written = Written {
+            database: self,
+            primes: &primes,
+        };
+        match keep(&mut contexts, &primes, quota) {
+            Ok(()) => {}
+            // What is wrong with one of them is no reason to lose the others.
+            Err(_) if primes.len() > 1 => {
+                for prime in &primes {
+                    told(keep(&mut contexts, std::slice::from_ref(prime), quota));
                 }
-                Err(error) => return Err(error),
-            };
-            last += 1;
-            let row = [prime.id().to_owned().into(), last.into(), text.into()];
-            CONTEXTS.put(&transaction, &row)?;
+            }
+            failed => told(failed),
         }
-        let gone = "DELETE FROM contexts WHERE seq <= ?1";
-        let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
-        gone.execute([last - most]).map_err(write_failed)?;
-        drop(gone);
-        note(&transaction, shown_by(primes.iter()).into_iter())?;
-        transaction.commit().map_err(write_failed)
+        drop(written);
     }
 
     /// The context of this id, where it is kept.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
-        if let Some(prime) = self.unwritten().of(id) {
+        let unwritten = self.unwritten().of(id).cloned();
+        if let Some(prime) = unwritten {
             return Ok(Some(prime.receipt()));
         }
         let contexts = self.contexts_reader();
@@ -146,6 +128,60 @@ impl Database {
             .transpose()
             .map_err(|error| BackendError::failed("read a context", error))
     }
+}
+
+/// Contexts that were written, or never will be: whatever became of that, they wait for it no longer.
+struct Written<'w> {
+    database: &'w Database,
+    primes: &'w [Prime],
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        // One that was answered again meanwhile is to be written again.
+        let is_done = |it: &Prime| {
+            let of_it = |done: &Prime| done.id() == it.id() && done.answered_at == it.answered_at;
+            self.primes.iter().any(of_it)
+        };
+        let mut unwritten = self.database.unwritten();
+        unwritten.contexts.retain(|it| !is_done(it));
+    }
+}
+
+fn told(kept: Result<()>) {
+    if let Err(error) = kept {
+        tracing::error!(cause = cause(&error), "a context cannot be kept");
+    }
+}
+
+/// Keeps contexts, and when their files were shown, and lets the oldest contexts go. One that is kept already, and is about
+/// to go, is made the latest.
+fn keep(contexts: &mut Connection, primes: &[Prime], quota: &Quota) -> Result<()> {
+    if primes.is_empty() {
+        return Ok(());
+    }
+    let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
+    let transaction = contexts.transaction().map_err(write_failed)?;
+    let mut last = CONTEXTS.last(&transaction)?;
+    for prime in primes {
+        let text = match kept(&transaction, prime.id()) {
+            Ok(Some((seq, _))) if seq > last - most / 2 => continue,
+            Ok(Some((_, text))) => text,
+            // One that is damaged is written anew.
+            Ok(None) | Err(BackendError::Damaged { .. }) => serde_json::to_string(&prime.receipt())
+                .map_err(|error| BackendError::failed("write a context", error))?,
+            Err(error) => return Err(error),
+        };
+        last += 1;
+        let row = [prime.id().to_owned().into(), last.into(), text.into()];
+        CONTEXTS.put(&transaction, &row)?;
+    }
+    let gone = "DELETE FROM contexts WHERE seq <= ?1";
+    let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
+    gone.execute([last - most]).map_err(write_failed)?;
+    drop(gone);
+    note(&transaction, shown_by(primes.iter()).into_iter())?;
+    transaction.commit().map_err(write_failed)
 }
 
 /// The number and the text of the context of this id, where it is kept.

@@ -6,7 +6,7 @@ use ctx_model::BuildOptions;
 use tempfile::TempDir;
 
 use super::receipts::MOST_UNWRITTEN;
-use super::rows::{CONTEXTS, SHOWN};
+use super::rows::SHOWN;
 use super::*;
 
 /// Calls `look` with a folder for each of about `few` bytes of `file` (or each `step`th, where all are to be tried): one
@@ -65,33 +65,90 @@ async fn a_folder_is_its_opener_s_until_the_last_work_in_it_has_ended() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn contexts_are_found_at_once_and_all_written_in_their_order() {
-    let folder = empty();
-    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
-    let owner = Owner::new("ada").unwrap();
-    let job = Job::new(Cancel::new(), Duration::from_mins(1));
-    let mut ids = Vec::new();
-    for number in 0..MOST_UNWRITTEN + 8 {
-        let header = Some(format!("context {number}"));
-        let options = BuildOptions::default().with_header(header);
-        let request = PrimeRequest::new("nothing of this is anywhere", options);
-        let prime = backend.build(&owner, request, &job).await.unwrap();
-        ids.push(prime.id().to_owned());
-        assert!(backend.receipt(&owner, prime.id()).await.unwrap().is_some());
-    }
-    let store = backend.store(&owner).await.unwrap();
-    backend.settle().await;
-    assert_eq!(store.database.unwritten().iter().count(), 0);
-    let kept = CONTEXTS.sum(&store.database.contexts_reader()).unwrap();
-    assert_eq!(kept.count, i64::try_from(ids.len()).unwrap());
-    // In their order, of which the oldest are let go first.
+/// A job that has a minute.
+fn job() -> Job {
+    Job::new(Cancel::new(), Duration::from_mins(1))
+}
+
+/// A context that is like no other.
+async fn built(backend: &Embedded, owner: &Owner, number: usize) -> Prime {
+    let header = Some(format!("context {number}"));
+    let options = BuildOptions::default().with_header(header);
+    let request = PrimeRequest::new("nothing of this is anywhere", options);
+    backend.build(owner, request, &job()).await.unwrap()
+}
+
+/// The contexts that are written, in the order in which they are let go.
+fn written(store: &Store) -> Vec<String> {
     let contexts = store.database.contexts_reader();
     let mut get = contexts
         .prepare("SELECT id FROM contexts ORDER BY seq")
         .unwrap();
     let rows = get.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    assert_eq!(rows.map(Result::unwrap).collect::<Vec<_>>(), ids);
+    rows.map(Result::unwrap).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_are_found_at_once_and_written_together_in_their_order() {
+    let folder = empty();
+    let backend = Arc::new(Embedded::open(folder.path(), Quota::default()).unwrap());
+    let owner = Owner::new("ada").unwrap();
+    let store = backend.store(&owner).await.unwrap();
+    // Nobody writes meanwhile.
+    let (held, is_held) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let database = Arc::clone(&store.database);
+    let writing = std::thread::spawn(move || {
+        let contexts = database.contexts();
+        held.send(()).unwrap();
+        let _ = released.recv();
+        drop(contexts);
+    });
+    is_held.recv().unwrap();
+    let mut ids = Vec::new();
+    for number in 0..MOST_UNWRITTEN {
+        let prime = built(&backend, &owner, number).await;
+        ids.push(prime.id().to_owned());
+        assert!(backend.receipt(&owner, prime.id()).await.unwrap().is_some());
+    }
+    // One more waits until there is room.
+    let (its_backend, its_owner) = (Arc::clone(&backend), owner.clone());
+    let mut waits =
+        tokio::spawn(async move { built(&its_backend, &its_owner, MOST_UNWRITTEN).await });
+    let waited = tokio::time::timeout(Duration::from_millis(300), &mut waits).await;
+    assert!(waited.is_err(), "it is kept before those before it are");
+    assert_eq!(written(&store), [""; 0]);
+    drop(release);
+    writing.join().unwrap();
+    ids.push(waits.await.unwrap().id().to_owned());
+    backend.settle().await;
+    assert_eq!(store.database.unwritten().iter().count(), 0);
+    assert_eq!(written(&store), ids);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_that_cannot_be_written_takes_no_other_along() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let store = backend.store(&owner).await.unwrap();
+    let refused = built(&backend, &owner, 0).await.id().to_owned();
+    backend.settle().await;
+    assert_eq!(written(&store), [&*refused]);
+    let refuse = format!(
+        "DELETE FROM contexts;
+         CREATE TRIGGER refuse BEFORE INSERT ON contexts WHEN NEW.id = '{refused}'
+         BEGIN SELECT RAISE(ABORT, 'it is refused'); END"
+    );
+    store.database.contexts().execute_batch(&refuse).unwrap();
+    let mut ids = Vec::new();
+    for number in 0..3 {
+        ids.push(built(&backend, &owner, number).await.id().to_owned());
+    }
+    assert_eq!(ids.remove(0), refused);
+    backend.settle().await;
+    assert_eq!(written(&store), ids);
+    assert_eq!(store.database.unwritten().iter().count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +167,7 @@ async fn what_a_context_showed_is_told_at_once_and_written_with_it_damaged_rows_
         let shown = store.database.shown_last(10).unwrap();
         shown.into_iter().map(|it| it.0).collect::<Vec<_>>()
     };
-    let job = Job::new(Cancel::new(), Duration::from_mins(1));
+    let job = job();
     for (question, expected) in [
         ("where is `open_valve`?", &["open_valve.rs"][..]),
         (

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use ctx_retrieve::Hold;
 use ctx_server::{BackendError, Job, Limits, NewThread, Owner, Prime, PrimeRequest, Thread};
 use serde_json::json;
 
@@ -510,4 +511,40 @@ fn connect_from(addr: &str, server: &Running) -> std::net::TcpStream {
         stream.set_nonblocking(false).unwrap();
         stream
     })
+}
+
+/// A store that tells whether builds are to be one thread's, and are.
+struct Telling(Mutex<Sender<(bool, bool)>>);
+
+#[async_trait]
+impl Builds for Telling {
+    async fn build(
+        self: Arc<Self>,
+        _: &Owner,
+        _: PrimeRequest,
+        job: &Job,
+    ) -> Result<Prime, BackendError> {
+        let here = std::thread::current().id();
+        let blocking = Hold::current().blocking(|| std::thread::current().id());
+        let is_one = blocking.await.unwrap() == here;
+        self.0
+            .lock()
+            .unwrap()
+            .send((job.one_thread, is_one))
+            .unwrap();
+        no()
+    }
+}
+
+#[test]
+fn a_build_is_one_threads_where_there_are_no_more_than_two_cores_for_it_however_many_may_run() {
+    for (cores, is_one) in [(1, true), (2, true), (3, false)] {
+        let (tell, told) = channel();
+        let mut limits = limits(1 + 7 * usize::from(is_one), 1);
+        limits.cores = cores;
+        let telling = Arc::new(Telling(Mutex::new(tell)));
+        let server = Running::start(Arc::new(Only(telling)), limits);
+        server.post(ADA, "/v1/context/build", &json!({"message": "x"}));
+        assert_eq!(told.recv().unwrap(), (is_one, is_one), "{cores} cores");
+    }
 }
