@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ctx_retrieve::{Hit, Part};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -24,8 +24,10 @@ use crate::store::OwnedStore;
 pub(crate) const AT_ONCE: usize = 256;
 /// Documents are about so large.
 const DOCUMENT_BYTES: u64 = 1 << 10;
-/// Lists of numbers have this share of the bytes.
+/// Lists of numbers have this share of the bytes, and so have candidates.
 const SHARE_OF_LISTS: u64 = 8;
+/// About so many lists of candidates are kept: a question asks for the same ones by frequency and by presence.
+const QUESTIONS: usize = 64;
 /// Of so many terms it is known how many documents hold them: some 150 bytes each.
 const TERMS: usize = 1 << 15;
 /// So many owners are known at a time.
@@ -47,13 +49,6 @@ pub(crate) struct Document {
     pub(crate) terms: Arc<Terms>,
     /// The generation at which it was told when the file was changed; 0 if never.
     dated: u64,
-}
-
-/// Lists that are kept.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Question {
-    Chosen(Of, TermQuery),
-    About(List, String, i32),
 }
 
 /// Lists that are asked for by a text each, many at once.
@@ -115,13 +110,18 @@ impl List {
 }
 
 type DocumentKey = (Arc<str>, Of, i64);
-type ListKey = (Arc<str>, u64, Question);
+type ListKey = (Arc<str>, u64, (List, i32), String);
+type ChosenKey = (Arc<str>, u64, Of, TermQuery);
 type Numbers = Arc<[i64]>;
+/// Documents, by their numbers.
+pub(crate) type Documents = Arc<[(i64, Document)]>;
 
 /// What was read, of all owners together. Every key begins with the owner.
 pub(crate) struct Kept {
     documents: Cache<DocumentKey, Document, Bytes>,
     lists: Cache<ListKey, Numbers, Bytes>,
+    /// Candidates, which need not be looked up one by one again.
+    chosen: Cache<ChosenKey, Documents, Bytes>,
     /// The generation of each owner's files that was told last.
     generations: Cache<Arc<str>, u64>,
     /// How many documents of an owner there are at a generation, and how long they are.
@@ -148,11 +148,20 @@ impl Kept {
     /// At most so many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         let of_lists = bytes / SHARE_OF_LISTS;
-        let of_documents = bytes - of_lists;
+        let of_documents = bytes - 2 * of_lists;
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(QUESTIONS)
+            .weight_capacity(of_lists)
+            // One shard: each is large.
+            .shards(1)
+            .build()
+            .expect("both capacities are given");
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         let count = |bytes: u64| usize::try_from(bytes / DOCUMENT_BYTES).unwrap_or(usize::MAX);
         Kept {
             documents: Cache::with_weighter(count(of_documents), of_documents, Bytes),
             lists: Cache::with_weighter(count(of_lists), of_lists, Bytes),
+            chosen: Cache::with_options(options, Bytes, hasher, lifecycle),
             generations: Cache::new(OWNERS),
             totals: Cache::new(OWNERS),
             counts: Cache::new(TERMS),
@@ -175,30 +184,35 @@ impl Weighter<DocumentKey, Document> for Bytes {
 }
 
 impl Weighter<ListKey, Numbers> for Bytes {
-    fn weight(&self, (_, _, question): &ListKey, numbers: &Numbers) -> u64 {
-        let asked = match question {
-            Question::Chosen(_, terms) => terms.bytes(),
-            Question::About(_, text, _) => text.len(),
-        };
-        (ENTRY_BYTES + size_of::<ListKey>() + asked + size_of_val(&**numbers)) as u64
+    fn weight(&self, (.., text): &ListKey, numbers: &Numbers) -> u64 {
+        (ENTRY_BYTES + size_of::<ListKey>() + text.len() + size_of_val(&**numbers)) as u64
+    }
+}
+
+impl Weighter<ChosenKey, Documents> for Bytes {
+    /// With what is in the documents: they may be kept nowhere else any more.
+    fn weight(&self, (.., terms): &ChosenKey, documents: &Documents) -> u64 {
+        let part = size_of::<(i64, Document)>() + size_of::<Part>() + ENTRY_BYTES;
+        let documents = documents.iter().map(|it| part + it.1.terms.bytes());
+        let own = ENTRY_BYTES + size_of::<ChosenKey>() + terms.bytes();
+        (own + documents.sum::<usize>()) as u64
     }
 }
 
 impl OwnedStore {
-    /// The numbers of documents that `essential` finds, `most` at most. Of those who ask for the same at once, one
-    /// asks the database, and reads the documents before the others go on.
+    /// The documents that `essential` finds, `most` at most. Of those who ask for the same at once, one asks the
+    /// database.
     pub(crate) async fn chosen(
         &self,
         of: Of,
         generation: u64,
         essential: &TermQuery,
         most: i32,
-    ) -> Result<Numbers, StoreError> {
+    ) -> Result<Documents, StoreError> {
         // How many at most is the same for all of a store.
-        let question = Question::Chosen(of, essential.clone());
-        let key = (self.shared_owner(), generation, question);
-        let guard = match self.kept().lists.get_value_or_guard_async(&key).await {
-            Ok(numbers) => return Ok(numbers),
+        let key = (self.shared_owner(), generation, of, essential.clone());
+        let guard = match self.kept().chosen.get_value_or_guard_async(&key).await {
+            Ok(documents) => return Ok(documents),
             Err(guard) => guard,
         };
         let sql = match of {
@@ -206,11 +220,11 @@ impl OwnedStore {
             Of::Files => "SELECT ctx.choose_files($1, $2)",
         };
         let rows = self.read("search files", sql, &[essential, &most]).await?;
-        let numbers: Numbers = rows.first().map_or_else(Vec::new, |it| it.get(0)).into();
-        self.documents(of, &numbers).await?;
+        let numbers: Vec<i64> = rows.first().map_or_else(Vec::new, |it| it.get(0));
+        let documents: Documents = self.documents(of, &numbers).await?.into();
         // It may be too large to be kept.
-        let _ = guard.insert(Arc::clone(&numbers));
-        Ok(numbers)
+        let _ = guard.insert(Arc::clone(&documents));
+        Ok(documents)
     }
 
     /// For each of `texts`, the list that belongs to it, of `most` numbers at most, and the generation of files at
@@ -233,8 +247,8 @@ impl OwnedStore {
         let mut found: HashMap<&str, Numbers> = HashMap::new();
         loop {
             let key = |text: &str| {
-                let question = Question::About(list, text.to_owned(), most);
-                (Arc::clone(&owner), generation, question)
+                let list = (list, most);
+                (Arc::clone(&owner), generation, list, text.to_owned())
             };
             let mut unknown = BTreeSet::new();
             for text in texts.iter().map(String::as_str) {
@@ -258,8 +272,12 @@ impl OwnedStore {
             }
             is_told = true;
             for (text, numbers) in asked.into_iter().zip(read) {
-                let question = Question::About(list, text.to_owned(), most);
-                let key = (Arc::clone(&owner), generation, question);
+                let key = (
+                    Arc::clone(&owner),
+                    generation,
+                    (list, most),
+                    text.to_owned(),
+                );
                 kept.lists.insert(key, Arc::clone(&numbers));
                 found.insert(text, numbers);
             }

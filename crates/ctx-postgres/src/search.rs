@@ -1,7 +1,6 @@
 //! What the store answers about files.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
@@ -87,22 +86,31 @@ impl OwnedStore {
         let most = i32::try_from(candidates).unwrap_or(i32::MAX);
         let most = most.saturating_mul(MOST_RANKED);
         let generation = known.generation;
-        let numbers = match &plan.essential {
-            Some(essential) => self.chosen(of, generation, essential, most).await?,
-            None => self.within(of, generation, &wanted.paths, most).await?,
+        let documents = if let Some(essential) = &plan.essential {
+            self.chosen(of, generation, essential, most).await?
+        } else {
+            let numbers = self.within(of, generation, &wanted.paths, most).await?;
+            self.documents(of, &numbers).await?.into()
         };
-        let documents = self.documents(of, &numbers).await?;
         let ranking = Ranking::new(&plan.worths, fields, wanted.counting, known.average);
         let scored = documents
-            .into_iter()
-            .map(|it| (ranking.score(&it.1.terms), it));
-        let mut scored: Vec<Ranked> = scored.filter(|it| it.0 > 0.0).collect();
-        scored.sort_unstable_by(|(a_score, (_, a)), (b_score, (_, b))| {
+            .iter()
+            .map(|it| (ranking.score(&it.1.terms), it))
+            .filter(|it| it.0 > 0.0);
+        let mut scored: Vec<(f64, &(i64, Document))> = scored.collect();
+        let order = |(a_score, (_, a)): &(f64, &(i64, Document)),
+                     (b_score, (_, b)): &(f64, &(i64, Document))| {
             let by_place = || a.part.place().cmp(&b.part.place());
             b_score.total_cmp(a_score).then_with(by_place)
-        });
-        scored.truncate(wanted.limit.min(self.limits().rows));
-        Ok((generation, scored))
+        };
+        let limit = wanted.limit.min(self.limits().rows);
+        if limit < scored.len() {
+            scored.select_nth_unstable_by(limit, order);
+            scored.truncate(limit);
+        }
+        scored.sort_unstable_by(order);
+        let best = scored.into_iter().map(|(score, it)| (score, it.clone()));
+        Ok((generation, best.collect()))
     }
 
     /// The numbers of what is at `paths`: `most` at most of each, and [`MOST_WITHIN`] times the candidates of all.
@@ -112,7 +120,7 @@ impl OwnedStore {
         generation: u64,
         paths: &[String],
         most: i32,
-    ) -> Result<Arc<[i64]>, StoreError> {
+    ) -> Result<Vec<i64>, StoreError> {
         let list = match of {
             Of::Parts => List::PartsOf,
             Of::Files => List::FileAt,
@@ -125,7 +133,7 @@ impl OwnedStore {
         let mut numbers: Vec<i64> = numbers.take(all).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        Ok(numbers.into())
+        Ok(numbers)
     }
 
     fn candidates(&self, of: Of) -> u64 {
