@@ -25,21 +25,37 @@ pub(crate) fn map<T, R, W>(
 where
     T: Sync,
     R: Send,
-    W: Fn(&T, &mut String) -> Result<R, AssembleError> + Sync,
+    W: Fn(&T) -> Result<R, AssembleError> + Sync,
 {
-    let step = |scratch: &mut String, item: &T| {
+    map_with(items, bytes, control, |item, (): &mut ()| work(item))
+}
+
+/// As [`map`], with what a thread keeps from one item to the next.
+pub(crate) fn map_with<T, R, S, W>(
+    items: &[T],
+    bytes: usize,
+    control: &Control,
+    work: W,
+) -> Result<Vec<R>, AssembleError>
+where
+    T: Sync,
+    R: Send,
+    S: Default,
+    W: Fn(&T, &mut S) -> Result<R, AssembleError> + Sync,
+{
+    let step = |scratch: &mut S, item: &T| {
         control.check()?;
         work(item, scratch)
     };
     if !is_shared(bytes, control) {
-        let mut scratch = String::new();
+        let mut scratch = S::default();
         return items.iter().map(|item| step(&mut scratch, item)).collect();
     }
     let per_item = (bytes / items.len().max(1)).max(1);
     items
         .par_iter()
         .with_min_len((WORTH_A_THREAD / per_item).max(1))
-        .map_init(String::new, step)
+        .map_init(S::default, step)
         .collect()
 }
 

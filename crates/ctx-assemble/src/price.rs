@@ -71,23 +71,42 @@ impl Pricer<'_> {
         let bytes = units.iter().map(|unit| bytes_to_render(unit.chunk())).sum();
         // Where everything is likely to be shown, no block should be weighed twice.
         let seal = bytes / BYTES_PER_TOKEN <= options.max_tokens.get() as usize;
-        parallel::map(units, bytes, self.control, |unit, scratch| {
+        parallel::map_with(units, bytes, self.control, |unit, desk: &mut Desk| {
             let mut showings = showings(unit, options);
             for piece in showings.iter_mut().flat_map(|it| &mut it.pieces) {
-                scratch.clear();
-                self.formatter.block(&piece.block, scratch);
-                piece.price = self.price_of(scratch)?;
-                piece.seal = seal.then(|| blake3::hash(scratch.as_bytes()));
+                desk.text.clear();
+                self.formatter.block(&piece.block, &mut desk.text);
+                piece.price = self.block(&desk.text, &mut desk.heads)?;
+                piece.seal = seal.then(|| blake3::hash(desk.text.as_bytes()));
                 if options.include_sources {
-                    piece.source = self.piece(|out| self.formatter.source(&piece.block, out))?;
+                    desk.text.clear();
+                    self.formatter.source(&piece.block, &mut desk.text);
+                    piece.source = Price {
+                        weight: self.counter.weigh_once(&desk.text),
+                        bytes: desk.text.len(),
+                    };
                 }
             }
             // One very large block must not keep its buffer for all the small ones that follow.
-            if scratch.capacity() > 4 * WINDOW {
-                *scratch = String::new();
+            if desk.text.capacity() > 4 * WINDOW {
+                *desk = Desk::default();
             }
             Ok(showings)
         })
+    }
+
+    /// The price of a block. Its head has what differs from context to context, and is weighed apart; what comes after
+    /// it is the same in every context that shows it: a counter that remembers texts knows it again. O(bytes).
+    fn block(&self, text: &str, heads: &mut Heads) -> Result<Price, AssembleError> {
+        if self.counter.additivity() == Additivity::Never {
+            return self.price_of(text);
+        }
+        let (head, rest) = text.split_at(cut_after(text, head(text)));
+        let head = Price {
+            weight: heads.weigh(head, self.counter),
+            bytes: head.len(),
+        };
+        Ok(head + self.price_of(rest)?)
     }
 
     /// O(bytes).
@@ -107,11 +126,12 @@ impl Pricer<'_> {
     pub(crate) fn recount(&self, text: &str) -> Result<Tokens, AssembleError> {
         self.control.check()?;
         if self.counter.additivity() == Additivity::Never || text.len() <= WINDOW {
-            return Ok(self.counter.count(text));
+            let weight = self.counter.weigh_once(text);
+            return Ok(self.counter.count_of(weight));
         }
         let windows: Vec<&str> = windows(text, self.counter).collect();
-        let weights = parallel::map(&windows, text.len(), self.control, |window, _| {
-            Ok(self.counter.weigh(window))
+        let weights = parallel::map(&windows, text.len(), self.control, |window| {
+            Ok(self.counter.weigh_once(window))
         })?;
         Ok(self
             .counter
@@ -150,13 +170,11 @@ fn bytes_to_render(chunk: &Chunk) -> usize {
     chunk.full_text().len() + renditions + 100
 }
 
-/// Cuts `text` where the counter's weights may be added up, into its head and windows of about [`WINDOW`] bytes;
-/// a stretch without such a place stays whole. What comes after the head is the same in every context that shows
-/// it: a counter that remembers texts knows it again.
+/// Cuts `text` where the counter's weights may be added up, into windows of about [`WINDOW`] bytes; a stretch without
+/// such a place stays whole.
 fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item = &'t str> {
     let whole = counter.additivity() == Additivity::Never;
     let mut rest = text;
-    let mut least = head(text);
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
@@ -164,12 +182,60 @@ fn windows<'t>(text: &'t str, counter: &dyn TokenCounter) -> impl Iterator<Item 
         let cut = if whole {
             rest.len()
         } else {
-            cut_after(rest, std::mem::replace(&mut least, WINDOW))
+            cut_after(rest, WINDOW)
         };
         let (window, after) = rest.split_at(cut);
         rest = after;
         Some(window)
     })
+}
+
+/// What pricing keeps from one block to the next.
+#[derive(Debug, Default)]
+struct Desk {
+    text: String,
+    heads: Heads,
+}
+
+/// The lines of the head that was weighed last. The ways to show one part, and the parts of one file, share most of
+/// them.
+#[derive(Debug, Default)]
+struct Heads {
+    head: String,
+    /// Where each line ends, and what it weighs.
+    lines: Vec<(usize, u64)>,
+    /// Those of the head that is being weighed.
+    next: Vec<(usize, u64)>,
+}
+
+impl Heads {
+    /// The weight of `head`, where weights add up at safe joints. O(bytes × lines), and lines are few.
+    fn weigh(&mut self, head: &str, counter: &dyn TokenCounter) -> u64 {
+        self.next.clear();
+        let (mut start, mut sum) = (0, 0_u64);
+        while start < head.len() {
+            let end = start + cut_after(&head[start..], 0);
+            let line = &head[start..end];
+            let known = self.known(line);
+            let weight = known.unwrap_or_else(|| counter.weigh_once(line));
+            self.next.push((end, weight));
+            sum = sum.saturating_add(weight);
+            start = end;
+        }
+        self.head.clear();
+        self.head.push_str(head);
+        std::mem::swap(&mut self.lines, &mut self.next);
+        sum
+    }
+
+    fn known(&self, line: &str) -> Option<u64> {
+        let mut start = 0;
+        self.lines.iter().find_map(|&(end, weight)| {
+            let known = &self.head[start..end];
+            start = end;
+            (known == line).then_some(weight)
+        })
+    }
 }
 
 /// About where the head of a block ends: at its first blank line, else its first line.
@@ -197,4 +263,43 @@ fn cut_after(text: &str, at: usize) -> usize {
         from = cut;
     }
     bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Notes how many bytes it weighs.
+    struct Noting(AtomicUsize);
+
+    impl TokenCounter for Noting {
+        fn count(&self, text: &str) -> Tokens {
+            self.0.fetch_add(text.len(), Ordering::Relaxed);
+            ctx_tokens::o200k_base().count(text)
+        }
+
+        fn additivity(&self) -> Additivity {
+            Additivity::AtSafeJoints
+        }
+    }
+
+    #[test]
+    fn lines_that_heads_share_are_weighed_once() {
+        let (counter, mut heads) = (Noting(AtomicUsize::new(0)), Heads::default());
+        let shared = "### src/price.rs\nLines 1-20\n";
+        for (own, weighed) in [
+            ("{\"id\":\"a\"}\n\n", shared.len() + 12),
+            ("Shown: signature\n{\"id\":\"a\"}\n\n", 17),
+            ("Shown: mention\n{\"id\":\"a\"}\n\n", 15),
+            ("{\"id\":\"b\"}\n\n", 12),
+        ] {
+            let head = [shared, own].concat();
+            let weight = heads.weigh(&head, &counter);
+            assert_eq!(counter.0.swap(0, Ordering::Relaxed), weighed, "{own}");
+            assert_eq!(weight, ctx_tokens::o200k_base().weigh(&head), "{own}");
+        }
+        assert_eq!(heads.weigh("", &counter), 0);
+    }
 }

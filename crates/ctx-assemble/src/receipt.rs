@@ -91,7 +91,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
     fn readings(&self) -> Result<Vec<Reading>, AssembleError> {
         let pieces: Vec<&Piece<'_>> = self.pieces().map(|(_, piece)| piece).collect();
         let bytes = pieces.iter().map(|piece| piece.block.body.len()).sum();
-        parallel::map(&pieces, bytes, self.plan.pricer.control, |piece, _| {
+        parallel::map(&pieces, bytes, self.plan.pricer.control, |piece| {
             let block = &piece.block;
             Ok(Reading {
                 content_hash: blake3::hash(block.body.as_bytes()),

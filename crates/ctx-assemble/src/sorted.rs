@@ -45,7 +45,7 @@ impl<'a> Sorted<'a> {
         // Without their content, chunks have no lines to merge and no text to compare.
         let (units, warnings) = if options.merge && options.include_content {
             let bytes = kept.iter().map(|chunk| chunk.full_text().len()).sum();
-            let surveys = parallel::map(&kept, bytes, control, |chunk, _| {
+            let surveys = parallel::map(&kept, bytes, control, |chunk| {
                 Ok(Survey::of(chunk.full_text()))
             })?;
             let twins = duplicates(&kept, &surveys, control)?;

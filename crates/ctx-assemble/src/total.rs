@@ -34,7 +34,7 @@ pub(crate) fn total(
         next = range.end;
     }
     weight = weight.saturating_add(pricer.price_of(&text[next..])?.weight);
-    let weights = parallel::map(&blocks, text.len(), pricer.control, |(range, piece), _| {
+    let weights = parallel::map(&blocks, text.len(), pricer.control, |(range, piece)| {
         let bytes = &text[range.clone()];
         if piece.seal == Some(blake3::hash(bytes.as_bytes())) {
             return Ok(piece.price.weight);

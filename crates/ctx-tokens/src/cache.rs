@@ -105,6 +105,10 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
         weight
     }
 
+    fn weigh_once(&self, text: &str) -> u64 {
+        self.inner.weigh_once(text)
+    }
+
     fn count_of(&self, weight: u64) -> Tokens {
         self.inner.count_of(weight)
     }

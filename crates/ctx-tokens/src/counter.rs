@@ -26,6 +26,12 @@ pub trait TokenCounter: Send + Sync {
         self.count(text).into()
     }
 
+    /// Weighs `text` as [`weigh`](TokenCounter::weigh) does, where it is not expected to come again:
+    /// a counter that remembers texts neither looks this one up nor keeps it.
+    fn weigh_once(&self, text: &str) -> u64 {
+        self.weigh(text)
+    }
+
     /// The count of every text that weighs `weight`. Override together with
     /// [`weigh`](TokenCounter::weigh): a weight decides the count, in constant time.
     fn count_of(&self, weight: u64) -> Tokens {
@@ -91,6 +97,10 @@ macro_rules! forward {
 
             fn weigh(&self, text: &str) -> u64 {
                 (**self).weigh(text)
+            }
+
+            fn weigh_once(&self, text: &str) -> u64 {
+                (**self).weigh_once(text)
             }
 
             fn count_of(&self, weight: u64) -> Tokens {

@@ -16,6 +16,7 @@ const CASES: u32 = 512;
 ///
 /// * the empty text weighs nothing and costs nothing;
 /// * a weight decides the count: `count_of(weigh(text)) == count(text)`;
+/// * a text weighs the same whether it is expected to come again or not;
 /// * `count_up_to` is `count` where that is within the limit, and nothing otherwise;
 /// * what weighs at most `capacity(limit).safe` fits in `limit`, and what fits weighs at most
 ///   `capacity(limit).loose`;
@@ -97,6 +98,7 @@ fn weight_decides_count<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
         count,
         "weight {weight} of {text:?}"
     );
+    assert_eq!(counter.weigh_once(text), weight, "{text:?}, once");
 }
 
 fn limits_are_kept<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
@@ -138,6 +140,7 @@ fn same<C: TokenCounter + ?Sized>(counter: &C, pointer: &dyn TokenCounter, text:
     assert_eq!(pointer.count(text), count);
     assert_eq!(pointer.count_up_to(text, count), Some(count));
     assert_eq!(pointer.weigh(text), counter.weigh(text));
+    assert_eq!(pointer.weigh_once(text), counter.weigh_once(text));
     assert_eq!(pointer.count_of(counter.weigh(text)), count);
     assert_eq!(pointer.capacity(count), counter.capacity(count));
     assert_eq!(pointer.additivity(), counter.additivity());

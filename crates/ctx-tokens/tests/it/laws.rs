@@ -61,7 +61,10 @@ fn a_cache_is_the_counter_it_wraps() {
     let small = CachedCounter::new(Words, 8);
     token_counter(&small);
     assert!(small.remembered() <= 8);
-    token_counter(&CachedCounter::new(Characters, 1_000));
+    let cached = CachedCounter::new(Characters, 1_000);
+    cached.weigh_once("said once");
+    assert_eq!(cached.remembered(), 0);
+    token_counter(&cached);
     #[cfg(feature = "openai")]
     {
         let cached = CachedCounter::new(ctx_tokens::o200k_base(), 1_000);
