@@ -76,7 +76,7 @@ impl Remembered {
     pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, IndexError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path LIMIT ?1",
+            "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path DESC LIMIT ?1",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = statement.query_map([limit], |row| Ok((row.get(0)?, row.get(1)?)))?;

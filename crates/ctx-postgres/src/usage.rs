@@ -162,7 +162,7 @@ impl Usage for OwnedStore {
 
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
         let sql = "SELECT path, shown_at FROM ctx.usage WHERE owner = $1 AND shown_at > 0
-                   ORDER BY shown_at DESC, path LIMIT $2::int";
+                   ORDER BY shown_at DESC, path DESC LIMIT $2::int";
         let limit = self.limits().rows(limit);
         let rows = self
             .read("list recent files", sql, &[&self.owner(), &limit])

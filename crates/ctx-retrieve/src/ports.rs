@@ -311,7 +311,8 @@ pub trait Usage: Send + Sync {
     /// Notes that these files were shown, at `now` in seconds since 1970.
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
 
-    /// The files that were shown last, the latest first, each with when.
+    /// The files that were shown last, the latest first, each with when; of those shown at once, the last by their paths
+    /// first.
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
 }
 

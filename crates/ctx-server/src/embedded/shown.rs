@@ -66,17 +66,17 @@ impl Database {
             *last = at.max(*last);
         }
         let mut shown: Vec<(String, i64)> = shown.into_iter().collect();
-        shown.sort_by_key(|it| std::cmp::Reverse(it.1));
+        shown.sort_unstable_by(|(a, a_at), (b, b_at)| (b_at, b).cmp(&(a_at, a)));
         shown.truncate(limit);
         Ok(shown)
     }
 
     fn shown_last_of_written(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         let contexts = self.contexts_reader();
-        // Which they are is told by the index alone: many are shown at once.
+        // Which they are is told by the index alone, read from its end: many are shown at once.
         let get = SHOWN.select(
-            "WHERE path IN (SELECT path FROM shown ORDER BY shown_at DESC, path LIMIT ?1)
-             ORDER BY shown_at DESC, path",
+            "WHERE path IN (SELECT path FROM shown ORDER BY shown_at DESC, path DESC LIMIT ?1)
+             ORDER BY shown_at DESC, path DESC",
         );
         let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
         let shown = |row: &Row<'_>| {

@@ -268,7 +268,7 @@ impl Usage for Store {
         }
         let mut recent: Vec<(String, i64)> =
             self.shown.lock().unwrap().clone().into_iter().collect();
-        recent.sort_by_key(|(_, at)| -at);
+        recent.sort_unstable_by(|(a, a_at), (b, b_at)| (b_at, b).cmp(&(a_at, a)));
         recent.truncate(limit);
         Ok(self.turned(recent))
     }

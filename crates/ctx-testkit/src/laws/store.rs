@@ -534,20 +534,32 @@ async fn usage<S: Ports + ?Sized>(store: &S) {
     let recent = async |limit| store.recent(limit).await.expect("recent files");
     assert_eq!(recent(10).await, [], "nothing was shown yet");
     let shown = async |paths: &[&str], at| store.shown(&owned(paths), at).await.expect("noted");
-    shown(&["src/config.rs", "src/retry.rs", "src/config.rs"], 100).await;
+    shown(
+        &[
+            "src/config.rs",
+            "src/retry.rs",
+            "src/net/http.rs",
+            "src/config.rs",
+        ],
+        100,
+    )
+    .await;
     shown(&["src/retry.rs"], 200).await;
     shown(&["src/retry.rs"], 150).await;
     shown(&[], 300).await;
     let expected = [
         ("src/retry.rs".to_owned(), 200),
+        ("src/net/http.rs".to_owned(), 100),
         ("src/config.rs".to_owned(), 100),
     ];
     assert_eq!(
         recent(10).await,
         expected,
-        "the latest first, never earlier"
+        "the latest first, never earlier; of those shown at once, the last by their paths first"
     );
-    assert_eq!(recent(1).await, expected[..1]);
+    for limit in 0..=2 {
+        assert_eq!(recent(limit).await, expected[..limit]);
+    }
     let paths = owned(&["src/config.rs", "nowhere.rs"]);
     let counts = store.counts(&paths).await.expect("counts");
     assert!(
