@@ -1,11 +1,12 @@
 //! The databases of one owner, and the files that are noted in them.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction};
 
 use super::mark::Mark;
 use super::receipts::Unwritten;
@@ -120,8 +121,17 @@ fn marked(folder: &Path, state: &Connection) -> Result<Mark> {
 /// The database in `file`, with its tables as they are to be.
 pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Result<Connection> {
     let mut connection = connect(file, synchronous)?;
-    schema.prepare(&mut connection)?;
+    let prepared = schema.prepare(&mut connection);
+    // A database can be of a later version, which this one may read and no more. None of ours is.
+    if connection.is_readonly(MAIN_DB).unwrap_or(false) && may_be_written(file) {
+        return Err(damaged(Fact("it says that it is only to be read")));
+    }
+    prepared?;
     Ok(connection)
+}
+
+fn may_be_written(file: &Path) -> bool {
+    OpenOptions::new().append(true).open(file).is_ok()
 }
 
 /// A connection to a database that no other process uses. On Unix the index of its write-ahead log is in memory, as it

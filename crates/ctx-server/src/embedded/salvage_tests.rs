@@ -60,6 +60,21 @@ fn a_flipped_bit_shows_no_context_otherwise_and_closes_nothing() {
 }
 
 #[test]
+fn a_file_that_says_it_is_only_to_be_read_makes_room_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    let written = everything(folder.path());
+    let file = folder.path().join(BUILT_FILE);
+    let mut bytes = fs::read(&file).unwrap();
+    // The version that it takes to write it.
+    assert_eq!(bytes[18], 2);
+    bytes[18] |= 4;
+    fs::write(&file, bytes).unwrap();
+    assert_eq!(everything(folder.path()), written);
+    fill(folder.path());
+}
+
+#[test]
 fn a_context_that_is_damaged_is_told_from_one_that_never_was() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
