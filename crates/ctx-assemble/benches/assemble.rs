@@ -1,10 +1,12 @@
 //! Assembling against counting: ten chunks, and ten thousand, where counting the same texts once
-//! is what nobody can do without.
+//! is what nobody can do without. And how soon one that is cancelled has ended.
 
 use std::hint::black_box;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use ctx_assemble::{Control, assemble};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use ctx_assemble::{AssembleError, Cancel, Control, assemble};
 use ctx_model::{BuildOptions, Chunk, GroupBy, LineSpan, Relevance, Tokens};
 use ctx_tokens::{TokenCounter, o200k_base};
 
@@ -106,5 +108,67 @@ fn ten_thousand_chunks(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, ten_chunks, ten_thousand_chunks);
+/// An assembly is cancelled at so many moments, which are spread evenly over the time that it would take.
+const MOMENTS: u32 = 32;
+
+/// The longest that an assembly went on after it was cancelled.
+fn slowest_end(chunks: &[Chunk], options: &BuildOptions, whole: Duration) -> Duration {
+    let ends = (1..=MOMENTS).map(|moment| {
+        let cancel = Cancel::new();
+        let control = Control::default().with_cancel(cancel.clone());
+        let after = whole * moment / (MOMENTS + 1);
+        thread::scope(|scope| {
+            let cancelled = scope.spawn(move || {
+                thread::sleep(after);
+                let at = Instant::now();
+                cancel.cancel();
+                at
+            });
+            let answer = assemble(chunks, options, o200k_base(), &control);
+            let ended = Instant::now();
+            let cancelled = cancelled.join().expect("it sleeps and cancels");
+            match answer {
+                Err(AssembleError::Cancelled) => ended.saturating_duration_since(cancelled),
+                // It was done before.
+                _ => Duration::ZERO,
+            }
+        })
+    });
+    ends.max().unwrap_or_default()
+}
+
+/// Many chunks, many that are merged, and one very large one.
+fn cancelled(criterion: &mut Criterion) {
+    let large: String = (0..10_000).map(text).collect();
+    let lines = u32::try_from(large.lines().count()).expect("there are 120,000");
+    let large = Chunk::new("large", large, Relevance::ONE)
+        .with_path("src/large.rs")
+        .with_span(LineSpan::new(1, lines).expect("it is not empty"))
+        .with_language("rust");
+    let options = BuildOptions::default()
+        .with_max_tokens(Tokens::new(10_000_000))
+        .with_group_by(GroupBy::File);
+    let mut group = criterion.benchmark_group("cancelled");
+    group.sample_size(10);
+    group.sampling_mode(SamplingMode::Flat);
+    group.warm_up_time(Duration::from_millis(1));
+    for (name, chunks) in [
+        ("10000 chunks", chunks(10_000, 5)),
+        ("10000 chunks that touch", chunks(10_000, 0)),
+        ("one chunk of their size", vec![large]),
+    ] {
+        let start = Instant::now();
+        assemble(&chunks, &options, o200k_base(), &Control::default()).expect("it fits");
+        let whole = start.elapsed();
+        group.bench_function(name, |b| {
+            b.iter_custom(|times| {
+                let ends = (0..times).map(|_| slowest_end(&chunks, &options, whole));
+                ends.sum()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, ten_chunks, ten_thousand_chunks, cancelled);
 criterion_main!(benches);

@@ -119,6 +119,11 @@ pub(super) fn goals(run: &Run) -> Vec<Goal> {
             ),
         ));
     }
+    goals.push(Goal::soon(
+        "a cancelled assembly has ended, slowest input and of 32 moments the slowest",
+        10e6,
+        slowest(benches, "cancelled/", ""),
+    ));
     for (n, most) in [(1_000, 2e6), (100_000, 250e6)] {
         goals.push(Goal::soon(
             format!("optimal selection among {n} chunks of four renditions, slowest budget"),
