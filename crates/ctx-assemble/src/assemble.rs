@@ -138,7 +138,7 @@ impl Run<'_> {
             omitted: total,
             total,
         };
-        let empty = emit(&self.pricer, self.options, &[], &all_out, 0);
+        let empty = emit(&self.pricer, self.options, &[], &all_out, 0)?;
         let plan = Plan {
             options: self.options,
             pricer: &self.pricer,
@@ -177,7 +177,7 @@ impl Run<'_> {
             };
             let (document, total) = stage("emit", control, || {
                 let bytes = plan.candidates.bytes(plan.fixed, &outcome.chosen);
-                let document = emit(&self.pricer, self.options, &shown, &notice, bytes);
+                let document = emit(&self.pricer, self.options, &shown, &notice, bytes)?;
                 let pieces: Vec<&Piece<'_>> = shown
                     .iter()
                     .flat_map(Shown::pieces)

@@ -36,6 +36,7 @@ pub(crate) fn duplicates(
     let mut found = vec![None; chunks.len()];
     let mut by_hash: RapidHashMap<u64, Vec<usize>> = RapidHashMap::default();
     for (index, (chunk, survey)) in chunks.iter().zip(surveys).enumerate() {
+        control.check()?;
         let repeated = || survey.sketch.iter().filter(|&&hash| seen.twice(hash));
         let lists = repeated().filter_map(|hash| by_hash.get(hash));
         let near: BTreeSet<usize> = lists
@@ -47,7 +48,6 @@ pub(crate) fn duplicates(
         // A pinned chunk is shown whatever else says the same.
         if let (Some(twin), false) = (twin, chunk.pinned) {
             found[index] = Some(twin);
-            control.check()?;
             continue;
         }
         for &hash in repeated() {

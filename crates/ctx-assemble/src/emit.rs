@@ -4,6 +4,7 @@ use ctx_budget::Outcome;
 use ctx_format::{DocumentWriter, Group, Notice};
 use ctx_model::{BuildOptions, GroupBy, Order};
 
+use crate::AssembleError;
 use crate::arrange::best_at_both_ends;
 use crate::candidates::{Candidate, Candidates};
 use crate::price::Pricer;
@@ -75,14 +76,14 @@ pub(crate) struct Document {
 }
 
 /// Writes the document into a buffer of `bytes` bytes. `omitted` of `total` chunks are not in it.
-/// O(bytes).
+/// Between two blocks it looks whether it is cancelled. O(bytes).
 pub(crate) fn emit(
     pricer: &Pricer<'_>,
     options: &BuildOptions,
     shown: &[Shown<'_, '_>],
     notice: &Notice,
     bytes: usize,
-) -> Document {
+) -> Result<Document, AssembleError> {
     let mut text = String::with_capacity(bytes);
     let mut block_ends = Vec::new();
     let mut writer = DocumentWriter::new(pricer.formatter, &mut text);
@@ -90,6 +91,7 @@ pub(crate) fn emit(
     for section in shown {
         writer.group(section.group);
         for (_, piece) in section.pieces() {
+            pricer.control.check()?;
             writer.block(&piece.block);
             block_ends.push(writer.position());
         }
@@ -104,5 +106,5 @@ pub(crate) fn emit(
     writer
         .finish(options.footer.as_deref())
         .expect("the pieces were written in their order");
-    Document { text, block_ends }
+    Ok(Document { text, block_ends })
 }

@@ -7,11 +7,16 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::survey::Survey;
 use crate::unit::{Merged, Unit};
+use crate::{AssembleError, Control};
 
 /// Merges what can be merged among `chunks`, each with the survey of its full text. Reports text
 /// that contradicts the lines it claims to be, and chunks that disagree about a line; neither is
-/// merged. The units come in no particular order. O(n log n), and O(bytes) of what is merged.
-pub(crate) fn merge<'a>(chunks: &[(&'a Chunk, Survey)]) -> (Vec<Unit<'a>>, Vec<Warning>) {
+/// merged. The units come in no particular order. Stops early when `control` says so. O(n log n), and O(bytes) of what is
+/// merged.
+pub(crate) fn merge<'a>(
+    chunks: &[(&'a Chunk, Survey)],
+    control: &Control,
+) -> Result<(Vec<Unit<'a>>, Vec<Warning>), AssembleError> {
     let mut warnings = Vec::new();
     let mut units = Vec::with_capacity(chunks.len());
     let mut files: Vec<Vec<&'a Chunk>> = Vec::new();
@@ -39,10 +44,11 @@ pub(crate) fn merge<'a>(chunks: &[(&'a Chunk, Survey)]) -> (Vec<Unit<'a>>, Vec<W
         }
     }
     for chunks in files {
+        control.check()?;
         merge_file(chunks, &mut units, &mut warnings);
     }
     warnings.sort_unstable();
-    (units, warnings)
+    Ok((units, warnings))
 }
 
 /// Lines that follow each other, and the chunks they come from.

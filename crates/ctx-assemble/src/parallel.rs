@@ -8,6 +8,9 @@ use crate::{AssembleError, Control};
 /// counting, twenty times what waking one costs.
 const WORTH_A_THREAD: usize = 32 * 1024;
 
+/// So many bytes are hashed before a cancel is looked for: some hundred microseconds.
+const HASHED: usize = 1 << 20;
+
 /// Whether `bytes` of work are shared among the threads of rayon's pool.
 fn is_shared(bytes: usize, control: &Control) -> bool {
     !control.one_thread && bytes >= 2 * WORTH_A_THREAD
@@ -59,13 +62,16 @@ where
         .collect()
 }
 
-/// BLAKE3 of `text`, on the threads of rayon's pool as [`map`]. O(bytes).
-pub(crate) fn hash(text: &str, control: &Control) -> blake3::Hash {
+/// BLAKE3 of `text`, on the threads of rayon's pool as [`map`]. Stops early when `control` says so. O(bytes).
+pub(crate) fn hash(text: &str, control: &Control) -> Result<blake3::Hash, AssembleError> {
     let mut hasher = blake3::Hasher::new();
-    if is_shared(text.len(), control) {
-        hasher.update_rayon(text.as_bytes());
-    } else {
-        hasher.update(text.as_bytes());
+    for part in text.as_bytes().chunks(HASHED) {
+        control.check()?;
+        if is_shared(part.len(), control) {
+            hasher.update_rayon(part);
+        } else {
+            hasher.update(part);
+        }
     }
-    hasher.finalize()
+    Ok(hasher.finalize())
 }

@@ -77,7 +77,8 @@ impl Pricer<'_> {
                 desk.text.clear();
                 self.formatter.block(&piece.block, &mut desk.text);
                 piece.price = self.block(&desk.text, &mut desk.heads)?;
-                piece.seal = seal.then(|| blake3::hash(desk.text.as_bytes()));
+                let hash = || parallel::hash(&desk.text, self.control);
+                piece.seal = seal.then(hash).transpose()?;
                 if options.include_sources {
                     desk.text.clear();
                     self.formatter.source(&piece.block, &mut desk.text);

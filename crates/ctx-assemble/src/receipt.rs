@@ -47,7 +47,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
     /// The result: the document, and what is to be known of it.
     pub(crate) fn write(&self, document: Document) -> Result<BuiltContext, AssembleError> {
         let readings = self.readings()?;
-        let (included, citations) = self.included(&readings);
+        let (included, citations) = self.included(&readings)?;
         let omitted = self.omitted();
         let lessened = self
             .outcome
@@ -62,7 +62,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         };
         let options = self.plan.options;
         let counter = self.plan.pricer.counter;
-        let digest = parallel::hash(&document.text, self.plan.pricer.control);
+        let digest = parallel::hash(&document.text, self.plan.pricer.control)?;
         Ok(BuiltContext {
             digest: digest.to_hex().to_string(),
             shared_prefix: shared_prefix(options, counter, &document, &included),
@@ -91,10 +91,11 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
     fn readings(&self) -> Result<Vec<Reading>, AssembleError> {
         let pieces: Vec<&Piece<'_>> = self.pieces().map(|(_, piece)| piece).collect();
         let bytes = pieces.iter().map(|piece| piece.block.body.len()).sum();
-        parallel::map(&pieces, bytes, self.plan.pricer.control, |piece| {
+        let control = self.plan.pricer.control;
+        parallel::map(&pieces, bytes, control, |piece| {
             let block = &piece.block;
             Ok(Reading {
-                content_hash: blake3::hash(block.body.as_bytes()),
+                content_hash: parallel::hash(block.body, control)?,
                 neutralised: ctx_format::count_neutralised(block.body, Slot::Text)
                     + ctx_format::count_neutralised(block.title(), Slot::Line),
             })
@@ -102,11 +103,15 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
     }
 
     /// What was let in, and what an answer may cite: each block, and each chunk in it.
-    fn included(&self, readings: &[Reading]) -> (Vec<Included>, Vec<Citation>) {
+    fn included(
+        &self,
+        readings: &[Reading],
+    ) -> Result<(Vec<Included>, Vec<Citation>), AssembleError> {
         let mut ids = Citations::default();
         let mut included = Vec::new();
         let mut citations = Vec::new();
         for ((candidate, piece), reading) in self.pieces().zip(readings) {
+            self.plan.pricer.control.check()?;
             let speaker = piece.parts[0];
             let citation = ids.cite(speaker, &piece.block, reading.content_hash);
             included.push(Included {
@@ -129,7 +134,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
                 }));
             }
         }
-        (included, citations)
+        Ok((included, citations))
     }
 
     fn why(&self, candidate: &Candidate<'_>, piece: &Piece<'_>) -> String {

@@ -59,7 +59,7 @@ impl<'a> Sorted<'a> {
                     }),
                 }
             }
-            merge(&unique)
+            merge(&unique, control)?
         } else {
             (kept.into_iter().map(Unit::One).collect(), Vec::new())
         };

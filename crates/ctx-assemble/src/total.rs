@@ -36,7 +36,7 @@ pub(crate) fn total(
     weight = weight.saturating_add(pricer.price_of(&text[next..])?.weight);
     let weights = parallel::map(&blocks, text.len(), pricer.control, |(range, piece)| {
         let bytes = &text[range.clone()];
-        if piece.seal == Some(blake3::hash(bytes.as_bytes())) {
+        if piece.seal == Some(parallel::hash(bytes, pricer.control)?) {
             return Ok(piece.price.weight);
         }
         Ok(pricer.price_of(bytes)?.weight)
