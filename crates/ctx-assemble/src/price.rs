@@ -4,7 +4,8 @@
 
 use ctx_format::{Formatter, Group};
 use ctx_model::{BuildOptions, Chunk, Tokens};
-use ctx_tokens::{Additivity, TokenCounter};
+use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
+use memchr::memchr_iter;
 
 use crate::showing::{Showings, showings};
 use crate::unit::Unit;
@@ -247,23 +248,10 @@ fn head(text: &str) -> usize {
 
 /// The first safe joint at or after `at`, or the end.
 fn cut_after(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut from = at;
-    while from < bytes.len() {
-        let Some(newline) = bytes[from..].iter().position(|&byte| byte == b'\n') else {
-            break;
-        };
-        let cut = from + newline + 1;
-        // An ASCII letter or opening bracket after a newline is safe without looking further.
-        if bytes
-            .get(cut)
-            .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"<#{}`".contains(byte))
-        {
-            return cut;
-        }
-        from = cut;
-    }
-    bytes.len()
+    let newlines = memchr_iter(b'\n', text.as_bytes().get(at..).unwrap_or_default());
+    let mut ends = newlines.map(|newline| at + newline + 1);
+    ends.find(|&end| is_safe_joint(&text[..end], &text[end..]))
+        .unwrap_or(text.len())
 }
 
 #[cfg(test)]

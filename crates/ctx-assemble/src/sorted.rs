@@ -46,7 +46,7 @@ impl<'a> Sorted<'a> {
         let (units, warnings) = if options.merge && options.include_content {
             let bytes = kept.iter().map(|chunk| chunk.full_text().len()).sum();
             let surveys = parallel::map(&kept, bytes, control, |chunk| {
-                Ok(Survey::of(chunk.full_text()))
+                Survey::of(chunk.full_text(), control)
             })?;
             let twins = duplicates(&kept, &surveys, control)?;
             let mut unique = Vec::with_capacity(kept.len());

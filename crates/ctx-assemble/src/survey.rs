@@ -4,12 +4,17 @@ use memchr::memchr_iter;
 use rapidhash::v3::rapidhash_v3;
 use smallvec::SmallVec;
 
+use crate::{AssembleError, Control};
+
 /// How many of a text's smallest line hashes it is looked up by.
 pub(crate) const SKETCH: usize = 4;
 
 /// Texts with fewer bytes than this have no sketch: two files may well begin alike, and a
 /// duplicate this short costs no more than the line that would tell of it.
 const TOO_SHORT: usize = 200;
+
+/// After so many lines a cancel is looked for.
+const LINES: usize = 4096;
 
 /// The number of lines of a text, and the smallest hashes of those that say something.
 #[derive(Debug, Default)]
@@ -23,17 +28,20 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// O(bytes).
-    pub(crate) fn of(text: &str) -> Self {
+    /// Stops early when `control` says so. O(bytes).
+    pub(crate) fn of(text: &str, control: &Control) -> Result<Self, AssembleError> {
         let mut survey = Survey::default();
         for line in lines(text) {
+            if survey.lines.is_multiple_of(LINES) {
+                control.check()?;
+            }
             survey.lines += 1;
             let line = line.trim_ascii();
             if !line.is_empty() && text.len() >= TOO_SHORT {
                 survey.note(rapidhash_v3(line));
             }
         }
-        survey
+        Ok(survey)
     }
 
     fn note(&mut self, hash: u64) {
@@ -65,12 +73,16 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
 
+    fn survey(text: &str) -> Survey {
+        Survey::of(text, &Control::default()).expect("nobody cancels it")
+    }
+
     #[track_caller]
     fn has_lines(text: &str, expected: &[&str]) {
         let found: Vec<&[u8]> = lines(text).collect();
         let expected: Vec<&[u8]> = expected.iter().map(|line| line.as_bytes()).collect();
         assert_eq!(found, expected);
-        assert_eq!(Survey::of(text).lines, expected.len());
+        assert_eq!(survey(text).lines, expected.len());
     }
 
     #[test]
@@ -90,12 +102,12 @@ mod tests {
         let hashes = lines.iter().map(|line| rapidhash_v3(line.as_bytes()));
         let mut all: Vec<u64> = hashes.collect();
         all.sort_unstable();
-        assert_eq!(Survey::of(&text).sketch[..], all[..SKETCH]);
-        assert_eq!(Survey::of(&text.repeat(2)).sketch[..], all[..SKETCH]);
+        assert_eq!(survey(&text).sketch[..], all[..SKETCH]);
+        assert_eq!(survey(&text.repeat(2)).sketch[..], all[..SKETCH]);
     }
 
     #[test]
     fn a_short_text_has_no_sketch() {
-        assert!(Survey::of("a few words").sketch.is_empty());
+        assert!(survey("a few words").sketch.is_empty());
     }
 }
