@@ -1,6 +1,7 @@
 //! From a hit to its code.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Omitted, OmittedReason, Warning};
@@ -70,7 +71,24 @@ pub struct Resolver {
     parsed: Option<Arc<dyn Outlines>>,
     /// Whether files are read one after the other.
     one_thread: bool,
+    awaited: Awaited,
     outlines: Arc<Kept>,
+}
+
+/// Tells whether somebody waits for what hits come to; where there is nobody to tell, somebody does.
+#[derive(Clone, Default)]
+struct Awaited(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl Awaited {
+    fn is_so(&self) -> bool {
+        self.0.as_ref().is_none_or(|it| it())
+    }
+}
+
+impl fmt::Debug for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Awaited").field(&self.is_so()).finish()
+    }
 }
 
 /// The outlines of the files met last.
@@ -104,6 +122,7 @@ impl Resolver {
             context_lines: 0,
             parsed: None,
             one_thread: false,
+            awaited: Awaited::default(),
             outlines: Arc::new(Cache::with_weighter(FILES, MOST_KEPT, Size)),
         }
     }
@@ -129,6 +148,14 @@ impl Resolver {
     #[must_use]
     pub fn on_one_thread(mut self) -> Self {
         self.one_thread = true;
+        self
+    }
+
+    /// Goes on for as long as `is_awaited` says so, which is asked before each file and each rendition of a hit. What is
+    /// left then is as it was given; so who waits no longer, and looks at it, looks at hits without their text.
+    #[must_use]
+    pub fn while_awaited(mut self, is_awaited: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.awaited = Awaited(Some(Arc::new(is_awaited)));
         self
     }
 
@@ -278,8 +305,8 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
     within.sources.prepare(&paths);
     let look_up = |(path, chunks)| match path {
-        Some(path) => of_file(path, chunks, within, &keywords),
-        None => OfFile {
+        Some(path) if within.awaited.is_so() => of_file(path, chunks, within, &keywords),
+        _ => OfFile {
             found: within.as_given(chunks),
             read: None,
         },
@@ -365,6 +392,9 @@ fn of_file(
     let mut is_first = true;
     let mut own = Known::default();
     for it in &mut found {
+        if !resolver.awaited.is_so() {
+            break;
+        }
         let (Some(chunk), true) = (
             &mut it.chunk,
             it.warning.as_ref().is_none_or(is_of_the_file),

@@ -158,7 +158,9 @@ impl Service {
 
     /// What reads, on as many threads as `control` says.
     pub(crate) fn resolver_for(&self, control: &Control) -> Resolver {
-        let resolver = Resolver::clone(&self.resolver);
+        let cancel = control.cancel.clone();
+        let resolver =
+            Resolver::clone(&self.resolver).while_awaited(move || !cancel.is_cancelled());
         if control.one_thread {
             resolver.on_one_thread()
         } else {

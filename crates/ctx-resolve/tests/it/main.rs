@@ -252,6 +252,40 @@ fn one_thread_gives_what_many_give() {
     assert!(!many.1.contains(&own), "files are the pool's to read");
 }
 
+/// Notes whose outlines are asked for.
+#[derive(Debug, Default)]
+struct Asked(Mutex<Vec<String>>);
+
+impl Outlines for Asked {
+    fn outline(&self, path: &str, _: &[u8; 32]) -> Option<Outline> {
+        self.0.lock().unwrap().push(path.to_owned());
+        None
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_read() {
+    let hits = ["app/shapes.py", "app/util.py"].map(|it| hit(it, it, (1, 2), ""));
+    let (_folder, resolver) = setting();
+    let asked = Arc::new(Asked::default());
+    let resolver = resolver
+        .with_outlines(Arc::clone(&asked) as Arc<dyn Outlines>)
+        .on_one_thread();
+    let has_gone = Arc::clone(&asked);
+    let until_one = resolver
+        .clone()
+        .while_awaited(move || has_gone.0.lock().unwrap().is_empty());
+    let found = run(&until_one, hits.to_vec());
+    assert_eq!(*asked.0.lock().unwrap(), ["app/shapes.py"]);
+    // Of the first file no rendition was made, and the second is as it was given.
+    assert!(found.chunks[0].renditions.is_empty());
+    assert_eq!(found.chunks[1], hits[1]);
+    let files: Vec<&String> = found.files.keys().collect();
+    assert_eq!(files, ["app/shapes.py"]);
+    let found = run(&resolver, hits.to_vec());
+    assert!(found.chunks.iter().all(|it| !it.content.is_empty()));
+}
+
 /// Every symbol of this workspace's own sources, as a search would name it.
 #[test]
 fn hits_with_good_places_are_all_resolved() {

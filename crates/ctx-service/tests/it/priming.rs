@@ -69,10 +69,13 @@ struct Fetched {
     reads: AtomicUsize,
     /// Whether the texts are longer from the second reading on.
     grows: bool,
+    /// Raised by the first reading.
+    cancel: Cancel,
 }
 
 impl Files for Fetched {
     fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
+        self.cancel.cancel();
         let reads = self.reads.fetch_add(1, Ordering::Relaxed);
         if !self.prepared.lock().unwrap().contains(path) {
             self.alone.lock().unwrap().push(path.to_owned());
@@ -106,6 +109,25 @@ async fn texts_that_come_from_elsewhere_are_fetched_together() {
     let context = prime.await.unwrap().context;
     assert!(context.built.context.contains("fn listen"));
     assert_eq!(*files.alone.lock().unwrap(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_is_seen_between_two_files() {
+    let asked = "What of @src/server.rs and @src/parser.rs?";
+    for is_meant in [false, true] {
+        let files = Arc::new(Fetched::default());
+        let store = Arc::new(Store::new(FILES));
+        let service = service_of(&store, Sources::of(Arc::clone(&files) as _), "ada");
+        let mut control = Control::default();
+        control.one_thread = true;
+        if is_meant {
+            control.cancel = files.cancel.clone();
+        }
+        let prime = service.prime("t", asked, &options(), &control).await;
+        assert_eq!(prime.is_err(), is_meant);
+        let reads = files.reads.load(Ordering::Relaxed);
+        assert_eq!(reads == 1, is_meant, "{reads}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
