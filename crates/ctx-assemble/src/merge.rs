@@ -44,8 +44,7 @@ pub(crate) fn merge<'a>(
         }
     }
     for chunks in files {
-        control.check()?;
-        merge_file(chunks, &mut units, &mut warnings);
+        merge_file(chunks, &mut units, &mut warnings, control)?;
     }
     warnings.sort_unstable();
     Ok((units, warnings))
@@ -63,10 +62,12 @@ fn merge_file<'a>(
     mut chunks: Vec<&'a Chunk>,
     units: &mut Vec<Unit<'a>>,
     warnings: &mut Vec<Warning>,
-) {
+    control: &Control,
+) -> Result<(), AssembleError> {
     chunks.sort_unstable_by(|a, b| a.span.cmp(&b.span).then_with(|| a.id.cmp(&b.id)));
     let mut open: Option<Open<'a>> = None;
     for chunk in chunks {
+        control.check()?;
         let span = chunk.span.expect("only chunks with lines come here");
         let next = match open.take() {
             Some(mut current) if current.meets(span) => {
@@ -88,6 +89,7 @@ fn merge_file<'a>(
         open = Some(next);
     }
     units.extend(open.map(Open::close));
+    Ok(())
 }
 
 impl<'a> Open<'a> {

@@ -103,7 +103,12 @@ impl Pricer<'_> {
         if self.counter.additivity() == Additivity::Never {
             return self.price_of(text);
         }
-        let (head, rest) = text.split_at(cut_after(text, head(text)));
+        let cut = cut_after(text, head(text));
+        // All in one line, as in JSON, or with no safe joint near: it has no head to speak of.
+        if cut == text.len() || cut > 2 * HEAD {
+            return self.price_of(text);
+        }
+        let (head, rest) = text.split_at(cut);
         let head = Price {
             weight: heads.weigh(head, self.counter),
             bytes: head.len(),
@@ -258,7 +263,12 @@ fn cut_after(text: &str, at: usize) -> usize {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use ctx_format::{FormatOptions, formatter};
+    use ctx_model::Format;
+    use ctx_tokens::CachedCounter;
+
     use super::*;
+    use crate::Cancel;
 
     /// Notes how many bytes it weighs.
     struct Noting(AtomicUsize);
@@ -271,6 +281,29 @@ mod tests {
 
         fn additivity(&self) -> Additivity {
             Additivity::AtSafeJoints
+        }
+    }
+
+    #[test]
+    fn what_has_no_head_is_remembered_whole_and_a_cancel_is_seen_before_it() {
+        let one_line = "{\"file\":\"a.rs\",\"content\":\"fn a() {}\"}\n";
+        let comments = format!("<code>\n{}", "// A line.\n".repeat(200));
+        let json = formatter(Format::Json, &FormatOptions::default()).unwrap();
+        for text in [one_line, &comments] {
+            let noting = Noting(AtomicUsize::new(0));
+            let (counter, cancel) = (CachedCounter::new(&noting, 8), Cancel::new());
+            let pricer = Pricer {
+                formatter: &*json,
+                counter: &counter,
+                control: &Control::default().with_cancel(cancel.clone()),
+            };
+            let price = || pricer.block(text, &mut Heads::default());
+            let first = price().unwrap();
+            assert_eq!(noting.0.swap(0, Ordering::Relaxed), text.len());
+            assert_eq!(price().unwrap(), first);
+            assert_eq!(noting.0.load(Ordering::Relaxed), 0);
+            cancel.cancel();
+            assert!(matches!(price(), Err(AssembleError::Cancelled)));
         }
     }
 

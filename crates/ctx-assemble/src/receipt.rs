@@ -107,11 +107,12 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         &self,
         readings: &[Reading],
     ) -> Result<(Vec<Included>, Vec<Citation>), AssembleError> {
+        let control = self.plan.pricer.control;
         let mut ids = Citations::default();
         let mut included = Vec::new();
         let mut citations = Vec::new();
         for ((candidate, piece), reading) in self.pieces().zip(readings) {
-            self.plan.pricer.control.check()?;
+            control.check()?;
             let speaker = piece.parts[0];
             let citation = ids.cite(speaker, &piece.block, reading.content_hash);
             included.push(Included {
@@ -127,11 +128,11 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             });
             citations.push(citation);
             if piece.parts.len() > 1 {
-                citations.extend(piece.parts.iter().map(|part| {
+                for part in &piece.parts {
                     let block = Block::full(part);
-                    let content_hash = blake3::hash(block.body.as_bytes());
-                    ids.cite(part, &block, content_hash)
-                }));
+                    let content_hash = parallel::hash(block.body, control)?;
+                    citations.push(ids.cite(part, &block, content_hash));
+                }
             }
         }
         Ok((included, citations))
