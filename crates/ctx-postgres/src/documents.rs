@@ -51,6 +51,18 @@ pub(crate) struct Document {
     dated: u64,
 }
 
+impl Document {
+    /// With what is in its part and its terms.
+    fn bytes(&self) -> usize {
+        let part = &*self.part;
+        let names = [&part.name, &part.qualified_name, &part.language];
+        let names = names.into_iter().flatten().chain(&part.refers_to);
+        let texts: usize = names.map(|it| it.len() + size_of::<String>() + 8).sum();
+        let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
+        own + texts + self.terms.bytes()
+    }
+}
+
 /// Lists that are asked for by a text each, many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum List {
@@ -174,12 +186,7 @@ struct Bytes;
 
 impl Weighter<DocumentKey, Document> for Bytes {
     fn weight(&self, _: &DocumentKey, it: &Document) -> u64 {
-        let part = &*it.part;
-        let names = [&part.name, &part.qualified_name, &part.language];
-        let names = names.into_iter().flatten().chain(&part.refers_to);
-        let texts: usize = names.map(|it| it.len() + size_of::<String>() + 8).sum();
-        let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
-        (ENTRY_BYTES + own + texts + it.terms.bytes()) as u64
+        (ENTRY_BYTES + it.bytes()) as u64
     }
 }
 
@@ -192,8 +199,7 @@ impl Weighter<ListKey, Numbers> for Bytes {
 impl Weighter<ChosenKey, Documents> for Bytes {
     /// With what is in the documents: they may be kept nowhere else any more.
     fn weight(&self, (.., terms): &ChosenKey, documents: &Documents) -> u64 {
-        let part = size_of::<(i64, Document)>() + size_of::<Part>() + ENTRY_BYTES;
-        let documents = documents.iter().map(|it| part + it.1.terms.bytes());
+        let documents = documents.iter().map(|it| ENTRY_BYTES + it.1.bytes());
         let own = ENTRY_BYTES + size_of::<ChosenKey>() + terms.bytes();
         (own + documents.sum::<usize>()) as u64
     }
