@@ -137,14 +137,35 @@ fn slowest_end(chunks: &[Chunk], options: &BuildOptions, whole: Duration) -> Dur
     ends.max().unwrap_or_default()
 }
 
-/// Many chunks, many that are merged, and one very large one.
-fn cancelled(criterion: &mut Criterion) {
-    let large: String = (0..10_000).map(text).collect();
-    let lines = u32::try_from(large.lines().count()).expect("there are 120,000");
-    let large = Chunk::new("large", large, Relevance::ONE)
-        .with_path("src/large.rs")
+/// A file of as many lines as ten thousand chunks have. Those of two files differ by one in a hundred.
+fn large(file: usize) -> Chunk {
+    let part = |number: usize| {
+        text(if number.is_multiple_of(100) {
+            number + file
+        } else {
+            number
+        })
+    };
+    let content: String = (0..10_000).map(part).collect();
+    let lines = u32::try_from(content.lines().count()).expect("there are 120,000");
+    Chunk::new(format!("large-{file}"), content, Relevance::ONE)
+        .with_path(format!("src/large{file}.rs"))
         .with_span(LineSpan::new(1, lines).expect("it is not empty"))
-        .with_language("rust");
+        .with_language("rust")
+}
+
+/// As many chunks that touch, all of one file.
+fn in_one_file(count: usize) -> Vec<Chunk> {
+    let mut chunks = chunks(count, 0);
+    for (chunk, number) in chunks.iter_mut().zip(0_u32..) {
+        chunk.path = Some("src/all.rs".to_owned());
+        chunk.span = LineSpan::new(12 * number + 1, 12 * number + 12).ok();
+    }
+    chunks
+}
+
+/// Many chunks, many that are merged, very large ones, and two of those that are near duplicates.
+fn cancelled(criterion: &mut Criterion) {
     let options = BuildOptions::default()
         .with_max_tokens(Tokens::new(10_000_000))
         .with_group_by(GroupBy::File);
@@ -155,7 +176,9 @@ fn cancelled(criterion: &mut Criterion) {
     for (name, chunks) in [
         ("10000 chunks", chunks(10_000, 5)),
         ("10000 chunks that touch", chunks(10_000, 0)),
-        ("one chunk of their size", vec![large]),
+        ("10000 chunks of one file", in_one_file(10_000)),
+        ("one chunk of their size", vec![large(0)]),
+        ("two of their size, almost alike", vec![large(0), large(1)]),
     ] {
         // The quickest of a few: a moment after the end tells nothing.
         let times = (0..3).map(|_| {

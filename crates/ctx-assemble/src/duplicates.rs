@@ -10,9 +10,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use ctx_model::Chunk;
-use rapidhash::RapidHashMap;
+use rapidhash::{RapidHashMap, RapidHashSet};
 
-use crate::survey::{SKETCH, Survey, lines};
+use crate::survey::{LINES, SKETCH, Survey, lines};
 use crate::{AssembleError, Control};
 
 /// The least similarity of near duplicates.
@@ -42,9 +42,13 @@ pub(crate) fn duplicates(
         let near: BTreeSet<usize> = lists
             .flat_map(|indices| indices.iter().copied().take(COMPARISONS))
             .collect();
-        let twin = near
-            .into_iter()
-            .find(|&other| sets.are_duplicates(other, index));
+        let mut twin = None;
+        for other in near {
+            if sets.are_duplicates(other, index, control)? {
+                twin = Some(other);
+                break;
+            }
+        }
         // A pinned chunk is shown whatever else says the same.
         if let (Some(twin), false) = (twin, chunk.pinned) {
             found[index] = Some(twin);
@@ -90,11 +94,13 @@ impl Seen {
     }
 }
 
-/// The lines of each text that say something, trimmed: found when they are first asked for.
+/// The lines of a text that say something, trimmed.
+type Lines<'c> = RapidHashSet<&'c [u8]>;
+
+/// Those of each text, found when they are first asked for.
 struct LineSets<'c> {
     chunks: &'c [&'c Chunk],
-    /// Ascending, each once.
-    lines: Vec<OnceCell<Vec<&'c [u8]>>>,
+    lines: Vec<OnceCell<Lines<'c>>>,
 }
 
 impl<'c> LineSets<'c> {
@@ -105,45 +111,59 @@ impl<'c> LineSets<'c> {
         }
     }
 
-    fn are_duplicates(&self, a: usize, b: usize) -> bool {
+    fn are_duplicates(&self, a: usize, b: usize, control: &Control) -> Result<bool, AssembleError> {
         let (left, right) = (self.chunks[a], self.chunks[b]);
         let two_places = left.path.is_some() && left.path == right.path && left.span != right.span;
         if two_places {
-            return false;
+            return Ok(false);
         }
-        left.full_text() == right.full_text() || similarity(self.of(a), self.of(b)) >= ALIKE
+        if left.full_text() == right.full_text() {
+            return Ok(true);
+        }
+        Ok(similarity(self.of(a, control)?, self.of(b, control)?, control)? >= ALIKE)
     }
 
-    fn of(&self, index: usize) -> &[&'c [u8]] {
-        self.lines[index].get_or_init(|| {
-            let lines = lines(self.chunks[index].full_text()).map(<[u8]>::trim_ascii);
-            let mut lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
-            lines.sort_unstable();
-            lines.dedup();
-            lines
-        })
+    fn of(&self, index: usize, control: &Control) -> Result<&Lines<'c>, AssembleError> {
+        if let Some(known) = self.lines[index].get() {
+            return Ok(known);
+        }
+        let mut found = Lines::default();
+        for (number, line) in lines(self.chunks[index].full_text()).enumerate() {
+            if number.is_multiple_of(LINES) {
+                control.check()?;
+            }
+            let line = line.trim_ascii();
+            if !line.is_empty() {
+                found.insert(line);
+            }
+        }
+        Ok(self.lines[index].get_or_init(|| found))
     }
 }
 
-/// The Jaccard similarity of two sets in ascending order.
-fn similarity(left: &[&[u8]], right: &[&[u8]]) -> f64 {
-    let (less, more) = (left.len().min(right.len()), left.len().max(right.len()));
+/// The Jaccard similarity of two sets.
+fn similarity(
+    left: &Lines<'_>,
+    right: &Lines<'_>,
+    control: &Control,
+) -> Result<f64, AssembleError> {
+    let (less, more) = if left.len() <= right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
     // Prose in one long line, or a handful, is the same or it is not. And no two sets are more alike than in size.
-    if less < 2 * SKETCH || ratio(less, more) < ALIKE {
-        return 0.0;
+    if less.len() < 2 * SKETCH || ratio(less.len(), more.len()) < ALIKE {
+        return Ok(0.0);
     }
-    let (mut left, mut right, mut shared) = (left, right, 0);
-    while let ([a, after_a @ ..], [b, after_b @ ..]) = (left, right) {
-        let order = a.cmp(b);
-        shared += usize::from(order.is_eq());
-        if order.is_le() {
-            left = after_a;
+    let mut shared = 0;
+    for (number, line) in less.iter().enumerate() {
+        if number.is_multiple_of(LINES) {
+            control.check()?;
         }
-        if order.is_ge() {
-            right = after_b;
-        }
+        shared += usize::from(more.contains(line));
     }
-    ratio(shared, less + more - shared)
+    Ok(ratio(shared, less.len() + more.len() - shared))
 }
 
 #[expect(
@@ -152,4 +172,38 @@ fn similarity(left: &[&[u8]], right: &[&[u8]]) -> f64 {
 )]
 fn ratio(part: usize, all: usize) -> f64 {
     part as f64 / all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::Relevance;
+
+    use super::*;
+    use crate::Cancel;
+
+    #[test]
+    fn a_cancel_is_seen_while_two_texts_are_compared() {
+        let lines = |range: std::ops::Range<u32>| -> String {
+            let lines: Vec<String> = range.map(|n| n.to_string()).collect();
+            lines.join("\n")
+        };
+        let texts = [lines(0..10_000), lines(1..10_001)];
+        let chunks = texts.map(|it| Chunk::new(it.len().to_string(), it, Relevance::ONE));
+        let chunks: Vec<&Chunk> = chunks.iter().collect();
+        let control = Control::default();
+        let sets = LineSets::new(&chunks);
+        assert!(
+            sets.are_duplicates(0, 1, &control)
+                .expect("nobody cancels it")
+        );
+
+        let cancel = Cancel::new();
+        cancel.cancel();
+        let control = control.with_cancel(cancel);
+        let known = |index: usize| sets.lines[index].get().expect("it was compared");
+        let compared = similarity(known(0), known(1), &control);
+        assert!(matches!(compared, Err(AssembleError::Cancelled)));
+        let found = LineSets::new(&chunks).are_duplicates(0, 1, &control);
+        assert!(matches!(found, Err(AssembleError::Cancelled)));
+    }
 }

@@ -8,6 +8,7 @@ use ctx_model::{
     BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, TokenSplit, Tokens,
     Warning,
 };
+use rapidhash::RapidHashMap;
 
 use crate::candidates::Candidate;
 use crate::cite::Citations;
@@ -168,14 +169,16 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
                 left_out.extend(parts.iter().map(|part| out(part, reason)));
                 continue;
             };
+            if parts.len() == 1 {
+                continue;
+            }
             let pieces = &candidate.showings[choice].pieces;
-            let shown_in = |part: &Chunk| {
-                pieces
-                    .iter()
-                    .find(|piece| piece.parts.iter().any(|it| it.id == part.id))
-            };
+            let speakers: RapidHashMap<&str, &Chunk> = pieces
+                .iter()
+                .flat_map(|piece| piece.parts.iter().map(|it| (&*it.id, piece.parts[0])))
+                .collect();
             for part in parts {
-                match shown_in(part).map(|piece| piece.parts[0]) {
+                match speakers.get(&*part.id) {
                     None => left_out.push(out(part, OmittedReason::OverBudget)),
                     Some(speaker) if speaker.id == part.id => {}
                     Some(speaker) => left_out.push(Omitted {

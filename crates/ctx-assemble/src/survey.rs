@@ -14,7 +14,7 @@ pub(crate) const SKETCH: usize = 4;
 const TOO_SHORT: usize = 200;
 
 /// After so many lines a cancel is looked for.
-const LINES: usize = 4096;
+pub(crate) const LINES: usize = 4096;
 
 /// The number of lines of a text, and the smallest hashes of those that say something.
 #[derive(Debug, Default)]
@@ -104,6 +104,17 @@ mod tests {
         all.sort_unstable();
         assert_eq!(survey(&text).sketch[..], all[..SKETCH]);
         assert_eq!(survey(&text.repeat(2)).sketch[..], all[..SKETCH]);
+    }
+
+    #[test]
+    fn a_cancel_is_seen() {
+        let cancel = crate::Cancel::new();
+        cancel.cancel();
+        let control = Control::default().with_cancel(cancel);
+        let cancelled = Survey::of("a few words", &control);
+        assert!(matches!(cancelled, Err(AssembleError::Cancelled)));
+        let cancelled = crate::parallel::hash("a few words", &control);
+        assert!(matches!(cancelled, Err(AssembleError::Cancelled)));
     }
 
     #[test]

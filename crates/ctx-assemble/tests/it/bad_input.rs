@@ -1,7 +1,7 @@
 //! What is refused, and how the refusal names the culprit.
 
 use ctx_assemble::AssembleError;
-use ctx_model::{Chunk, Format, Rendition, RenditionKind, Selection, Tokens};
+use ctx_model::{Chunk, Format, LineSpan, Rendition, RenditionKind, Selection, Tokens};
 
 use crate::support::{build, chunk, files, is_sound, options, try_build};
 
@@ -51,6 +51,25 @@ fn a_million_tiny_chunks_are_sorted_out() {
     let built = build(&chunks, &options);
     is_sound(&chunks, &options, &ctx_tokens::Characters, &built);
     assert!(built.tokens.left < Tokens::new(10), "{:?}", built.tokens);
+}
+
+/// In time that grows with their number and not with its square, which takes minutes.
+#[test]
+fn a_hundred_thousand_lines_of_one_file_become_one() {
+    let chunks: Vec<Chunk> = (1..=100_000_u32)
+        .map(|n| {
+            chunk(&n.to_string(), f64::from(n % 97) / 97.0, "x")
+                .with_path("all.rs")
+                .with_span(LineSpan::new(n, n).unwrap())
+        })
+        .collect();
+    for max_tokens in [1_000, 1_000_000] {
+        let options = options(max_tokens).with_counter("characterBased".to_owned().into());
+        let built = build(&chunks, &options);
+        is_sound(&chunks, &options, &ctx_tokens::Characters, &built);
+        assert_eq!(built.included.len() + built.omitted.len(), chunks.len());
+        assert_eq!(built.included.len() == 1, max_tokens == 1_000_000);
+    }
 }
 
 #[test]
