@@ -151,12 +151,20 @@ impl Resolver {
         self
     }
 
-    /// Goes on for as long as `is_awaited` says so, which is asked before each file and each rendition of a hit. What is
-    /// left then is as it was given; so who waits no longer, and looks at it, looks at hits without their text.
+    /// Goes on for as long as `is_awaited` says so, and whatever was said so by before, which is asked before each file and
+    /// each rendition of a hit. What is left then is as it was given; so who waits no longer, and looks at it, looks at hits
+    /// without their text.
     #[must_use]
     pub fn while_awaited(mut self, is_awaited: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        let before = std::mem::take(&mut self.awaited);
+        let is_awaited = move || before.is_so() && is_awaited();
         self.awaited = Awaited(Some(Arc::new(is_awaited)));
         self
+    }
+
+    /// Whether anybody waits, as far as [`Resolver::while_awaited`] tells.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited.is_so()
     }
 
     /// Shows `lines` more before and after each hit, as far as the file has them.

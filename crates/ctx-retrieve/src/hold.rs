@@ -15,6 +15,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use futures_util::future::Either;
@@ -30,8 +31,8 @@ tokio::task_local! {
 pub struct Hold {
     held: Vec<Arc<dyn Any + Send + Sync>>,
     abandoned: Option<Arc<Flag>>,
-    /// The thread is the work's own, and may block.
-    is_alone: bool,
+    /// The thread that is the work's own, and may block.
+    alone_on: Option<ThreadId>,
 }
 
 /// Whether nobody waits for some work, or for that which it is part of.
@@ -40,6 +41,8 @@ struct Flag {
     is_raised: AtomicBool,
     /// From then on nobody waits either.
     until: Option<Instant>,
+    /// Somebody asked, and knows that nobody waits.
+    is_told: AtomicBool,
     above: Option<Arc<Flag>>,
 }
 
@@ -47,12 +50,23 @@ impl Flag {
     fn is_raised(&self) -> bool {
         let is_above = || self.above.as_ref().is_some_and(|it| it.is_raised());
         let is_over = || self.until.is_some_and(|it| Instant::now() >= it);
-        self.is_raised.load(Ordering::Relaxed) || is_over() || is_above()
+        let is_raised = self.is_raised.load(Ordering::Relaxed) || is_over() || is_above();
+        if is_raised {
+            self.is_told.store(true, Ordering::Relaxed);
+        }
+        is_raised
     }
 }
 
 /// Tells work, when it is dropped, that nobody waits for it any more.
 pub struct Watch(Arc<Flag>);
+
+impl Watch {
+    /// Whether work within this asked, and was told that nobody waits: what it answers may be the less for it.
+    pub(crate) fn is_told(&self) -> bool {
+        self.0.is_told.load(Ordering::Relaxed)
+    }
+}
 
 impl Drop for Watch {
     fn drop(&mut self) {
@@ -87,34 +101,29 @@ impl Hold {
 
     /// The same for work that somebody waits for as long as there is the watch.
     pub fn watched(self) -> (Hold, Watch) {
-        let flag = Arc::new(self.flag(None));
+        self.watched_until(None)
+    }
+
+    /// The same for work that nobody waits for from `until` on either; `None` is never.
+    pub(crate) fn watched_until(self, until: Option<Instant>) -> (Hold, Watch) {
+        let flag = Arc::new(Flag {
+            until,
+            above: self.abandoned,
+            ..Flag::default()
+        });
         let abandoned = Some(Arc::clone(&flag));
         (Hold { abandoned, ..self }, Watch(flag))
     }
 
-    /// The same for work that nobody waits for from `until` on; `None` is never.
-    pub(crate) fn until(self, until: Option<Instant>) -> Hold {
-        let abandoned = Some(Arc::new(self.flag(until)));
-        Hold { abandoned, ..self }
-    }
-
-    fn flag(&self, until: Option<Instant>) -> Flag {
-        Flag {
-            is_raised: AtomicBool::new(false),
-            until,
-            above: self.abandoned.clone(),
-        }
-    }
-
-    /// Whether work within this is one thread's.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.is_alone
+    /// Whether this is work that is [alone](Hold::alone), and on its thread.
+    pub fn is_alone(&self) -> bool {
+        self.alone_on == Some(thread::current().id())
     }
 
     /// The same for work on another thread.
     fn elsewhere(self) -> Self {
         Hold {
-            is_alone: false,
+            alone_on: None,
             ..self
         }
     }
@@ -125,7 +134,10 @@ impl Hold {
     }
 
     /// Has one thread do all of `work` within this, with what it has done by [`Hold::blocking`] and what it asks of ports:
-    /// one thing after another, in the order of their being awaited. What the ports await, they await side by side.
+    /// one thing after another, in the order of their being awaited. What the ports await, they await side by side. Who asks
+    /// whether it [is alone](Hold::is_alone) may keep to one thread as well.
+    ///
+    /// To go away does not end it: whoever may go has it [watched](Hold::watched).
     ///
     /// # Errors
     /// It panicked, or the runtime ends.
@@ -134,11 +146,13 @@ impl Hold {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Ended> {
         let runtime = Handle::current();
-        let hold = Hold {
-            is_alone: true,
-            ..self
+        let work = move || {
+            let hold = Hold {
+                alone_on: Some(thread::current().id()),
+                ..self
+            };
+            runtime.block_on(hold.within(work))
         };
-        let work = move || runtime.block_on(hold.within(work));
         spawn_blocking(work).await.map_err(Ended::from)
     }
 
@@ -150,8 +164,8 @@ impl Hold {
         tokio::spawn(self.elsewhere().within(work))
     }
 
-    /// Has a thread that may block do `work` within this, and begins at once; within work that is [alone](Hold::alone) this
-    /// thread, when it is awaited. To go away does not end it.
+    /// Has a thread that may block do `work` within this. It begins at once, and to go away does not end it; within work that
+    /// is [alone](Hold::alone) it is done by this thread when it is awaited, and not at all if it never is.
     ///
     /// # Errors
     /// It panicked, or the runtime ends.
@@ -159,16 +173,15 @@ impl Hold {
         self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, Ended>> + Send {
-        let is_alone = self.is_alone;
-        let work = move || CURRENT.sync_scope(self, work);
-        if is_alone {
+        if self.is_alone() {
             // What it has is its own, and is gone with it.
-            let work = AssertUnwindSafe(work);
+            let work = AssertUnwindSafe(move || CURRENT.sync_scope(self, work));
             // It may wait by the runtime, as on any thread for what blocks.
             let work = move || block_in_place(|| catch_unwind(work));
             return Either::Left(async { work().map_err(|_| Ended::Panicked) });
         }
-        let done = spawn_blocking(work);
+        let hold = self.elsewhere();
+        let done = spawn_blocking(move || CURRENT.sync_scope(hold, work));
         Either::Right(async { done.await.map_err(Ended::from) })
     }
 }

@@ -171,8 +171,6 @@ pub struct Job {
     pub deadline: Duration,
     /// How long each source of a context is waited for; one that is later has no say in it.
     pub patience: Duration,
-    /// Whether it is to be done by one thread, because others are at work.
-    pub one_thread: bool,
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
 
@@ -181,7 +179,6 @@ impl std::fmt::Debug for Job {
         f.debug_struct("Job")
             .field("cancel", &self.cancel)
             .field("deadline", &self.deadline)
-            .field("one_thread", &self.one_thread)
             .finish_non_exhaustive()
     }
 }
@@ -194,7 +191,6 @@ impl Job {
             started: Instant::now(),
             deadline,
             patience: deadline / 4,
-            one_thread: false,
             told: None,
         }
     }

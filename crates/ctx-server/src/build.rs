@@ -71,11 +71,10 @@ pub async fn build(
     job: &Job,
 ) -> Result<Prime, BackendError> {
     let started = job.started;
-    let mut control = Control::default()
+    let control = Control::default()
         .with_cancel(job.cancel.clone())
         .with_clock(Arc::new(move || started.elapsed()))
         .with_deadline(Some(job.deadline));
-    control.one_thread = job.one_thread;
     let patience = job.patience;
     let mut options = PrimeOptions::default()
         .with_build(request.options)

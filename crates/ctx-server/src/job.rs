@@ -71,8 +71,8 @@ where
         if job.cancel.is_cancelled() {
             return Err(BackendError::Cancelled);
         }
-        job.one_thread = place.is_crowded();
-        let (is_alone, hold) = (job.one_thread, hold.with((turn, place)));
+        // Others have use for the rest of the cores.
+        let (is_alone, hold) = (place.is_crowded(), hold.with((turn, place)));
         let work = work(job);
         if is_alone {
             let done = hold.alone(work).await;

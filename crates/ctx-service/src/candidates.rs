@@ -52,7 +52,8 @@ pub(crate) struct Candidates {
 
 impl Candidates {
     /// Reads what was gathered: each part of a file once, whoever came upon it, and named before found before
-    /// shown lately. Labels come after reading, because they are of what is said.
+    /// shown lately. Labels come after reading, because they are of what is said. Where nobody waits any more, what is left is
+    /// not read.
     pub(crate) fn read(
         gathered: &Gathered,
         query: &Query,
@@ -66,6 +67,9 @@ impl Candidates {
         let mut clipped = Vec::new();
         let mut chunks: Vec<Chunk> = Vec::new();
         for part in &gathered.named.parts {
+            if !resolver.is_awaited() {
+                break;
+            }
             match named_chunk(part, resolver, &keywords, &mut clipped) {
                 Ok(chunk) => chunks.push(chunk),
                 Err(why) => unresolved.push(Unresolved::new(&part.reference, why)),

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
-use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError};
+use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError, is_awaited};
 use serde::Serialize;
 
 use crate::label;
@@ -204,6 +204,9 @@ impl Ports {
         let look_up = async move {
             let mut named = Named::default();
             for mention in mentions {
+                if !is_awaited() {
+                    return Err(PortError("nobody waits for it".to_owned()));
+                }
                 match &search {
                     Some(search) => named.add(&**search, mention).await?,
                     None => named.unresolved.push(Unresolved::new(

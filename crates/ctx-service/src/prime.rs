@@ -52,12 +52,14 @@ impl Service {
     /// The best context for `message`, which is said in `thread`: what the message and the thread's pins name,
     /// what a search finds, what was said before, and what was shown lately; each asked side by side for as
     /// long as the deadline, scored, and chosen from within the budget. A source that fails or is late is
-    /// reported and has no say. Times at which files were shown are noted behind the answer.
+    /// reported and has no say. Times at which files were shown are noted behind the answer, unless
+    /// whoever keeps the contexts notes them ([`Service::without_recording`]).
     ///
     /// An equal request gets the same answer for as long as nothing it depends on has changed, if the service
     /// has a cache. Dropping the future ends the work.
     ///
-    /// Runs on a tokio runtime with more than one thread, else a source that computes is not cut off.
+    /// Within work that is [alone](Hold::alone) all of it is done by that thread, and a source that computes beyond the deadline,
+    /// without asking whether anybody waits, is not cut off.
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often what is named does not fit the budget.
@@ -107,7 +109,7 @@ impl Service {
             return Ok((Arc::new(made), Served::Bypassed));
         };
         loop {
-            let is_current = |kept| self.is_current(kept);
+            let is_current = |kept| self.is_current(kept, request.control.cancel.clone());
             if let Some(context) = cache.get(&key, &self.owner, is_current).await {
                 return Ok((context, Served::Hit));
             }
@@ -163,15 +165,15 @@ impl Service {
         ]))
     }
 
-    /// Whether the files that `kept` shows say what they said.
-    async fn is_current(&self, kept: Arc<PrimeContext>) -> bool {
+    /// Whether the files that `kept` shows say what they said, as far as anybody waits for that.
+    async fn is_current(&self, kept: Arc<PrimeContext>, cancel: Cancel) -> bool {
         let resolver = Arc::clone(&self.resolver);
         let look = move || {
             let paths: Vec<&str> = kept.files.iter().map(|it| it.0.as_str()).collect();
             resolver.sources().prepare(&paths);
             kept.files.iter().all(|(path, hash)| {
-                let text = resolver.sources().text(path);
-                text.is_ok_and(|text| text.hash() == hash)
+                let text = (!cancel.is_cancelled()).then(|| resolver.sources().text(path));
+                text.is_some_and(|text| text.is_ok_and(|text| text.hash() == hash))
             })
         };
         let looked = Hold::current().blocking(look);
@@ -181,7 +183,7 @@ impl Service {
     /// Makes the answer.
     async fn make(&self, request: &Request<'_>) -> Result<PrimeContext, ServiceError> {
         let cancel = request.control.cancel.child();
-        let control = request.control.clone().with_cancel(cancel.clone());
+        let control = Service::control_here(request.control).with_cancel(cancel.clone());
         // Should the future be dropped, nobody waits for the answer any more.
         let _stop = CancelOnDrop(cancel.clone());
         let mut clock = Instant::now();
@@ -226,7 +228,6 @@ impl Service {
         let options = request.options;
         let pinned = &request.thread.pinned;
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
-        // Each begins when it is made.
         let (thread, known) = (request.thread_name, &request.thread.history);
         let named = self.ports.look_up(mentioned.all.clone(), options.deadline);
         let recalled = self

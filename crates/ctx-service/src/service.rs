@@ -156,7 +156,14 @@ impl Service {
         self
     }
 
-    /// What reads, on as many threads as `control` says.
+    /// `control`, by which work that is [alone](Hold::alone) is one thread's in all of it.
+    pub(crate) fn control_here(control: &Control) -> Control {
+        let mut control = control.clone();
+        control.one_thread |= Hold::current().is_alone();
+        control
+    }
+
+    /// What reads, on as many threads as `control` says, and no further file once that was cancelled.
     pub(crate) fn resolver_for(&self, control: &Control) -> Resolver {
         let cancel = control.cancel.clone();
         let resolver =
@@ -189,8 +196,8 @@ impl Service {
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);
         let chunks = chunks_of(&query, &retrieved.found);
-        let resolver = self.resolver_for(control);
-        let (build, control) = (build.clone(), control.clone());
+        let (build, control) = (build.clone(), Service::control_here(control));
+        let resolver = self.resolver_for(&control);
         let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);

@@ -284,6 +284,12 @@ fn what_nobody_waits_for_is_not_read() {
     assert_eq!(files, ["app/shapes.py"]);
     let found = run(&resolver, hits.to_vec());
     assert!(found.chunks.iter().all(|it| !it.content.is_empty()));
+    // Whoever waits for it waits for that which it is part of.
+    for waits in [[false, true], [true, false], [true, true]] {
+        let resolver = resolver.clone().while_awaited(move || waits[0]);
+        let resolver = resolver.while_awaited(move || waits[1]);
+        assert_eq!(resolver.is_awaited(), waits == [true, true]);
+    }
 }
 
 /// Every symbol of this workspace's own sources, as a search would name it.

@@ -117,7 +117,7 @@ async fn a_strategy_that_keeps_the_only_thread_costs_the_others_no_time_of_their
     let store = library().with("passages", Mood::Blocks(Mutex::new(gate)));
     let asked = Threads::One.ask(store, QUESTION, &options);
     let opened = async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         drop(hold);
     };
     let (retrieved, ()) = tokio::join!(asked, opened);

@@ -140,22 +140,80 @@ async fn what_blocks_may_wait_by_the_runtime() {
 
 #[tokio::test]
 async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
-    let limit = Duration::from_millis(20);
-    let computes = move || {
-        ctx_retrieve::ask(limit, async {
-            assert!(is_awaited(), "its time begins with it");
-            wait_until(|| !is_awaited());
-            Err::<(), _>(PortError("nobody waits for it".to_owned()))
+    let limit = Duration::from_millis(200);
+    for ends_well in [false, true] {
+        let computes = move || {
+            ctx_retrieve::ask(limit, async move {
+                assert!(is_awaited(), "its time begins with it");
+                wait_until(|| !is_awaited());
+                // What there is of it by now is not the answer.
+                let failed = Err(PortError("nobody waits for it".to_owned()));
+                if ends_well { Ok(()) } else { failed }
+            })
+        };
+        let work = async move {
+            // The second is behind the first, and has a time of its own.
+            let (first, second) = tokio::join!(computes(), computes());
+            assert!(is_awaited(), "all of it is not late");
+            [first, second]
+        };
+        for (answer, took) in Hold::default().alone(work).await.unwrap() {
+            assert_eq!(answer, Err(PortError("it was late".to_owned())));
+            assert!(took >= limit);
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_waits_ends_with_who_asked() {
+    let waits = |place: Arc<()>| {
+        ctx_retrieve::ask(Duration::MAX, async move {
+            std::future::pending::<()>().await;
+            drop(place);
+            Ok(())
         })
     };
+    let place = Arc::new(());
+    let left = Arc::downgrade(&place);
+    // It waits, or has not begun yet.
+    drop(waits(place));
+    wait_until(|| left.upgrade().is_none());
+}
+
+#[tokio::test]
+async fn what_it_began_learns_that_who_asked_has_gone() {
+    let (tell, told) = channel();
     let work = async move {
-        // The second is behind the first, and has a time of its own.
-        let (first, second) = tokio::join!(computes(), computes());
-        assert!(is_awaited(), "all of it is not late");
-        [first, second]
+        let asked = ctx_retrieve::ask(Duration::MAX, async move {
+            Hold::current().spawn(async move {
+                while is_awaited() {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                tell.send(()).unwrap();
+            });
+            std::future::pending::<()>().await;
+            Ok(())
+        });
+        let asked = tokio::time::timeout(Duration::from_millis(20), asked);
+        assert!(asked.await.is_err());
     };
-    for (answer, took) in Hold::default().alone(work).await.unwrap() {
-        assert_eq!(answer, Err(PortError("it was late".to_owned())));
-        assert!(took >= limit);
-    }
+    Hold::default().alone(work).await.unwrap();
+    let told = move || told.recv_timeout(Duration::from_mins(1));
+    assert_eq!(Hold::default().blocking(told).await, Ok(Ok(())));
+}
+
+#[tokio::test]
+async fn a_hold_that_is_taken_along_is_not_alone() {
+    let work = async {
+        assert!(Hold::current().is_alone());
+        // Begun by nobody, it is not done.
+        drop(Hold::current().blocking(|| panic!("nobody waits for it")));
+        let taken = Hold::current();
+        let elsewhere = tokio::spawn(taken.within(async {
+            assert!(!Hold::current().is_alone());
+            Hold::current().blocking(|| ()).await
+        }));
+        elsewhere.await.unwrap()
+    };
+    assert_eq!(Hold::default().alone(work).await, Ok(Ok(())));
 }

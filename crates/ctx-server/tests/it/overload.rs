@@ -513,7 +513,7 @@ fn connect_from(addr: &str, server: &Running) -> std::net::TcpStream {
     })
 }
 
-/// A store that tells whether builds are to be one thread's, and are.
+/// A store that tells whether builds are one thread's, and know it.
 struct Telling(Mutex<Sender<(bool, bool)>>);
 
 #[async_trait]
@@ -522,16 +522,13 @@ impl Builds for Telling {
         self: Arc<Self>,
         _: &Owner,
         _: PrimeRequest,
-        job: &Job,
+        _: &Job,
     ) -> Result<Prime, BackendError> {
+        let is_alone = Hold::current().is_alone();
         let here = std::thread::current().id();
         let blocking = Hold::current().blocking(|| std::thread::current().id());
         let is_one = blocking.await.unwrap() == here;
-        self.0
-            .lock()
-            .unwrap()
-            .send((job.one_thread, is_one))
-            .unwrap();
+        self.0.lock().unwrap().send((is_alone, is_one)).unwrap();
         no()
     }
 }

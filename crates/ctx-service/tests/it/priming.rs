@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{Format, OmittedReason, Origin, Relevance};
-use ctx_retrieve::Threads;
+use ctx_retrieve::{Hold, Threads};
 use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
 
@@ -113,21 +113,41 @@ async fn texts_that_come_from_elsewhere_are_fetched_together() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_is_seen_between_two_files() {
-    let asked = "What of @src/server.rs and @src/parser.rs?";
-    for is_meant in [false, true] {
+    let asked = [
+        "What of @src/server.rs and @src/parser.rs?",
+        "What of @src/server.rs:1-3 and @src/parser.rs:1-2?",
+    ];
+    for (asked, is_meant) in asked.into_iter().flat_map(|it| [(it, false), (it, true)]) {
         let files = Arc::new(Fetched::default());
         let store = Arc::new(Store::new(FILES));
         let service = service_of(&store, Sources::of(Arc::clone(&files) as _), "ada");
         let mut control = Control::default();
-        control.one_thread = true;
         if is_meant {
             control.cancel = files.cancel.clone();
         }
-        let prime = service.prime("t", asked, &options(), &control).await;
+        let prime = async move { service.prime("t", asked, &options(), &control).await };
+        let prime = Hold::default().alone(prime).await.unwrap();
         assert_eq!(prime.is_err(), is_meant);
         let reads = files.reads.load(Ordering::Relaxed);
         assert_eq!(reads == 1, is_meant, "{reads}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_kept_answer_is_looked_through_for_who_has_gone() {
+    let files = Arc::new(Fetched::default());
+    let store = Arc::new(Store::new(FILES));
+    let service = service_of(&store, Sources::of(Arc::clone(&files) as _), "ada");
+    let service = service.with_cache(Arc::new(Cache::default()));
+    let asked = "What of @src/server.rs and @src/parser.rs?";
+    let (options, control) = (options(), Control::default());
+    let kept = service.prime("t", asked, &options, &control).await;
+    assert_eq!(kept.unwrap().served, Served::Miss);
+    let reads = || files.reads.load(Ordering::Relaxed);
+    let before = reads();
+    let gone = control.with_cancel(files.cancel.clone());
+    assert!(service.prime("t", asked, &options, &gone).await.is_err());
+    assert_eq!(reads(), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -356,6 +376,32 @@ async fn what_was_shown_is_noted_behind_the_answer_and_considered_next_time() {
     assert!(shown.values().all(|&at| at == NOW));
     let next = world.prime("and what else?").await.context;
     assert_eq!(next.stats.recent_count, shown.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_notes_what_is_shown_elsewhere_notes_it_alone() {
+    let mut world = world(FILES);
+    world.service = world.service.without_recording();
+    let prime = world.prime("How to listen?").await;
+    assert!(!prime.context.built.files.is_empty());
+    prime.recording.done().await.unwrap();
+    assert!(world.store.shown.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn one_thread_makes_what_many_make() {
+    let mut world = world(FILES);
+    world.service = world.service.without_recording();
+    let asked = "How is a header parsed in @src/server.rs:1-3?";
+    let many = world.prime(asked).await.context;
+    let (service, options) = (world.service.clone(), options());
+    let one = async move {
+        let control = Control::default();
+        service.prime("t", asked, &options, &control).await
+    };
+    let one = Hold::default().alone(one).await.unwrap().unwrap().context;
+    assert_eq!(one.id, many.id);
+    assert_eq!(one.built.context, many.built.context);
 }
 
 #[tokio::test(flavor = "multi_thread")]
