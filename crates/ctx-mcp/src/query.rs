@@ -196,10 +196,9 @@ pub(crate) async fn ready(call: &Call) -> Result<Vec<(String, Ready)>, Fault> {
     for (prefix, folder) in call.workspace.folders() {
         ready.push((prefix, folder.ready(call).await?));
     }
-    // One that took long to index made the others old. Those that cannot be brought up to date cannot now either.
-    let others = ready.len() > 1 && ready.iter().any(|it| it.1.indexed);
-    for ((_, folder), (_, ready)) in call.workspace.folders().zip(&mut ready) {
-        if others && ready.note.is_none() {
+    // One that took long to index made the others old; one that another process was indexing may be done by now.
+    if ready.len() > 1 && ready.iter().any(|it| it.1.indexed) {
+        for ((_, folder), (_, ready)) in call.workspace.folders().zip(&mut ready) {
             *ready = folder.ready(call).await?;
         }
     }

@@ -398,6 +398,16 @@ impl OwnedStore {
         generation: u64,
         mut documents: Vec<(i64, Document)>,
     ) -> Result<Vec<Arc<Part>>, StoreError> {
+        // Candidates are kept as they were before they were told of it.
+        for (number, document) in &mut documents {
+            let key = || (self.shared_owner(), Of::Parts, *number);
+            if document.dated != generation
+                && let Some(told) = self.kept().documents.get(&key())
+                && told.dated == generation
+            {
+                *document = told;
+            }
+        }
         let stale = documents.iter().filter(|(_, it)| it.dated != generation);
         let paths: BTreeSet<&String> = stale.map(|(_, it)| &it.part.path).collect();
         let paths: Vec<String> = paths.into_iter().cloned().collect();
