@@ -1,8 +1,9 @@
 //! How something is looked for.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ctx_rank::{Profile, Role};
+use ctx_rank::{Profile, Query, Role};
 
 use crate::ports::Field;
 
@@ -70,7 +71,8 @@ impl Strategy {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Weights {
-    /// Of each strategy, in the order of [`Strategy::ALL`].
+    /// Of each strategy, in the order of [`Strategy::ALL`]. That of names is more in questions that have few of them:
+    /// [`Weights::of_names`].
     pub strategies: [f64; Strategy::COUNT],
     /// Of a question's first line, against all of it.
     pub title: f64,
@@ -98,6 +100,16 @@ impl Weights {
         Role::Vendored,
     ];
 
+    /// What names are worth in a question with so many: a question about one name is about what bears it, and a report that
+    /// has twenty is about none of them more than about its words. That of [`Weights::strategies`], and 20 times it by the
+    /// square of their number where that is more.
+    #[must_use]
+    pub fn of_names(&self, count: usize) -> f64 {
+        let count = f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
+        let few = (ONE_NAME / (count * count)).max(1.0);
+        self.strategies[Strategy::Names.index()] * few
+    }
+
     /// What a file of this role is worth.
     pub fn of_role(&self, role: Role) -> f64 {
         let at = Self::ROLES.into_iter().position(|it| it == role);
@@ -123,6 +135,9 @@ impl Default for Weights {
         }
     }
 }
+
+/// A question with one name, and no other, gives it so many times the weight.
+const ONE_NAME: f64 = 20.0;
 
 /// Below this chance a sentence costs a reader more than it is worth, unless asked otherwise;
 /// `docs/record/passages.md` has what it costs and gains.
@@ -179,6 +194,14 @@ impl Options {
     /// one puts first. `docs/record/eval.md` has what fewer show.
     pub(crate) fn wide(&self) -> usize {
         self.most().saturating_mul(6).clamp(300, 400)
+    }
+
+    /// With the weight that names have in `query`.
+    pub(crate) fn for_names(&self, query: &Query) -> Options {
+        let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+        let mut options = self.clone();
+        options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
+        options
     }
 
     /// Whether no way that is to be gone has a weight: who asks for that wants to see what they find.

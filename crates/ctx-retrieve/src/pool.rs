@@ -216,7 +216,8 @@ impl Pool {
             all,
         };
         let roles = ranking.asked(weights);
-        // What coverage adds tells one part of a file from another, and says nothing for the others.
+        // What coverage adds tells one part of a file from another, and says nothing for the others. Who names a test asks
+        // for that one.
         let covered: Vec<(f64, f64)> = (ranking.all.iter())
             .map(|&it| {
                 let covered = ranking.contributions(it)[Strategy::Coverage.index()];
@@ -224,7 +225,8 @@ impl Pool {
             })
             .collect();
         for (it, (covered, worth)) in ranking.all.iter_mut().zip(&covered) {
-            it.score = (it.score - covered) * worth;
+            let named = ranking.contributions[it.number][Strategy::Names.index()];
+            it.score = (it.score - covered - named) * worth + named;
         }
         ranking.lift(weights);
         for (it, (covered, worth)) in ranking.all.iter_mut().zip(&covered) {

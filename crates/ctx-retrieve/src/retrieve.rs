@@ -112,6 +112,7 @@ impl Retriever {
         if query.is_empty() {
             return retrieved;
         }
+        let options = &options.for_names(query);
         let weights = Arc::new(options.weights.clone());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         // Relations need what the others find.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ctx_rank::{Query, Role};
-use ctx_retrieve::{Retriever, Strategy};
+use ctx_retrieve::{Retriever, Strategy, Weights};
 
 use crate::store::Store;
 use crate::{ask, options, paths, report};
@@ -40,6 +40,48 @@ fn library() -> Store {
             "how a connection is made",
         ),
     ])
+}
+
+/// A test that is named, and parts of sources that share more words with the question than it does.
+fn named_test() -> Store {
+    let words = "what does the input conversion of a type verify";
+    let source = |path| (path, 1, "function", "convert", words);
+    let test = "input";
+    Store::of(&[
+        source("src/input.rs"),
+        source("src/type.rs"),
+        (
+            "tests/regression.rs",
+            9,
+            "function",
+            "test_input_types",
+            test,
+        ),
+    ])
+}
+
+#[tokio::test]
+async fn what_a_question_names_comes_first_whatever_its_file_is_for() {
+    let question = "What does `test_input_types` verify of the conversion of a type?";
+    let retrieved = ask(named_test(), question, &options()).await;
+    assert_eq!(paths(&retrieved)[0], "tests/regression.rs");
+    assert_eq!(retrieved.found[0].role, Role::Test);
+    // One of many names has no more say than words have.
+    let question = format!("{question} `one_a`, `two_b`, `three_c` and `four_d` do not.");
+    let retrieved = ask(named_test(), &question, &options()).await;
+    assert_eq!(retrieved.found[0].role, Role::Source);
+}
+
+#[test]
+fn names_weigh_the_less_the_more_there_are_and_never_nothing_or_something_for_nothing() {
+    let weights = Weights::default();
+    let of: Vec<f64> = (0..9).map(|it| weights.of_names(it)).collect();
+    assert!(of.is_sorted_by(|a, b| a >= b), "{of:?}");
+    assert_eq!(of[1], 20.0 * of[8]);
+    assert_eq!(of[8], weights.strategies[Strategy::Names.index()]);
+    let mut mute = weights;
+    mute.strategies[Strategy::Names.index()] = 0.0;
+    assert_eq!(mute.of_names(1), 0.0);
 }
 
 #[tokio::test]
