@@ -49,17 +49,22 @@ pub(crate) struct Document {
     pub(crate) terms: Arc<Terms>,
     /// The generation at which it was told when the file was changed; 0 if never.
     dated: u64,
+    /// With what is in its part and its terms: a list of a thousand is weighed without looking into each.
+    bytes: usize,
 }
 
 impl Document {
-    /// With what is in its part and its terms.
-    fn bytes(&self) -> usize {
-        let part = &*self.part;
+    fn new(part: Part, terms: Terms) -> Self {
         let names = [&part.name, &part.qualified_name, &part.language];
         let names = names.into_iter().flatten().chain(&part.refers_to);
         let texts: usize = names.map(|it| it.len() + size_of::<String>() + 8).sum();
         let own = size_of::<Document>() + size_of::<Part>() + part.path.len() + part.kind.len();
-        own + texts + self.terms.bytes()
+        Document {
+            bytes: own + texts + terms.bytes(),
+            part: Arc::new(part),
+            terms: Arc::new(terms),
+            dated: 0,
+        }
     }
 }
 
@@ -186,7 +191,7 @@ struct Bytes;
 
 impl Weighter<DocumentKey, Document> for Bytes {
     fn weight(&self, _: &DocumentKey, it: &Document) -> u64 {
-        (ENTRY_BYTES + it.bytes()) as u64
+        (ENTRY_BYTES + it.bytes) as u64
     }
 }
 
@@ -199,7 +204,7 @@ impl Weighter<ListKey, Numbers> for Bytes {
 impl Weighter<ChosenKey, Documents> for Bytes {
     /// With what is in the documents: they may be kept nowhere else any more.
     fn weight(&self, (.., terms): &ChosenKey, documents: &Documents) -> u64 {
-        let documents = documents.iter().map(|it| ENTRY_BYTES + it.1.bytes());
+        let documents = documents.iter().map(|it| ENTRY_BYTES + it.1.bytes);
         let own = ENTRY_BYTES + size_of::<ChosenKey>() + terms.bytes();
         (own + documents.sum::<usize>()) as u64
     }
@@ -463,9 +468,5 @@ fn document(row: &Row) -> Option<Document> {
     let part = part(row, 3)?;
     let mut terms: Terms = row.get(1);
     terms.length = row.get(2);
-    Some(Document {
-        part: Arc::new(part),
-        terms: Arc::new(terms),
-        dated: 0,
-    })
+    Some(Document::new(part, terms))
 }
