@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -85,6 +85,15 @@ impl Database {
     /// Contexts, and when files were shown, to be written.
     pub(super) fn contexts(&self) -> MutexGuard<'_, Connection> {
         self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, unless somebody writes.
+    pub(super) fn contexts_unless_held(&self) -> Option<MutexGuard<'_, Connection>> {
+        match self.contexts.try_lock() {
+            Ok(contexts) => Some(contexts),
+            Err(TryLockError::Poisoned(contexts)) => Some(contexts.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// The same, to be read.

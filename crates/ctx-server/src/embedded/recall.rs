@@ -29,9 +29,9 @@ impl Database {
     /// Looks through the contexts that are kept, the latest first. O(bytes of their receipts).
     fn places(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<Place>>> {
         let mut recalling = Recalling::new(thread, labels);
-        for prime in self.unwritten().iter() {
-            let of = prime.thread.as_deref();
-            recalling.look_at(of, &prime.context.built.citations);
+        for answered in self.unwritten().iter() {
+            let of = answered.prime.thread.as_deref();
+            recalling.look_at(of, &answered.prime.context.built.citations);
         }
         let contexts = self.contexts_reader();
         let get = CONTEXTS.select("ORDER BY seq DESC");

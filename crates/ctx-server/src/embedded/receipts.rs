@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
 use super::rows::CONTEXTS;
-use super::shown::{note, shown_by};
+use super::shown::{note_beside, shown_by};
 use crate::backend::{BackendError, Prime, Receipt};
 use crate::cause::{Fact, cause};
 
@@ -18,22 +18,31 @@ const TOGETHER: Duration = Duration::from_millis(100);
 /// Who builds one more than these waits until they are written.
 pub(super) const MOST_UNWRITTEN: usize = 64;
 
-/// Contexts that were answered and are not written yet, in their order.
+/// Contexts that were answered and are not written yet, in the order of their first answers.
 #[derive(Default)]
 pub(super) struct Unwritten {
-    contexts: Vec<Prime>,
+    contexts: Vec<Answered>,
     /// Whether somebody is about to write them.
     has_writer: bool,
+}
+
+/// A context, as it was answered first.
+#[derive(Clone)]
+pub(super) struct Answered {
+    pub(super) prime: Prime,
+    /// When it was answered last, in milliseconds since 1970.
+    pub(super) last: i64,
 }
 
 impl Unwritten {
     /// The context of this id.
     fn of(&self, id: &str) -> Option<&Prime> {
-        self.contexts.iter().find(|it| it.id() == id)
+        let mut contexts = self.contexts.iter().map(|it| &it.prime);
+        contexts.find(|it| it.id() == id)
     }
 
     /// All, the latest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Prime> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Answered> {
         self.contexts.iter().rev()
     }
 }
@@ -79,11 +88,14 @@ impl Database {
     /// Notes that a context is about to be written. Whether nobody else is about to write any, and whether they are too many.
     fn add_unwritten(&self, prime: &Prime) -> (bool, bool) {
         let mut unwritten = self.unwritten();
-        // Of two answers with one context, the latest tells when it was shown.
         let contexts = &mut unwritten.contexts;
-        match contexts.iter_mut().find(|it| it.id() == prime.id()) {
-            Some(known) => known.clone_from(prime),
-            None => contexts.push(prime.clone()),
+        // Of two answers with one context the first is kept, and the latest tells when it was shown.
+        match contexts.iter_mut().find(|it| it.prime.id() == prime.id()) {
+            Some(known) => known.last = known.last.max(prime.answered_at),
+            None => contexts.push(Answered {
+                prime: prime.clone(),
+                last: prime.answered_at,
+            }),
         }
         let had_writer = std::mem::replace(&mut unwritten.has_writer, true);
         (!had_writer, unwritten.contexts.len() > MOST_UNWRITTEN)
@@ -94,76 +106,72 @@ impl Database {
         // First, so that who waits for another's writing finds nothing left to write.
         let mut contexts = self.contexts();
         // Whoever comes from now on may have come too late for this.
-        let primes = {
+        let answered = {
             let mut unwritten = self.unwritten();
             unwritten.has_writer = false;
             unwritten.contexts.clone()
         };
         let written = Written {
             database: self,
-            primes: &primes,
+            answered: &answered,
         };
-        match keep(&mut contexts, &primes, quota) {
-            Ok(()) => {}
-            // What is wrong with one of them is no reason to lose the others.
-            Err(_) if primes.len() > 1 => {
-                for prime in &primes {
-                    told(keep(&mut contexts, std::slice::from_ref(prime), quota));
+        if let Err(error) = keep(&mut contexts, &answered, quota) {
+            let mut lost = answered.len();
+            if lost > 1 {
+                // What is wrong with one of them is no reason to lose the others.
+                for one in answered.chunks(1) {
+                    lost -= usize::from(keep(&mut contexts, one, quota).is_ok());
                 }
             }
-            failed => told(failed),
+            tracing::error!(cause = cause(&error), lost, "contexts cannot be kept");
         }
         drop(written);
     }
 
     /// The context of this id, where it is kept.
     pub(super) fn receipt(&self, id: &str) -> Result<Option<Receipt>> {
+        // First here: what is written meanwhile is found below.
         let unwritten = self.unwritten().of(id).cloned();
-        if let Some(prime) = unwritten {
-            return Ok(Some(prime.receipt()));
+        let kept = kept(&self.contexts_reader(), id);
+        match (kept, unwritten) {
+            // It may be kept since an earlier answer.
+            (Ok(Some((_, text))), _) => serde_json::from_str(&text)
+                .map(Some)
+                .map_err(|error| BackendError::failed("read a context", error)),
+            (_, Some(prime)) => Ok(Some(prime.receipt())),
+            (kept, None) => kept.map(|_| None),
         }
-        let contexts = self.contexts_reader();
-        let text = kept(&contexts, id)?.map(|it| it.1);
-        text.map(|it| serde_json::from_str(&it))
-            .transpose()
-            .map_err(|error| BackendError::failed("read a context", error))
     }
 }
 
 /// Contexts that were written, or never will be: whatever became of that, they wait for it no longer.
 struct Written<'w> {
     database: &'w Database,
-    primes: &'w [Prime],
+    answered: &'w [Answered],
 }
 
 impl Drop for Written<'_> {
     fn drop(&mut self) {
         // One that was answered again meanwhile is to be written again.
-        let is_done = |it: &Prime| {
-            let of_it = |done: &Prime| done.id() == it.id() && done.answered_at == it.answered_at;
-            self.primes.iter().any(of_it)
+        let is_done = |it: &Answered| {
+            let of_it = |done: &Answered| done.prime.id() == it.prime.id() && done.last == it.last;
+            self.answered.iter().any(of_it)
         };
         let mut unwritten = self.database.unwritten();
         unwritten.contexts.retain(|it| !is_done(it));
     }
 }
 
-fn told(kept: Result<()>) {
-    if let Err(error) = kept {
-        tracing::error!(cause = cause(&error), "a context cannot be kept");
-    }
-}
-
 /// Keeps contexts, and when their files were shown, and lets the oldest contexts go. One that is kept already, and is about
 /// to go, is made the latest.
-fn keep(contexts: &mut Connection, primes: &[Prime], quota: &Quota) -> Result<()> {
-    if primes.is_empty() {
+fn keep(contexts: &mut Connection, answered: &[Answered], quota: &Quota) -> Result<()> {
+    if answered.is_empty() {
         return Ok(());
     }
     let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
-    let transaction = contexts.transaction().map_err(write_failed)?;
+    let mut transaction = contexts.transaction().map_err(write_failed)?;
     let mut last = CONTEXTS.last(&transaction)?;
-    for prime in primes {
+    for Answered { prime, .. } in answered {
         let text = match kept(&transaction, prime.id()) {
             Ok(Some((seq, _))) if seq > last - most / 2 => continue,
             Ok(Some((_, text))) => text,
@@ -180,7 +188,12 @@ fn keep(contexts: &mut Connection, primes: &[Prime], quota: &Quota) -> Result<()
     let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
     gone.execute([last - most]).map_err(write_failed)?;
     drop(gone);
-    note(&transaction, shown_by(primes.iter()).into_iter())?;
+    if let Err(error) = note_beside(&mut transaction, &shown_by(answered.iter())) {
+        tracing::error!(
+            cause = cause(&error),
+            "when files were shown cannot be kept"
+        );
+    }
     transaction.commit().map_err(write_failed)
 }
 

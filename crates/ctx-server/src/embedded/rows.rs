@@ -1,7 +1,7 @@
 //! Rows that carry a seal: one that was changed on the disk is told from what was written.
 
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Row, Transaction, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::database::{Result, read_failed, write_failed};
 use crate::cause::Fact;
@@ -112,7 +112,7 @@ impl Table {
     }
 
     /// Writes a row, in the place of the one that has its key.
-    pub(super) fn put(&self, transaction: &Transaction<'_>, row: &[Value]) -> Result<()> {
+    pub(super) fn put(&self, transaction: &Connection, row: &[Value]) -> Result<()> {
         let (name, columns) = (self.name, self.columns.join(", "));
         let remove = format!("DELETE FROM {name} WHERE {} = ?1", self.columns[0]);
         let places = "?, ".repeat(self.columns.len());
@@ -188,7 +188,7 @@ impl Table {
 
     /// Takes over the rows of a table of before, which is called `old_` and its name. Its seals, where it had any,
     /// were looked at.
-    pub(super) fn take_over(&self, transaction: &Transaction<'_>) -> Result<()> {
+    pub(super) fn take_over(&self, transaction: &Connection) -> Result<()> {
         let columns = self.columns.join(", ");
         let get = format!("SELECT {columns} FROM old_{}", self.name);
         let mut get = transaction.prepare(&get).map_err(read_failed)?;

@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension as _, Row, Transaction};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 
 use super::database::{Database, Result, at_most, write_failed};
-use super::receipts::of_contexts;
+use super::receipts::{Answered, of_contexts};
 use super::rows::SHOWN;
-use crate::backend::{BackendError, Prime};
+use crate::backend::BackendError;
+use crate::cause::cause;
 
-/// When each file of `contexts` was shown last, in seconds since 1970.
-pub(super) fn shown_by<'p>(contexts: impl Iterator<Item = &'p Prime>) -> BTreeMap<&'p str, i64> {
+/// Files by their paths, and when each was shown last, in seconds since 1970.
+type Shown<'p> = BTreeMap<&'p str, i64>;
+
+/// When each file of `contexts` was shown last.
+pub(super) fn shown_by<'p>(contexts: impl Iterator<Item = &'p Answered>) -> Shown<'p> {
     let mut shown = BTreeMap::new();
-    for prime in contexts {
-        let at = prime.answered_at.div_euclid(1_000);
-        for path in &prime.context.built.files {
+    for answered in contexts {
+        let at = answered.last.div_euclid(1_000);
+        for path in &answered.prime.context.built.files {
             let last = shown.entry(&**path).or_insert(at);
             *last = at.max(*last);
         }
@@ -22,12 +27,29 @@ pub(super) fn shown_by<'p>(contexts: impl Iterator<Item = &'p Prime>) -> BTreeMa
     shown
 }
 
-/// Notes when files were shown, in seconds since 1970.
-pub(super) fn note<'p>(
-    transaction: &Transaction<'_>,
-    shown: impl Iterator<Item = (&'p str, i64)>,
+/// Notes when files were shown, or nothing: what else is in the transaction is as good as before. What is damaged is mended.
+pub(super) fn note_beside(transaction: &mut Transaction<'_>, shown: &Shown<'_>) -> Result<()> {
+    match by_itself(transaction, |it| note(it, shown)) {
+        Err(BackendError::Damaged { .. }) => by_itself(transaction, |it| {
+            mend(it)?;
+            note(it, shown)
+        }),
+        noted => noted,
+    }
+}
+
+/// Does all of `work`, or none of it, and leaves the rest of the transaction as it is.
+fn by_itself(
+    transaction: &mut Transaction<'_>,
+    work: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<()> {
-    for (path, at) in shown {
+    let savepoint = transaction.savepoint().map_err(write_failed)?;
+    work(&savepoint)?;
+    savepoint.commit().map_err(write_failed)
+}
+
+fn note(transaction: &Connection, shown: &Shown<'_>) -> Result<()> {
+    for (&path, &at) in shown {
         let get = SHOWN.select("WHERE path = ?1");
         let mut get = transaction.prepare_cached(&get).map_err(of_contexts)?;
         let last = get.query_row([path], |row| SHOWN.whole(row)?.get::<_, i64>(1));
@@ -44,12 +66,33 @@ pub(super) fn note<'p>(
     Ok(())
 }
 
+/// Writes every row anew that is as it was written, and forgets the others. O(rows).
+fn mend(transaction: &Connection) -> Result<()> {
+    let all = SHOWN.select("NOT INDEXED");
+    let mut all = transaction.prepare(&all).map_err(of_contexts)?;
+    let row = |row: &Row<'_>| SHOWN.whole(row).ok().map(|it| SHOWN.values(it)).transpose();
+    let rows = all.query_map([], row).map_err(of_contexts)?;
+    let rows: rusqlite::Result<Vec<Option<Vec<Value>>>> = rows.collect();
+    let rows = rows.map_err(of_contexts)?;
+    // The index first: a row that is not in it where it ought to be cannot be removed.
+    transaction
+        .execute_batch("REINDEX shown; DELETE FROM shown")
+        .map_err(write_failed)?;
+    for row in rows.iter().flatten() {
+        SHOWN.put(transaction, row)?;
+    }
+    let forgotten = rows.iter().filter(|it| it.is_none()).count();
+    tracing::error!(forgotten, "when some files were shown was damaged");
+    Ok(())
+}
+
 impl Database {
     /// Notes that files were shown.
     pub(super) fn note_shown(&self, paths: &[String], at: i64) -> Result<()> {
         let mut contexts = self.contexts();
-        let transaction = contexts.transaction().map_err(write_failed)?;
-        note(&transaction, paths.iter().map(|it| (&**it, at)))?;
+        let mut transaction = contexts.transaction().map_err(write_failed)?;
+        let shown = paths.iter().map(|it| (&**it, at)).collect();
+        note_beside(&mut transaction, &shown)?;
         transaction.commit().map_err(write_failed)
     }
 
@@ -71,6 +114,7 @@ impl Database {
         Ok(shown)
     }
 
+    /// Without rows that are damaged.
     fn shown_last_of_written(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         let contexts = self.contexts_reader();
         // Which they are is told by the index alone, read from its end: many are shown at once.
@@ -79,11 +123,33 @@ impl Database {
              ORDER BY shown_at DESC, path DESC",
         );
         let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
-        let shown = |row: &Row<'_>| {
-            let row = SHOWN.whole(row)?;
-            Ok((row.get(0)?, row.get(1)?))
+        let shown = |row: &Row<'_>| match SHOWN.whole(row) {
+            Ok(row) => Ok(Some((row.get(0)?, row.get(1)?))),
+            Err(_) => Ok(None),
         };
         let rows = get.query_map([at_most(limit)], shown);
-        rows.and_then(Iterator::collect).map_err(of_contexts)
+        let rows: rusqlite::Result<Vec<Option<(String, i64)>>> = rows.and_then(Iterator::collect);
+        let rows = rows.map_err(of_contexts)?;
+        drop(get);
+        drop(contexts);
+        if rows.iter().any(Option::is_none) {
+            self.mend_shown();
+        }
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// Forgets what is damaged of when files were shown, unless somebody is writing: then who asks next does.
+    fn mend_shown(&self) {
+        let Some(mut contexts) = self.contexts_unless_held() else {
+            return;
+        };
+        let transaction = contexts.transaction().map_err(write_failed);
+        let mended = transaction.and_then(|it| {
+            mend(&it)?;
+            it.commit().map_err(write_failed)
+        });
+        if let Err(error) = mended {
+            tracing::error!(cause = cause(&error), "when files were shown is damaged");
+        }
     }
 }

@@ -78,6 +78,34 @@ async fn built(backend: &Embedded, owner: &Owner, number: usize) -> Prime {
     backend.build(owner, request, &job()).await.unwrap()
 }
 
+/// A thread that has what contexts are written by: until this is dropped nobody else writes any.
+struct Writing(Option<(mpsc::Sender<()>, std::thread::JoinHandle<()>)>);
+
+impl Writing {
+    fn begin(store: &Store) -> Self {
+        let (held, is_held) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let database = Arc::clone(&store.database);
+        let thread = std::thread::spawn(move || {
+            let contexts = database.contexts();
+            held.send(()).unwrap();
+            let _ = released.recv();
+            drop(contexts);
+        });
+        is_held.recv().unwrap();
+        Writing(Some((release, thread)))
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if let Some((release, thread)) = self.0.take() {
+            drop(release);
+            thread.join().unwrap();
+        }
+    }
+}
+
 /// The contexts that are written, in the order in which they are let go.
 fn written(store: &Store) -> Vec<String> {
     let contexts = store.database.contexts_reader();
@@ -94,17 +122,7 @@ async fn contexts_are_found_at_once_and_written_together_in_their_order() {
     let backend = Arc::new(Embedded::open(folder.path(), Quota::default()).unwrap());
     let owner = Owner::new("ada").unwrap();
     let store = backend.store(&owner).await.unwrap();
-    // Nobody writes meanwhile.
-    let (held, is_held) = mpsc::channel();
-    let (release, released) = mpsc::channel::<()>();
-    let database = Arc::clone(&store.database);
-    let writing = std::thread::spawn(move || {
-        let contexts = database.contexts();
-        held.send(()).unwrap();
-        let _ = released.recv();
-        drop(contexts);
-    });
-    is_held.recv().unwrap();
+    let writing = Writing::begin(&store);
     let mut ids = Vec::new();
     for number in 0..MOST_UNWRITTEN {
         let prime = built(&backend, &owner, number).await;
@@ -118,8 +136,7 @@ async fn contexts_are_found_at_once_and_written_together_in_their_order() {
     let waited = tokio::time::timeout(Duration::from_millis(300), &mut waits).await;
     assert!(waited.is_err(), "it is kept before those before it are");
     assert_eq!(written(&store), [""; 0]);
-    drop(release);
-    writing.join().unwrap();
+    drop(writing);
     ids.push(waits.await.unwrap().id().to_owned());
     backend.settle().await;
     assert_eq!(store.database.unwritten().iter().count(), 0);
@@ -142,9 +159,12 @@ async fn a_context_that_cannot_be_written_takes_no_other_along() {
     );
     store.database.contexts().execute_batch(&refuse).unwrap();
     let mut ids = Vec::new();
+    // They are written together, however long they take to be built.
+    let writing = Writing::begin(&store);
     for number in 0..3 {
         ids.push(built(&backend, &owner, number).await.id().to_owned());
     }
+    drop(writing);
     assert_eq!(ids.remove(0), refused);
     backend.settle().await;
     assert_eq!(written(&store), ids);
@@ -194,7 +214,56 @@ async fn what_a_context_showed_is_told_at_once_and_written_with_it_damaged_rows_
             expected.len() as u64
         );
         // For the next context.
-        let damage = "UPDATE shown SET shown_at = shown_at - 9 WHERE path = 'open_valve.rs'";
-        assert_eq!(contexts.execute(damage, []).unwrap(), 1);
+        let how = "UPDATE shown SET shown_at = shown_at - 9 WHERE path = 'open_valve.rs'";
+        damage(&contexts, how);
     }
+}
+
+#[tokio::test]
+async fn a_damaged_row_of_what_was_shown_takes_nothing_along() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let store = backend.store(&Owner::new("ada").unwrap()).await.unwrap();
+    let database = &store.database;
+    let note = |paths: &[&str], at: i64| {
+        let paths: Vec<String> = paths.iter().map(|it| (*it).to_owned()).collect();
+        database.note_shown(&paths, at).unwrap();
+    };
+    let shown = || database.shown_last(10).unwrap();
+    let told = |path: &str, at: i64| (path.to_owned(), at);
+    let how = "UPDATE shown SET shown_at = shown_at - 9 WHERE path = 'a.rs'";
+    note(&["a.rs", "b.rs", "c.rs"], 100);
+    damage(&database.contexts(), how);
+    // The index still has the row where it was: SQLite does not find it there to remove it.
+    note(&["a.rs", "b.rs"], 101);
+    assert_eq!(
+        shown(),
+        [told("b.rs", 101), told("a.rs", 101), told("c.rs", 100)]
+    );
+    damage(&database.contexts(), how);
+    for _ in 0..2 {
+        assert_eq!(shown(), [told("b.rs", 101), told("c.rs", 100)]);
+    }
+    let contexts = database.contexts();
+    let sum = SHOWN.sum(&contexts).unwrap();
+    assert_eq!((sum.count, sum), (2, SHOWN.summed(&contexts).unwrap()));
+}
+
+/// Changes rows of what was shown as a disk would: no index and no sum hears of it.
+fn damage(contexts: &rusqlite::Connection, how: &str) {
+    let script = |sql: &str| contexts.execute_batch(sql).unwrap();
+    let hide = "type IN ('index', 'trigger') AND tbl_name = 'shown' AND sql IS NOT NULL";
+    script(&format!(
+        "PRAGMA writable_schema = ON;
+         CREATE TEMP TABLE hidden AS SELECT * FROM sqlite_schema WHERE {hide};
+         DELETE FROM sqlite_schema WHERE {hide};
+         PRAGMA writable_schema = RESET;"
+    ));
+    script(how);
+    script(
+        "PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema SELECT * FROM hidden;
+         PRAGMA writable_schema = RESET;
+         DROP TABLE hidden;",
+    );
 }
