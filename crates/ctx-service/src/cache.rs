@@ -176,11 +176,12 @@ impl<V: Send + Sync + 'static> Cache<V> {
     }
 
     /// The answer for `key`, if it is kept, was used within the time to live, is `owner`'s, and `is_current`
-    /// says that it still holds. Using it refreshes it.
+    /// says that it still holds. Using it refreshes it; one that holds no longer is forgotten, and one of which that cannot be
+    /// said (`None`) is not.
     pub async fn get<F, C>(&self, key: &Key, owner: &Owner, is_current: F) -> Option<Arc<V>>
     where
         F: FnOnce(Arc<V>) -> C,
-        C: Future<Output = bool>,
+        C: Future<Output = Option<bool>>,
     {
         let entry = self.kept.get(key).await?;
         if entry.owner != *owner {
@@ -190,7 +191,8 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let age = self
             .now()
             .saturating_sub(entry.used_at.load(Ordering::Relaxed));
-        if u128::from(age) >= self.ttl.as_millis() || !is_current(Arc::clone(&entry.value)).await {
+        let is_old = u128::from(age) >= self.ttl.as_millis();
+        if is_old || !is_current(Arc::clone(&entry.value)).await? {
             self.forget(key).await;
             return None;
         }

@@ -113,6 +113,10 @@ impl Service {
             if let Some(context) = cache.get(&key, &self.owner, is_current).await {
                 return Ok((context, Served::Hit));
             }
+            if request.control.cancel.is_cancelled() {
+                // What is kept may be as good as it was: it was not looked through.
+                return Err(AssembleError::Cancelled.into());
+            }
             match cache.make(key, &self.owner, || self.make(request)).await {
                 Ok((context, served)) => {
                     if !context.is_whole() || is_late(request.control) {
@@ -165,19 +169,25 @@ impl Service {
         ]))
     }
 
-    /// Whether the files that `kept` shows say what they said, as far as anybody waits for that.
-    async fn is_current(&self, kept: Arc<PrimeContext>, cancel: Cancel) -> bool {
+    /// Whether the files that `kept` shows say what they said; `None` where nobody waits for that any more.
+    async fn is_current(&self, kept: Arc<PrimeContext>, cancel: Cancel) -> Option<bool> {
         let resolver = Arc::clone(&self.resolver);
         let look = move || {
             let paths: Vec<&str> = kept.files.iter().map(|it| it.0.as_str()).collect();
             resolver.sources().prepare(&paths);
-            kept.files.iter().all(|(path, hash)| {
-                let text = (!cancel.is_cancelled()).then(|| resolver.sources().text(path));
-                text.is_some_and(|text| text.is_ok_and(|text| text.hash() == hash))
-            })
+            for (path, hash) in &kept.files {
+                if cancel.is_cancelled() {
+                    return None;
+                }
+                let text = resolver.sources().text(path);
+                if !text.is_ok_and(|text| text.hash() == hash) {
+                    return Some(false);
+                }
+            }
+            Some(true)
         };
         let looked = Hold::current().blocking(look);
-        looked.await.unwrap_or(false)
+        looked.await.unwrap_or(Some(false))
     }
 
     /// Makes the answer.

@@ -37,7 +37,7 @@ async fn served(world: &World) -> Served {
 /// Keeps the number of `name`, and gives what is kept.
 async fn keep(cache: &Cache<u64>, name: &str, number: u64) -> (u64, Served) {
     let (key, owner) = (Key::of(&[name.as_bytes()]), Owner::new("o"));
-    if let Some(kept) = cache.get(&key, &owner, |_| async { true }).await {
+    if let Some(kept) = cache.get(&key, &owner, |_| async { Some(true) }).await {
         return (*kept, Served::Hit);
     }
     let made = cache.make(key, &owner, || async { Ok::<u64, ()>(number) });
@@ -171,10 +171,18 @@ async fn what_is_anothers_is_neither_given_nor_replaced() {
         }
     };
     assert_eq!(make(ada.clone(), "ada's").await, ("ada's", Served::Miss));
-    assert!(cache.get(&key, &bob, |_| async { true }).await.is_none());
+    assert!(
+        cache
+            .get(&key, &bob, |_| async { Some(true) })
+            .await
+            .is_none()
+    );
     assert_eq!(make(bob, "bob's").await, ("bob's", Served::Bypassed));
     assert_eq!(
-        *cache.get(&key, &ada, |_| async { true }).await.unwrap(),
+        *cache
+            .get(&key, &ada, |_| async { Some(true) })
+            .await
+            .unwrap(),
         "ada's"
     );
     assert_eq!(cache.metrics().refused, 2);

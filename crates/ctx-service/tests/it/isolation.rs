@@ -58,7 +58,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 /// One cache with one key for each request.
 async fn serve(cache: &Cache<String>, key: Key, request: Request) -> String {
     let owner = Owner::new(OWNERS[request.0]);
-    if let Some(kept) = cache.get(&key, &owner, |_| async { true }).await {
+    if let Some(kept) = cache.get(&key, &owner, |_| async { Some(true) }).await {
         return (*kept).clone();
     }
     let make = || async { Ok::<String, Infallible>(answer(request)) };

@@ -145,9 +145,12 @@ async fn no_kept_answer_is_looked_through_for_who_has_gone() {
     assert_eq!(kept.unwrap().served, Served::Miss);
     let reads = || files.reads.load(Ordering::Relaxed);
     let before = reads();
-    let gone = control.with_cancel(files.cancel.clone());
+    let gone = control.clone().with_cancel(files.cancel.clone());
     assert!(service.prime("t", asked, &options, &gone).await.is_err());
     assert_eq!(reads(), before);
+    // It is as good as it was to who comes next.
+    let again = service.prime("t", asked, &options, &control).await;
+    assert_eq!(again.unwrap().served, Served::Hit);
 }
 
 #[tokio::test(flavor = "multi_thread")]
