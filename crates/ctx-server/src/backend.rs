@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ctx_assemble::Cancel;
+use ctx_assemble::{Cancel, Control};
 use ctx_model::{BuildOptions, BuiltContext};
+use ctx_retrieve::Hold;
 use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -207,6 +208,17 @@ impl Job {
     pub fn with_progress(mut self, told: Arc<dyn Fn(Stage) + Send + Sync>) -> Self {
         self.told = Some(told);
         self
+    }
+
+    /// How assembling for it is to go: until when, and by one thread where the work is [alone](Hold::alone).
+    pub(crate) fn control(&self) -> Control {
+        let started = self.started;
+        let mut control = Control::default()
+            .with_cancel(self.cancel.clone())
+            .with_clock(Arc::new(move || started.elapsed()))
+            .with_deadline(Some(self.deadline));
+        control.one_thread = Hold::current().is_alone();
+        control
     }
 
     /// Says that `stage` begins.

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ctx_assemble::Control;
 use ctx_model::{BuiltContext, Warning};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
@@ -70,11 +69,7 @@ pub async fn build(
     request: PrimeRequest,
     job: &Job,
 ) -> Result<Prime, BackendError> {
-    let started = job.started;
-    let control = Control::default()
-        .with_cancel(job.cancel.clone())
-        .with_clock(Arc::new(move || started.elapsed()))
-        .with_deadline(Some(job.deadline));
+    let control = job.control();
     let patience = job.patience;
     let mut options = PrimeOptions::default()
         .with_build(request.options)

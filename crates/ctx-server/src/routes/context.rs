@@ -12,7 +12,7 @@ use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
-use ctx_assemble::{Assembler as _, ContextAssembler};
+use ctx_assemble::AssembleError;
 use ctx_model::{BuiltContext, Chunk, Warning};
 use ctx_service::ServiceError;
 use futures_core::Stream;
@@ -189,12 +189,16 @@ pub(crate) async fn assemble(
     let work = |job: crate::backend::Job| async move {
         job.begin(Stage::Assemble)?;
         let started = Instant::now();
-        let clock = Arc::new(move || started.elapsed());
-        let assembler = ContextAssembler::new().with_clock(clock);
-        let (chunks, masked) = aside("look for secrets", move || masked(chunks)).await?;
-        let built = assembler.assemble(chunks, options, job.cancel);
-        let mut built = built.await.map_err(ServiceError::from)?;
-        built.warnings.extend(masked);
+        let control = job.control();
+        let assembling = move || {
+            let (chunks, masked) = masked(chunks);
+            let counter = ctx_tokens::counter(&options.counter).map_err(AssembleError::from)?;
+            let mut built = ctx_assemble::assemble(&chunks, &options, &*counter, &control)?;
+            built.warnings.extend(masked);
+            Ok(built)
+        };
+        let built: Result<BuiltContext, AssembleError> = aside("assemble", assembling).await?;
+        let built = built.map_err(ServiceError::from)?;
         Ok::<_, BackendError>((built, started.elapsed()))
     };
     let (data, took) = job::run(&app, place, None, work).await?;
