@@ -108,6 +108,9 @@ async fn serve(
     Ok(())
 }
 
+/// PostgreSQL takes 100 by default, of all processes: more builds than half of these wait for each other's.
+const MOST_CONNECTIONS: usize = 32;
+
 /// How many builds there may be at once.
 fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
@@ -122,7 +125,7 @@ async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, Se
         Some(url) => {
             let limits = DatabaseLimits::default();
             // Two for each build at least: most of them ask for several things at once.
-            let connections = limits.connections.max(2 * builds);
+            let connections = (2 * builds).clamp(limits.connections, MOST_CONNECTIONS);
             let limits = limits.with_connections(connections);
             Arc::new(Postgres::connect(url, limits, Quota::default()).await?)
         }

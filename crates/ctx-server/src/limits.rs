@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// So many builds wait for each that may run.
 const QUEUED: usize = 16;
+/// Each may have a thread that blocks, and so may each build: together no more than there are for what they wait for too.
+const MOST_STORE_WORKERS: usize = 192;
 
 /// How much is taken on, and for how long. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +106,7 @@ impl Default for Limits {
             cores,
             queue: workers * QUEUED,
             queue_time: Duration::from_millis(500),
-            store_workers: cores * 4,
+            store_workers: (cores * 4).min(MOST_STORE_WORKERS),
             store_queue: cores * 64,
             owner_percent: 75,
             connections: 1024,

@@ -45,7 +45,7 @@ impl Load {
     }
 }
 
-/// Ports of which a build asks two that compute, each once: one by a thread that may block, one by a task.
+/// Ports of which a build asks two that compute, each once: one where it is asked, one by a thread that may block.
 #[derive(Default)]
 struct Computing {
     files: Load,
@@ -122,9 +122,10 @@ impl Builds for Computing {
     }
 }
 
-fn server(workers: usize) -> (Arc<Computing>, Running) {
+fn server(workers: usize, cores: usize) -> (Arc<Computing>, Running) {
     let mut limits = Limits::default();
     limits.workers = workers;
+    limits.cores = cores;
     limits.queue = 8;
     limits.owner_percent = 100;
     limits.source_time = PATIENCE;
@@ -137,8 +138,18 @@ fn server(workers: usize) -> (Arc<Computing>, Running) {
 
 #[test]
 fn what_computes_past_its_deadline_is_never_more_than_the_places() {
+    never_more_than_the_places(64);
+}
+
+#[test]
+fn what_one_thread_computes_past_its_deadline_is_never_more_than_the_places() {
+    never_more_than_the_places(1);
+}
+
+/// On so many cores: where they are few a build is one thread's, which its ports delay.
+fn never_more_than_the_places(cores: usize) {
     const WORKERS: usize = 2;
-    let (computing, server) = server(WORKERS);
+    let (computing, server) = server(WORKERS, cores);
     std::thread::scope(|scope| {
         for caller in 0..6 {
             let server = &server;
