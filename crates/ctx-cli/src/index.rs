@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
+use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::emit::{self, grouped};
 use crate::explain::aligned;
 use crate::failure::Failure;
 use crate::indexing::{self, kept, status};
+use crate::past;
 use crate::place;
 use crate::report::{self, Report, clean};
 use crate::settings::{self, Settings};
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);
     if args.status {
-        return look(&root, options, &mut settings, args.json);
+        return look(&root, options, &mut settings, report, args.json);
     }
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
@@ -46,9 +48,16 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
         indexing::update(&index, report, cancel)
     };
     let updated = updated.map_err(|it| indexing::failure(&it))?;
+    // The first question need not wait for them.
+    let changes = past::up_to_date(&root, report, cancel)?;
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);
-    tell_updated(&updated, &status(&index)?, start.elapsed(), args.json)?;
+    let done = Done {
+        updated: &updated,
+        changes: changes.as_ref().map(GitChanges::count),
+        took: start.elapsed(),
+    };
+    tell_updated(&done, &status(&index)?, args.json)?;
     if args.watch {
         watch(&index, &settings, report, cancel)?;
     }
@@ -56,7 +65,13 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
 }
 
 /// Tells what there is, and changes nothing.
-fn look(root: &Path, options: Options, settings: &mut Settings, json: bool) -> Result<(), Failure> {
+fn look(
+    root: &Path,
+    options: Options,
+    settings: &mut Settings,
+    report: Report,
+    json: bool,
+) -> Result<(), Failure> {
     let folder = place::index_folder(root)?;
     match Index::inspect(root, &folder, options).map_err(|it| indexing::failure(&it))? {
         Inspected::Nothing => tell_none(root, &folder, json),
@@ -66,7 +81,9 @@ fn look(root: &Path, options: Options, settings: &mut Settings, json: bool) -> R
                 report::warning(loss);
             }
             settings.note_index(&status(&index)?, kept(&index)?);
-            tell_status(&index, settings, json)
+            let changes = past::open(root, report)?;
+            let changes = changes.as_ref().map(GitChanges::count);
+            tell_status(&index, settings, changes, json)
         }
     }
 }
@@ -127,7 +144,20 @@ fn tell_change(
     if updated.changed == 0 && updated.removed == 0 {
         return Ok(());
     }
-    tell_updated(updated, &status(index)?, Duration::ZERO, false)
+    let done = Done {
+        updated,
+        changes: None,
+        took: Duration::ZERO,
+    };
+    tell_updated(&done, &status(index)?, false)
+}
+
+/// What came of an update.
+struct Done<'d> {
+    updated: &'d Updated,
+    /// How many changes are known, if files are in a git repository.
+    changes: Option<usize>,
+    took: Duration,
 }
 
 /// What is indexed, as `--json` writes it.
@@ -165,6 +195,9 @@ struct Totals {
     generation: u64,
     include_generated: bool,
     max_file_bytes: u64,
+    /// How many changes of a git repository are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<usize>,
     /// In seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_at: Option<i64>,
@@ -216,10 +249,16 @@ impl<'t> Told<'t> {
                 generation: status.generation,
                 include_generated: status.include_generated,
                 max_file_bytes: status.max_file_bytes,
+                changes: None,
                 written_at: status.written_at,
             },
             ..Told::of_none(&status.root, &status.folder)
         }
+    }
+
+    fn with_changes(mut self, changes: Option<usize>) -> Self {
+        self.totals.changes = changes;
+        self
     }
 
     fn with_pending(mut self, pending: Pending) -> Self {
@@ -230,7 +269,8 @@ impl<'t> Told<'t> {
         self
     }
 
-    fn with_update(mut self, updated: &'t Updated, took: Duration) -> Self {
+    fn with_update(mut self, done: &Done<'t>) -> Self {
+        let updated = done.updated;
         self.updated = Some(ToldUpdate {
             changed: updated.changed,
             removed: updated.removed,
@@ -247,7 +287,7 @@ impl<'t> Told<'t> {
                 })
                 .collect(),
             by_lines: &updated.by_lines,
-            took_ms: took.as_secs_f64() * 1e3,
+            took_ms: done.took.as_secs_f64() * 1e3,
         });
         self
     }
@@ -284,11 +324,16 @@ fn table<const N: usize>(rows: [(&str, String); N]) -> Result<(), Failure> {
     emit::text(&table)
 }
 
-fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Failure> {
+fn tell_status(
+    index: &Index,
+    settings: &Settings,
+    changes: Option<usize>,
+    json: bool,
+) -> Result<(), Failure> {
     let status = &status(index)?;
     let pending = index.pending().map_err(|it| indexing::failure(&it))?;
     if json {
-        return emit::json(&Told::of(status).with_pending(pending));
+        return emit::json(&Told::of(status).with_changes(changes).with_pending(pending));
     }
     let by = |key| clean(settings.origin(key)).into_owned();
     let generated = if status.include_generated {
@@ -303,6 +348,10 @@ fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Fai
         ("parts", grouped(status.parts)),
         ("lines", grouped(status.lines)),
         ("bytes", grouped(status.bytes)),
+        (
+            "changes of git",
+            changes.map_or("no repository".to_owned(), |it| grouped(it as u64)),
+        ),
         ("generation", grouped(status.generation)),
         (
             "written",
@@ -324,23 +373,25 @@ fn tell_status(index: &Index, settings: &Settings, json: bool) -> Result<(), Fai
     ])
 }
 
-fn tell_updated(
-    updated: &Updated,
-    status: &Status,
-    took: Duration,
-    json: bool,
-) -> Result<(), Failure> {
+fn tell_updated(done: &Done<'_>, status: &Status, json: bool) -> Result<(), Failure> {
     if json {
-        return emit::json(&Told::of(status).with_update(updated, took));
+        let told = Told::of(status).with_changes(done.changes);
+        return emit::json(&told.with_update(done));
     }
-    let line = summary(updated, status, took);
+    let line = summary(done, status);
     emit::write(|out| writeln!(out, "{line}"))
 }
 
-fn summary(updated: &Updated, status: &Status, took: Duration) -> String {
+fn summary(done: &Done<'_>, status: &Status) -> String {
+    let updated = done.updated;
     let number = |n: usize| grouped(n as u64);
+    let changes = match done.changes {
+        Some(1) => ", 1 change of git".to_owned(),
+        Some(changes) => format!(", {} changes of git", number(changes)),
+        None => String::new(),
+    };
     format!(
-        "{} {} ({} new or changed, {} removed, {} passed over), {} parts, {} lines, {} bytes in {:.1} s",
+        "{} {} ({} new or changed, {} removed, {} passed over), {} parts, {} lines, {} bytes{changes} in {:.1} s",
         number(updated.files),
         if updated.files == 1 { "file" } else { "files" },
         number(updated.changed),
@@ -349,6 +400,6 @@ fn summary(updated: &Updated, status: &Status, took: Duration) -> String {
         grouped(status.parts),
         grouped(status.lines),
         grouped(status.bytes),
-        took.as_secs_f64(),
+        done.took.as_secs_f64(),
     )
 }

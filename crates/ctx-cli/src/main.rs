@@ -23,6 +23,7 @@ mod mcp;
 mod options;
 mod outline;
 mod pack;
+mod past;
 mod place;
 mod progress;
 mod query;

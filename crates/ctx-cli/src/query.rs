@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
+use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Updated};
 use ctx::model::BuildOptions;
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Retriever, Usage as _};
+use ctx::retrieve::{self, Retriever, Strategy, Usage as _};
 use ctx::service::{Answer, Service, ServiceError};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -21,6 +22,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::indexing::{self, kept, status};
+use crate::past;
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::skipped;
@@ -49,11 +51,16 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
-    if args.search.no_index_update {
+    let has_changes = retrieve.strategies.contains(&Strategy::Changes);
+    let changes = if args.search.no_index_update {
         refuse_empty(&index)?;
+        has_changes.then(|| past::open(&root, report)).transpose()?
     } else {
         catch_up(&index, &settings, report, cancel)?;
-    }
+        let changes = || past::up_to_date(&root, report, cancel);
+        has_changes.then(changes).transpose()?
+    };
+    let changes = changes.flatten().map(Arc::new);
     let runtime = runtime()?;
     let index = Arc::new(index);
     let start = Instant::now();
@@ -62,9 +69,12 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         .with_clock(Arc::new(move || start.elapsed()))
         .with_deadline(args.options.deadline());
     let secrets = args.secrets.secrets();
-    let answer = ask(
-        &runtime, &index, &question, &retrieve, &build, secrets, &control,
-    );
+    let stores = Stores {
+        index: &index,
+        changes,
+        secrets,
+    };
+    let answer = ask(&runtime, stores, &question, &retrieve, &build, &control);
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());
     }
@@ -194,22 +204,32 @@ fn runtime() -> Result<Runtime, Failure> {
     })
 }
 
+/// Where answers come from.
+struct Stores<'s> {
+    index: &'s Arc<Index>,
+    changes: Option<Arc<GitChanges>>,
+    secrets: Secrets,
+}
+
 fn ask(
     runtime: &Runtime,
-    index: &Arc<Index>,
+    stores: Stores<'_>,
     question: &str,
     retrieve: &retrieve::Options,
     build: &BuildOptions,
-    secrets: Secrets,
     control: &Control,
 ) -> Result<Answer, Failure> {
+    let index = stores.index;
     let root = Root::open(index.root())
         .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
-    let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
+    let sources = Sources::new(root, source::Limits::default()).with_secrets(stores.secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
-    let retriever = Retriever::new(index.clone())
+    let mut retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());
+    if let Some(changes) = stores.changes {
+        retriever = retriever.with_changes(changes);
+    }
     let service = Service::new(retriever, Arc::new(resolver));
     let answer = runtime.block_on(service.answer(question, retrieve, build, control));
     answer.map_err(|error| match error {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_assemble::Cancel;
+use ctx_git::{GitChanges, GitError};
 use ctx_index::{Index, IndexError, Progress};
 use ctx_model::{Chunk, Warning};
 use ctx_resolve::{Resolved, Resolver};
@@ -37,6 +38,8 @@ pub(crate) struct Folder {
 #[derive(Clone, Debug)]
 struct Search {
     index: Arc<Index>,
+    /// What was changed before, if the folder is in a git repository.
+    changes: Option<Arc<GitChanges>>,
     service: Arc<Service>,
     /// When it was last up to date.
     looked: Option<Instant>,
@@ -136,13 +139,29 @@ fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
         debug!(why, "the index is begun anew");
     }
     let index = Arc::new(index);
-    let retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    let changes = changes(index.root(), at).map(Arc::new);
+    let mut retriever = Retriever::new(index.clone()).with_relations(index.clone());
+    if let Some(changes) = &changes {
+        retriever = retriever.with_changes(changes.clone());
+    }
     let resolver = Arc::new(resolver.clone().with_outlines(index.clone()));
     Ok(Search {
         index,
+        changes,
         service: Arc::new(Service::new(retriever, resolver)),
         looked: None,
     })
+}
+
+/// What is known of the changes of the repository that `root` is in. Files are found without them too.
+fn changes(root: &Path, index_at: &Path) -> Option<GitChanges> {
+    match GitChanges::open(root, &index_at.join("changes")) {
+        Ok(opened) => opened.map(|(changes, _)| changes),
+        Err(error) => {
+            debug!(%error, "what was changed before has no say");
+            None
+        }
+    }
 }
 
 /// What came of looking for changes.
@@ -158,14 +177,24 @@ struct Look {
 fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look, Fault> {
     // Files are looked at first, and what changes from then on may be missed, however long the rest takes.
     let began = Instant::now();
-    let updated = search.index.update(&mut |progress| {
-        report(progress);
+    let goes_on = || {
         if cancel.is_cancelled() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
+    };
+    let updated = search.index.update(&mut |progress| {
+        report(progress);
+        goes_on()
     });
+    if let (Ok(_), Some(changes)) = (&updated, &search.changes) {
+        match changes.update(&mut |_| goes_on()) {
+            Ok(_) => {}
+            Err(GitError::Cancelled) => return Err(Fault::cancelled()),
+            Err(error) => debug!(%error, "what was changed lately has no say"),
+        }
+    }
     let stale = |note| Look {
         at: None,
         note: Some(note),
@@ -336,6 +365,7 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
+    use ctx_testkit::git::Repository;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -405,6 +435,28 @@ mod tests {
         assert!(!found(folder).is_fresh(Instant::now()));
         let again = folder.ready(&call).await.unwrap();
         assert!(!again.indexed && again.note.is_none());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_was_committed_since_has_a_say() {
+        let root = tempfile::tempdir().unwrap();
+        let mut repository = Repository::init(root.path());
+        let known = |folder: &Folder| found(folder).changes.unwrap().count();
+        for (text, message) in [("1", "Begin"), ("2", "Mend it")] {
+            repository.commit(
+                message,
+                &[("a.rs", Some(&format!("fn a() {{\n    {text}\n}}\n")))],
+            );
+        }
+        let server = Server::new(Options::new(root.path())).unwrap();
+        let call = Call::of(&server, CancellationToken::new());
+        let (_, folder) = call.workspace.folders().next().unwrap();
+        folder.ready(&call).await.unwrap();
+        assert_eq!(known(folder), 1);
+        repository.commit("Mend it again", &[("a.rs", Some("fn a() {\n    3\n}\n"))]);
+        folder.search.try_lock().unwrap().as_mut().unwrap().looked = None;
+        folder.ready(&call).await.unwrap();
+        assert_eq!(known(folder), 2);
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,8 @@ pub use asked::{Asked, ask};
 pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{
-    Answer, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES, Message,
-    Part, PartQuery, PortError, REMEMBERED, References, Relations, TextQuery, Threads, Usage, Vote,
+    Answer, Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES,
+    Message, Part, PartQuery, PortError, REMEMBERED, References, Relations, TextQuery, Threads,
+    Touched, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};

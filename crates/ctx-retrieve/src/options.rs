@@ -23,13 +23,15 @@ pub enum Strategy {
     Places,
     /// Names that are nearly those in the question.
     Similar,
+    /// What earlier changes touched whose messages fit.
+    Changes,
     /// What uses, and what is used by, the best of the others.
     Relations,
 }
 
 impl Strategy {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
 
     /// All of them, in the order of their contributions.
     pub const ALL: [Strategy; Strategy::COUNT] = [
@@ -39,6 +41,7 @@ impl Strategy {
         Strategy::Names,
         Strategy::Places,
         Strategy::Similar,
+        Strategy::Changes,
         Strategy::Relations,
     ];
 
@@ -51,6 +54,7 @@ impl Strategy {
             Strategy::Names => "names",
             Strategy::Places => "places",
             Strategy::Similar => "similar",
+            Strategy::Changes => "changes",
             Strategy::Relations => "relations",
         }
     }
@@ -120,7 +124,7 @@ impl Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            strategies: [1.0, 0.3, 0.5, 0.05, 0.4, 0.1, 0.1],
+            strategies: [1.0, 0.3, 0.5, 0.05, 0.4, 0.1, 0.3, 0.1],
             title: 0.3,
             neighbour: 0.3,
             head: 0.8,

@@ -244,6 +244,37 @@ pub trait Relations: Send + Sync {
     async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>>;
 }
 
+/// A place that an earlier change touched.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Touched {
+    /// The file.
+    pub path: String,
+    /// What may be the name of what was touched there, the likeliest first: the first that the file defines is it.
+    pub names: Vec<String>,
+    /// How well the change fits: comparable within one list alone.
+    pub score: f64,
+}
+
+impl Touched {
+    /// A place.
+    pub fn new(path: impl Into<String>, names: Vec<String>, score: f64) -> Self {
+        Touched {
+            path: path.into(),
+            names,
+            score,
+        }
+    }
+}
+
+/// Finds what was changed before for reasons like those of a question.
+#[async_trait]
+pub trait Changes: Send + Sync {
+    /// The places that changes touched whose messages fit `terms` best, the best first. Terms are as
+    /// `ctx_rank::Analyzer` gives them, each with what it is worth.
+    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>>;
+}
+
 /// A message of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -15,7 +15,7 @@ use tracing::debug;
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
-use crate::ports::{Answer, FileSearch, Hit, Part, PortError, Relations, Usage};
+use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Usage};
 use crate::strategies;
 
 /// What was found.
@@ -68,6 +68,7 @@ pub struct Retriever {
     search: Arc<dyn FileSearch>,
     relations: Option<Arc<dyn Relations>>,
     usage: Option<Arc<dyn Usage>>,
+    changes: Option<Arc<dyn Changes>>,
 }
 
 impl std::fmt::Debug for Retriever {
@@ -75,6 +76,7 @@ impl std::fmt::Debug for Retriever {
         f.debug_struct("Retriever")
             .field("relations", &self.relations.is_some())
             .field("usage", &self.usage.is_some())
+            .field("changes", &self.changes.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -86,6 +88,7 @@ impl Retriever {
             search,
             relations: None,
             usage: None,
+            changes: None,
         }
     }
 
@@ -103,6 +106,13 @@ impl Retriever {
         self
     }
 
+    /// Knows what was changed before, and why.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Arc<dyn Changes>) -> Self {
+        self.changes = Some(changes);
+        self
+    }
+
     /// The parts that fit `query` best. Strategies are asked side by side, each for as long as the deadline ([`ask`]); one
     /// that fails, panics or is late is reported and has no say. A question that says nothing finds nothing, and a strategy
     /// that it says nothing for asks nobody. One that computes beyond the deadline keeps the
@@ -115,8 +125,12 @@ impl Retriever {
         let options = &options.for_names(query);
         let weights = Arc::new(options.weights.clone());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
-        // Relations need what the others find.
-        let wanted = wanted.filter(|&it| it != Strategy::Relations);
+        let wanted = wanted.filter(|&it| match it {
+            // They need what the others find.
+            Strategy::Relations => false,
+            Strategy::Changes => self.changes.is_some(),
+            _ => true,
+        });
         let asked = wanted.map(|strategy| {
             let asked = strategies::has_a_say(strategy, query)
                 .then(|| self.begin(strategy, query, &weights, options));
@@ -154,6 +168,7 @@ impl Retriever {
         options: &Options,
     ) -> Asked<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
+        let changes = self.changes.clone();
         let (weights, wide) = (Arc::clone(weights), options.wide());
         ask(options.deadline, async move {
             let search = &*search;
@@ -164,6 +179,10 @@ impl Retriever {
                 Strategy::Names => strategies::names(search, &query).await,
                 Strategy::Places => strategies::places(search, &query).await,
                 Strategy::Similar => strategies::similar(search, &query).await,
+                Strategy::Changes => match &changes {
+                    Some(changes) => strategies::changes(search, &**changes, &query).await,
+                    None => Ok(Vec::new()),
+                },
                 // Of nothing: it goes on from what the others find.
                 Strategy::Relations => Ok(Vec::new()),
             }

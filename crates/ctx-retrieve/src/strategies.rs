@@ -8,7 +8,9 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::keys::ByPlace;
 use crate::options::{Strategy, Weights};
-use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
+use crate::ports::{
+    Answer, Changes, FileSearch, Hit, Part, PartQuery, Relations, TextQuery, Touched,
+};
 
 /// Parts that are asked for of files, or of what is called so.
 const WIDE: usize = 400;
@@ -30,6 +32,8 @@ const MOST_FILES: usize = 4;
 const SHORT: usize = 4;
 /// Names have at least this share of their trigrams in common to be alike.
 const LIKE: f64 = 0.4;
+/// Places of earlier changes that are looked up.
+const TOUCHED: usize = 200;
 /// The best parts that relations are followed from.
 pub(crate) const SEEDS: usize = 10;
 /// What uses a name is not followed to its definition where there are more.
@@ -44,6 +48,7 @@ pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
         Strategy::Names => !query.names.is_empty(),
         Strategy::Places => has_places || !query.frames.is_empty(),
         Strategy::Similar => has_places || !query.names.is_empty(),
+        Strategy::Changes => !query.terms.is_empty(),
         Strategy::Text | Strategy::Coverage | Strategy::Files | Strategy::Relations => true,
     }
 }
@@ -371,6 +376,50 @@ async fn unknown_files(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Str
     let mut found = search.ending_with(&ends, 1).await?.into_iter();
     ends.retain(|it| found.next().is_none_or(|it| it.is_empty()) && it.len() > SHORT);
     Ok(ends)
+}
+
+/// What earlier changes touched whose messages fit: what a report tells of, somebody said before in the words of
+/// reports, of code that may share none of them.
+pub(crate) async fn changes(
+    search: &dyn FileSearch,
+    changes: &dyn Changes,
+    query: &Query,
+) -> Answer<Vec<Hit>> {
+    let touched = changes.touched(&terms(query), TOUCHED).await?;
+    let paths = unique(touched.iter().map(|it| &it.path));
+    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
+    let answers = search.parts_of(&wanted, WIDE).await?;
+    let parts = by_question(&paths, answers);
+    let of_place = |it: &Touched| {
+        let parts = parts.get(&it.path).map_or(&[][..], Vec::as_slice);
+        let score = it.score;
+        let named = named(parts, &it.names).into_iter();
+        named.map(move |part| Hit::new(part, score))
+    };
+    Ok(touched.iter().flat_map(of_place).collect())
+}
+
+/// Of `parts`, those called by the first of `names` that any is called by; of several, those that are in what another of the names is,
+/// where some are.
+fn named(parts: &[Hit], names: &[String]) -> Vec<Arc<Part>> {
+    let called = |name: &String| {
+        let parts = parts.iter().filter(|it| it.name.as_ref() == Some(name));
+        parts.map(|it| Arc::clone(&it.part)).collect::<Vec<_>>()
+    };
+    let mut names = names.iter();
+    let found = names.by_ref().map(called).find(|it| !it.is_empty());
+    let mut found = found.unwrap_or_default();
+    if found.len() > 1 {
+        let outer: Vec<&String> = names.collect();
+        let is_within = |it: &Arc<Part>| {
+            let qualified = it.qualified_name.as_deref().unwrap_or_default();
+            outer.iter().any(|name| qualified.contains(name.as_str()))
+        };
+        if found.iter().any(is_within) {
+            found.retain(is_within);
+        }
+    }
+    found
 }
 
 /// What uses, and what is used by, `best`.

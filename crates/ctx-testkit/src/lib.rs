@@ -3,6 +3,8 @@
 #[cfg(feature = "disk")]
 pub mod disk;
 pub mod generate;
+#[cfg(feature = "git")]
+pub mod git;
 pub mod hostile;
 pub mod laws;
 #[cfg(all(unix, feature = "postgres"))]

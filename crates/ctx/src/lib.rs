@@ -6,6 +6,9 @@ pub use ctx_assemble as assemble;
 pub use ctx_budget as budget;
 #[doc(inline)]
 pub use ctx_format as format;
+#[cfg(feature = "git")]
+#[doc(inline)]
+pub use ctx_git as git;
 #[cfg(feature = "search")]
 #[doc(inline)]
 pub use ctx_index as index;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use ctx::assemble::Control;
+use ctx::git::GitChanges;
 use ctx::index::Index;
 use ctx::model::{BuildOptions, CounterName, Format, Selection, Tokens};
 use ctx::resolve::Resolver;
@@ -144,7 +145,9 @@ pub(super) fn service(places: &Places<'_>, instance: &Instance) -> Result<(Servi
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
-    let retriever = Retriever::new(index.clone()).with_relations(index);
+    let retriever = Retriever::new(index.clone())
+        .with_relations(index)
+        .with_changes(Arc::new(changes(places, instance)?));
     Ok((Service::new(retriever, Arc::new(resolver)), indexing))
 }
 
@@ -259,6 +262,16 @@ fn index(places: &Places<'_>, instance: &Instance) -> Result<(Index, f64)> {
     let (index, _) = Index::open(&tree, &folder, options)?;
     index.update(&mut |_| ControlFlow::Continue(()))?;
     Ok((index, start.elapsed().as_secs_f64()))
+}
+
+/// What was changed up to the base commit.
+fn changes(places: &Places<'_>, instance: &Instance) -> Result<GitChanges> {
+    let folder = places.work.join("changes");
+    fs::create_dir_all(&folder)?;
+    let git = git_folder(places.repos, &instance.repo)?;
+    let (changes, _) = GitChanges::at(&git, &instance.base_commit, &folder.join(&instance.id))?;
+    changes.update(&mut |_| ControlFlow::Continue(()))?;
+    Ok(changes)
 }
 
 /// The tree of the base commit.

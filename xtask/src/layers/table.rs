@@ -49,7 +49,7 @@ pub(super) const TABLE: Table = Table {
         ),
         row(
             "service and adapters",
-            &["ctx-service", "ctx-index", "ctx-postgres"],
+            &["ctx-service", "ctx-git", "ctx-index", "ctx-postgres"],
         ),
         row("facade", &["ctx"]),
         row("protocol", &["ctx-server", "ctx-mcp"]),

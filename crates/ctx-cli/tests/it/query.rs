@@ -9,6 +9,7 @@ use std::thread;
 
 use ctx::index::Index;
 use ctx::retrieve::Usage as _;
+use ctx_testkit::git::Repository;
 use serde_json::Value;
 
 use crate::run::{Folder, Ran, command};
@@ -112,6 +113,56 @@ fn a_question_is_answered_with_nothing_set_up_before() {
     assert!(!again.stderr.contains("indexed"), "{again:?}");
     let piped = asked.pipe(b"does the cost fit the budget?", &[]);
     assert_eq!(piped.ok(), run.stdout);
+}
+
+const TAKE: &str = "pub fn take() -> u32 {\n    1\n}\n";
+
+#[test]
+fn in_a_git_repository_what_commits_tell_has_a_say() {
+    let asked = Asked::small();
+    let mut repository = Repository::init(asked.root.path());
+    repository.commit("Begin", &[("src/pool.rs", Some(TAKE))]);
+    let mended = TAKE.replace('1', "2");
+    let message = "Mend the leak that timeouts of connections left";
+    repository.commit(message, &[("src/pool.rs", Some(&mended))]);
+    let question = "it leaks when a connection has a timeout";
+    let result = asked.run(&["query", question, "--json"]).json();
+    assert_eq!(paths(&result), ["src/pool.rs"]);
+    let item = &result["retrieval"]["items"][0];
+    assert_eq!(item["name"], "take");
+    assert_eq!(item["contributions"][0]["strategy"], "changes");
+    let context = result["context"].as_str().unwrap();
+    assert!(
+        !context.contains("Mend"),
+        "messages are not shown: {context}"
+    );
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(status["changes"], 1);
+    let told = asked.run(&["index"]);
+    assert!(told.ok().contains(", 1 change of git in "), "{told:?}");
+    // What is committed since has its say at once, and what is kept answers without a look.
+    repository.commit("Tell of a timeout", &[("notes.md", Some("# Notes\n"))]);
+    asked.run(&["query", question]).ok();
+    assert_eq!(
+        asked.run(&["index", "--status", "--json"]).json()["changes"],
+        2
+    );
+    let as_it_is = asked.run(&["query", question, "--no-index-update", "--json"]);
+    assert_eq!(paths(&as_it_is.json()), ["src/pool.rs"]);
+    let without = asked.run(&["query", question, "--strategies", "text,files", "--json"]);
+    assert!(paths(&without.json()).is_empty());
+}
+
+#[test]
+fn a_repository_that_cannot_be_read_is_a_warning() {
+    let asked = Asked::small();
+    asked.root.write(".git", b"gitdir: nowhere\n");
+    let run = asked.run(&["query", "does the cost fit the budget?"]);
+    assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
+    let warning = "what was changed before has no say: failed to read the git repository";
+    assert!(run.stderr.contains(warning), "{run:?}");
+    let without = asked.run(&["query", "budget", "--strategies", "text"]);
+    assert!(!without.stderr.contains("git"), "{without:?}");
 }
 
 #[test]
@@ -444,7 +495,7 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
     for (flags, part) in [
         (
             ["--strategies", "luck"],
-            "\"luck\" is none of text, coverage, files, names, places, similar, relations",
+            "\"luck\" is none of text, coverage, files, names, places, similar, changes, relations",
         ),
         (
             ["--strategies", ","],

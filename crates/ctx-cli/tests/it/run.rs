@@ -114,6 +114,8 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Com
     let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
     command
         .args(args)
+        // The folders of tests are in the checkout, whose history is not asked about.
+        .env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"))
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE");
     command

@@ -31,6 +31,7 @@ async fn a_strategy_that_fails_is_reported_and_has_no_say() {
         ("definitions", Strategy::Names),
         ("ending_with", Strategy::Places),
         ("similar", Strategy::Similar),
+        ("touched", Strategy::Changes),
         ("users_of", Strategy::Relations),
     ];
     let both = Threads::BOTH.into_iter();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ctx_rank::{Query, Role};
-use ctx_retrieve::{Retriever, Strategy, Weights};
+use ctx_retrieve::{Report, Retriever, Strategy, Touched, Weights};
 
 use crate::store::Store;
 use crate::{ask, options, paths, report};
@@ -116,6 +116,55 @@ async fn what_is_found_tells_who_said_so() {
     }
     assert_eq!(best.contributions[Strategy::Similar.index()], 0.0);
     assert_eq!(best.signals[0].name, "textSimilarity");
+}
+
+/// What was touched: the path, and what may be the name there.
+fn touched(path: &str, names: &[&str], score: f64) -> Touched {
+    let names = names.iter().map(|it| (*it).to_owned());
+    Touched::new(path, names.collect(), score)
+}
+
+#[tokio::test]
+async fn what_a_change_touched_is_the_first_of_its_names_that_the_file_defines() {
+    let mut store = Store::of(&[
+        ("src/pool.py", 10, "method", "take", "slots"),
+        ("src/pool.py", 40, "method", "give", "slots"),
+        ("src/slot.py", 10, "method", "take", "slots"),
+        ("src/slot.py", 40, "method", "take", "slots"),
+        ("src/slot.py", 70, "lines", "", "slots"),
+    ]);
+    for (number, within) in [(2, "Slot"), (3, "Lease")] {
+        store.parts[number].0.qualified_name = Some(format!("{within}.take"));
+    }
+    store.touched = vec![
+        touched("src/pool.py", &["wait", "give", "take"], 4.0),
+        touched("src/slot.py", &["take", "class", "Lease"], 2.0),
+        touched("src/pool.py", &["give"], 1.0),
+        touched("src/gone.py", &["take"], 9.0),
+        touched("src/slot.py", &[], 3.0),
+    ];
+    let mut options = options();
+    options.weights.strategies[Strategy::Changes.index()] = 0.5;
+    let retrieved = ask(store, "a leak when connections time out", &options).await;
+    let said: Vec<_> = (retrieved.found.iter())
+        .map(|it| (&*it.hit.path, it.hit.span.start()))
+        .zip(retrieved.found.iter())
+        .map(|(place, it)| (place, it.contributions[Strategy::Changes.index()]))
+        .collect();
+    assert_eq!(
+        said,
+        [(("src/pool.py", 40), 0.5), (("src/slot.py", 40), 0.25)]
+    );
+    assert_eq!(report(&retrieved, Strategy::Changes).found, 3);
+}
+
+#[tokio::test]
+async fn what_was_changed_has_no_say_where_nobody_knows_it() {
+    let question = Arc::new(Query::analyse("connection pool"));
+    let retrieved = Retriever::new(Arc::new(library()));
+    let retrieved = retrieved.retrieve(&question, &options()).await;
+    let is_there = |it: &Report| it.strategy == Strategy::Changes;
+    assert!(!retrieved.found.is_empty() && !retrieved.reports.iter().any(is_there));
 }
 
 #[tokio::test]

@@ -29,6 +29,7 @@ async fn ask(store: Store, question: &str, options: &Options) -> Retrieved {
     let store = Arc::new(store);
     let retriever = Retriever::new(Arc::clone(&store) as _)
         .with_relations(Arc::clone(&store) as _)
+        .with_changes(Arc::clone(&store) as _)
         .with_usage(store);
     retriever
         .retrieve(&Arc::new(Query::analyse(question)), options)

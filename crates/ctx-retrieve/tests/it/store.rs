@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use ctx_model::LineSpan;
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
-    Answer, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Usage,
+    Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
+    Usage,
 };
 use tokio::sync::{Barrier, Semaphore};
 
@@ -34,6 +35,8 @@ pub(crate) enum Mood {
 pub(crate) struct Store {
     pub(crate) parts: Vec<(Part, String)>,
     pub(crate) uses: BTreeMap<String, u64>,
+    /// What earlier changes touched, whatever is asked: path, names and score.
+    pub(crate) touched: Vec<Touched>,
     /// What parts of these files score, whatever is asked.
     pub(crate) scores: BTreeMap<String, f64>,
     /// Whether it answers a part of a file where what stands for the file is asked for.
@@ -186,6 +189,15 @@ impl Relations for Store {
         self.enter("users_of").await?;
         let uses = |name| move |hit: &Part, _: &str| is_one(hit.refers_to.contains(name));
         Ok(names.iter().map(|it| self.best(uses(it), limit)).collect())
+    }
+}
+
+#[async_trait]
+impl Changes for Store {
+    async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>> {
+        self.enter("touched").await?;
+        assert!(!terms.is_empty());
+        Ok(self.touched.iter().take(limit).cloned().collect())
     }
 }
 

@@ -1,0 +1,96 @@
+//! What was changed before in the git repository of a folder, for the verbs that search.
+
+use std::error::Error as _;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use ctx::assemble::Cancel;
+use ctx::git::{GitChanges, GitError};
+
+use crate::failure::Failure;
+use crate::place;
+use crate::progress::Progress;
+use crate::report::{self, Report};
+
+/// What the file of changes is called in the folder of an index.
+const FILE: &str = "changes";
+
+/// The changes that are known of the repository that `root` is in; `None` if it is in none, or in one that cannot be read, which is
+/// told: files are found without them too.
+///
+/// # Errors
+/// See [`place::index_folder`].
+pub(crate) fn open(root: &Path, report: Report) -> Result<Option<GitChanges>, Failure> {
+    let file = place::index_folder(root)?.join(FILE);
+    match GitChanges::open(root, &file) {
+        Ok(None) => Ok(None),
+        Ok(Some((changes, wrong))) => {
+            if let Some(wrong) = wrong {
+                report.note(&format!(
+                    "what was known of git changes is read anew: {wrong}"
+                ));
+            }
+            Ok(Some(changes))
+        }
+        Err(error) => {
+            warn(&error);
+            Ok(None)
+        }
+    }
+}
+
+/// The same, up to date.
+///
+/// # Errors
+/// Those of [`open`], and it was cancelled.
+pub(crate) fn up_to_date(
+    root: &Path,
+    report: Report,
+    cancel: &Cancel,
+) -> Result<Option<GitChanges>, Failure> {
+    let Some(changes) = open(root, report)? else {
+        return Ok(None);
+    };
+    update(&changes, report, cancel)?;
+    Ok(Some(changes))
+}
+
+/// Reads the changes that are new.
+///
+/// # Errors
+/// It was cancelled.
+pub(crate) fn update(changes: &GitChanges, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let progress = Progress::start("reading changes", 0);
+    let updated = changes.update(&mut |it| {
+        progress.set(it.done, it.of);
+        if cancel.is_cancelled() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    match updated {
+        Ok(updated) => {
+            if let Some(why) = updated.unsaved {
+                report.detail(&format!("the changes that were read are not kept: {why}"));
+            }
+            Ok(())
+        }
+        Err(GitError::Cancelled) => Err(Failure::cancelled()),
+        Err(error) => {
+            warn(&error);
+            Ok(())
+        }
+    }
+}
+
+fn warn(error: &GitError) {
+    let mut text = format!("what was changed before has no say: failed to {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let _ = write!(text, ": {cause}");
+        source = cause.source();
+    }
+    report::warning(&text);
+}

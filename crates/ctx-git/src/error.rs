@@ -1,0 +1,42 @@
+//! What can be wrong with a repository.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+/// Why the changes of a repository could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GitError {
+    /// The repository cannot be opened, or what it points to is not there.
+    #[error("read the git repository {}", path.display())]
+    Repository {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The repository has no such commit.
+    #[error("find the commit {commit:?} in the git repository {}", path.display())]
+    Commit {
+        /// Where the repository is.
+        path: PathBuf,
+        /// What was looked for.
+        commit: String,
+    },
+    /// The caller asked to stop.
+    #[error("finish: it was cancelled")]
+    Cancelled,
+}
+
+impl GitError {
+    pub(crate) fn repository(
+        path: &Path,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> GitError {
+        GitError::Repository {
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+}

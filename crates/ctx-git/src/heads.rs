@@ -1,0 +1,238 @@
+//! What a line of code stands under, told by indentation alone.
+//!
+//! Which definition a change touched is a question about a text of long ago, and there are thousands of those: to parse
+//! each would take minutes. Where people indent, the head of what a line is in is above it and less indented. So the words of
+//! those lines are taken, the nearest first, and whoever knows what the file defines today takes the first that is a
+//! definition.
+
+use std::ops::Range;
+
+/// A longer line, in bytes, is nobody's head.
+const LONGEST_LINE: usize = 400;
+/// So many lines above another its heads are looked for.
+const ABOVE: usize = 600;
+/// So many lines of one change are looked at as heads themselves.
+const OWN: usize = 8;
+/// So many words of one line,
+const WORDS_OF_LINE: usize = 8;
+/// and of all lines that one place stands under.
+const WORDS: usize = 24;
+/// No shorter word is taken, and no longer one, in bytes.
+const LENGTHS: std::ops::RangeInclusive<usize> = 2..=64;
+/// A tab is as deep as so many blanks.
+const TAB: usize = 8;
+
+/// First words of lines that others stand under and that define nothing.
+const STATEMENTS: [&str; 29] = [
+    "assert", "await", "begin", "case", "catch", "do", "elif", "else", "elsif", "ensure", "except",
+    "finally", "for", "foreach", "if", "loop", "match", "raise", "rescue", "return", "select",
+    "switch", "throw", "try", "unless", "when", "while", "with", "yield",
+];
+/// First words of lines that define what stands behind a dot too.
+const DEFINERS: [&str; 6] = ["def", "fn", "fun", "func", "function", "local"];
+
+/// The words that may name what the lines `at` of `lines` are in, each once: those of heads among these lines themselves, and then
+/// those of the lines that the first of them stands under, the nearest first. Where `at` is empty, something was taken away
+/// after the line before it. O(lines looked at, 600 above `at` at most).
+pub(crate) fn heads<'t>(lines: &[&'t str], at: Range<usize>) -> Vec<&'t str> {
+    let at = at.start.min(lines.len())..at.end.min(lines.len());
+    let mut words = Words::default();
+    let is_said = |&it: &usize| depth(lines[it]).is_some();
+    let (first, own) = match at.clone().find(is_said) {
+        Some(first) => (first, first..at.end),
+        // Of what is no longer there the line before tells most.
+        None => match (0..at.start).rev().take(ABOVE).find(is_said) {
+            Some(before) => (before, before..before + 1),
+            None => return words.all,
+        },
+    };
+    let own = own.filter(|&it| opens(lines, it)).take(OWN);
+    own.for_each(|it| words.take(lines[it]));
+    above(lines, first, &mut words);
+    words.all
+}
+
+/// The words of the lines that line `of` stands under.
+fn above<'t>(lines: &[&'t str], of: usize, words: &mut Words<'t>) {
+    // Only lines that are less indented than this are heads.
+    let Some(mut limit) = depth(lines[of]) else {
+        return;
+    };
+    for line in lines[..of].iter().rev().take(ABOVE) {
+        let Some(depth) = depth(line).filter(|&depth| depth < limit) else {
+            continue;
+        };
+        match Line::of(line) {
+            Line::Aside => continue,
+            // What it closes, or opens, began on a line above that is as deep.
+            Line::Bracket => limit = depth + 1,
+            Line::Statement => limit = depth,
+            Line::Head => {
+                limit = depth;
+                words.take(line);
+            }
+        }
+        if limit == 0 {
+            break;
+        }
+    }
+}
+
+/// Whether the next line that says something is deeper, and `at` is one that defines.
+fn opens(lines: &[&str], at: usize) -> bool {
+    let Some(depth_here) = depth(lines[at]) else {
+        return false;
+    };
+    let mut next = lines[at + 1..].iter().filter_map(|it| depth(it));
+    next.next().is_some_and(|it| it > depth_here) && Line::of(lines[at]) == Line::Head
+}
+
+/// What a line can be to those below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// It may define what they are in.
+    Head,
+    /// It does something.
+    Statement,
+    /// It goes on with a head that began above it, or ends something.
+    Bracket,
+    /// It is as little indented as it likes: a label, a comment, what a preprocessor reads.
+    Aside,
+}
+
+impl Line {
+    fn of(line: &str) -> Line {
+        let line = line.trim();
+        let first = first_word(line);
+        let is_label = || {
+            let name = line.strip_suffix(':');
+            name.is_some_and(|it| {
+                it.bytes()
+                    .all(|it| it.is_ascii_alphanumeric() || it == b'_')
+            })
+        };
+        if line.starts_with(['#', '*']) || line.starts_with("//") || line.starts_with("--") {
+            Line::Aside
+        } else if line.starts_with([')', ']', '}', '{']) {
+            Line::Bracket
+        } else if STATEMENTS.contains(&first) {
+            Line::Statement
+        } else if is_label() {
+            Line::Aside
+        } else {
+            Line::Head
+        }
+    }
+}
+
+/// How far a line is indented; `None` of one that says nothing, or is too long to.
+fn depth(line: &str) -> Option<usize> {
+    let said = line.trim_start();
+    if said.is_empty() || line.len() > LONGEST_LINE {
+        return None;
+    }
+    let blank = line[..line.len() - said.len()].chars();
+    Some(blank.map(|it| if it == '\t' { TAB } else { 1 }).sum())
+}
+
+fn first_word(line: &str) -> &str {
+    words_of(line).next().map_or("", |(_, word)| word)
+}
+
+/// What may be names in `line`, each with where it begins.
+fn words_of(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_of_word = |it: char| it.is_alphanumeric() || it == '_' || it == '$';
+    let words = line.split(move |it| !is_of_word(it));
+    let words = words.map(|it| (it.as_ptr().addr() - line.as_ptr().addr(), it));
+    words.filter(|(_, it)| LENGTHS.contains(&it.len()) && !it.starts_with(char::is_numeric))
+}
+
+/// Words, each once.
+#[derive(Default)]
+struct Words<'t> {
+    all: Vec<&'t str>,
+}
+
+impl<'t> Words<'t> {
+    /// Those of `line` that it may define: what is called like a function first, and nothing that is assigned or a part of
+    /// something.
+    fn take(&mut self, line: &'t str) {
+        let line = line.split(" = ").next().unwrap_or(line);
+        let is_definition = DEFINERS.contains(&first_word(line));
+        let words = words_of(line).filter(|(at, _)| is_definition || !line[..*at].ends_with('.'));
+        let words: Vec<_> = words.take(WORDS_OF_LINE).collect();
+        let is_called = |(at, word): &(usize, &str)| line[at + word.len()..].starts_with('(');
+        let (called, others): (Vec<_>, Vec<_>) = words.into_iter().partition(is_called);
+        for (_, word) in called.into_iter().chain(others) {
+            if self.all.len() < WORDS && !self.all.contains(&word) {
+                self.all.push(word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Of `text`, the line that has a `§` is looked at; the first of `defined` among its words is what it is in.
+    #[track_caller]
+    fn is_in(text: &str, defined: &[&str], expected: Option<&str>) {
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|it| it.contains('§')).unwrap();
+        let found = heads(&lines, at..at + 1);
+        let found = found.into_iter().find(|it| defined.contains(it));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn what_a_line_is_in_is_told_by_indentation_in_any_language() {
+        let python = "class Pool:\n    def take(self, size):\n        if empty(size):\n            wait() §\n\n    def give(self):\n        pass\n";
+        is_in(
+            python,
+            &["Pool", "take", "give", "empty", "wait"],
+            Some("take"),
+        );
+        is_in(python, &["Pool", "give"], Some("Pool"));
+        let rust = "impl Pool {\n    pub fn take(\n        &self,\n        size: usize,\n    ) -> Slot {\n        match size {\n            0 => none(), §\n        }\n    }\n}\n";
+        is_in(rust, &["Pool", "take", "Slot"], Some("take"));
+        let c = "static int\ntake(struct pool *pool)\n{\n#ifdef DEBUG\n\tlog(pool);\n#endif\nagain:\n\twait(pool); /* § */\n}\n";
+        is_in(c, &["take", "log", "again"], Some("take"));
+        let go = "func (p *Pool) Take(n int) error {\n\tfor i := range n {\n\t\treturn p.wait(i) // §\n\t}\n}\n";
+        is_in(go, &["Take", "Pool"], Some("Take"));
+        is_in(go, &["Pool"], Some("Pool"));
+        let javascript = "export const take = async (size) => {\n  const slots = all\n    .filter((it) => it.free) // §\n};\n";
+        is_in(javascript, &["take"], Some("take"));
+        let ruby = "class Pool\n  def self.take(size)\n    all.select(\n      free(size), §\n    )\n  end\nend\n";
+        is_in(ruby, &["Pool", "take", "select"], Some("take"));
+        let call = "def take(self):\n    slot = wait(\n        self.size, §\n    )\n";
+        is_in(call, &["take", "wait"], Some("take"));
+        is_in("x = 1 §\n", &["take"], None);
+    }
+
+    #[test]
+    fn a_head_that_is_itself_changed_is_told_first_and_what_was_taken_away_by_the_line_before() {
+        let lines = ["def take():", "    pass", "", "def give():", "    pass"];
+        assert_eq!(heads(&lines, 3..5), ["give", "def"]);
+        assert_eq!(heads(&lines, 2..2), ["take", "def"]);
+        assert_eq!(heads(&lines, 1..1), ["take", "def"]);
+        assert_eq!(heads(&lines, 0..0), [""; 0]);
+        assert_eq!(heads(&[], 0..7), [""; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_lines_have_no_more_words_than_are_kept(
+            lines in prop::collection::vec("[ \t{}()#:a-z§]{0,12}", 0..40),
+            start in 0_usize..50,
+            length in 0_usize..20,
+        ) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let found = heads(&lines, start..start + length);
+            prop_assert!(found.len() <= WORDS);
+            prop_assert!(found.iter().all(|it| lines.iter().any(|line| line.contains(it))));
+        }
+    }
+}

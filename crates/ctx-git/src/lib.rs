@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+
+mod changes;
+mod error;
+mod heads;
+mod past;
+mod repository;
+
+pub use changes::{GitChanges, Progress, Updated};
+pub use error::GitError;

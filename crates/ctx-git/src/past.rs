@@ -1,0 +1,340 @@
+//! The changes that are known, as they are kept and as they are searched.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use ctx_rank::Role;
+use ctx_retrieve::Touched;
+use rapidhash::RapidHashMap;
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+/// The first bytes of a file of changes, the last of them its form. One of another form is made anew.
+const FORMAT: [u8; 8] = *b"ctx-git\x01";
+/// Behind them stands the hash of what follows.
+const SEALED: usize = FORMAT.len() + blake3::OUT_LEN;
+/// A larger file is none of ours, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// The constants of BM25, from Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+const K: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// A change: what was said of it, and what it touched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Change {
+    /// The bytes of the commit's id.
+    pub(crate) id: Vec<u8>,
+    /// The words of the message, in their order, and how often each is said.
+    pub(crate) words: Vec<(String, u32)>,
+    pub(crate) places: Vec<Place>,
+}
+
+/// A place that a change touched.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) path: String,
+    /// What the definition there may be called, the likeliest first.
+    pub(crate) names: Vec<String>,
+}
+
+/// The same with numbers for texts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Kept {
+    id: Vec<u8>,
+    words: Vec<(u32, u32)>,
+    /// Path and names.
+    places: Vec<(u32, Vec<u32>)>,
+}
+
+/// All changes that are known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Past {
+    /// The commit up to which they are, and what the paths began with in the repository.
+    pub(crate) tip: Vec<u8>,
+    pub(crate) prefix: String,
+    /// What all numbers stand for, in their order.
+    texts: Vec<String>,
+    /// The latest first.
+    changes: Vec<Kept>,
+    /// How many changes say a text, by its number.
+    #[serde(skip)]
+    saying: Vec<u32>,
+    /// How many words a message has in the mean.
+    #[serde(skip)]
+    length: f64,
+}
+
+impl Past {
+    /// `changes`, the latest first, up to `tip`. O(n log n).
+    pub(crate) fn of(tip: &[u8], prefix: &str, changes: &[Change]) -> Self {
+        let mut numbers: RapidHashMap<&str, u32> = RapidHashMap::default();
+        let words = changes.iter().flat_map(|it| &it.words).map(|it| &it.0);
+        let places = || changes.iter().flat_map(|it| &it.places);
+        let names = places().flat_map(|it| &it.names);
+        let all = words.chain(names).chain(places().map(|it| &it.path));
+        numbers.extend(all.map(|it| (it.as_str(), 0)));
+        let mut texts: Vec<&str> = numbers.keys().copied().collect();
+        texts.sort_unstable();
+        for (number, text) in (0..).zip(&texts) {
+            numbers.insert(text, number);
+        }
+        let number = |text: &String| numbers[text.as_str()];
+        let kept = changes.iter().map(|it| Kept {
+            id: it.id.clone(),
+            words: it.words.iter().map(|(it, n)| (number(it), *n)).collect(),
+            places: (it.places.iter())
+                .map(|it| (number(&it.path), it.names.iter().map(number).collect()))
+                .collect(),
+        });
+        let past = Past {
+            tip: tip.to_vec(),
+            prefix: prefix.to_owned(),
+            changes: kept.collect(),
+            texts: texts.into_iter().map(str::to_owned).collect(),
+            ..Past::default()
+        };
+        past.counted()
+    }
+
+    fn counted(mut self) -> Self {
+        self.saying = vec![0; self.texts.len()];
+        let mut said = 0;
+        for &(word, times) in self.changes.iter().flat_map(|it| &it.words) {
+            self.saying[index(word)] += 1;
+            said += u64::from(times);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
+        let length = said as f64 / self.changes.len().max(1) as f64;
+        self.length = length.max(1.0);
+        self
+    }
+
+    /// How many changes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// What is known, by the ids of commits.
+    pub(crate) fn known(&self) -> BTreeMap<&[u8], Change> {
+        let text = |number: u32| self.texts[index(number)].clone();
+        let change = |it: &Kept| Change {
+            id: it.id.clone(),
+            words: it.words.iter().map(|&(it, n)| (text(it), n)).collect(),
+            places: (it.places.iter())
+                .map(|(path, names)| Place {
+                    path: text(*path),
+                    names: names.iter().map(|&it| text(it)).collect(),
+                })
+                .collect(),
+        };
+        let changes = self.changes.iter();
+        changes.map(|it| (&*it.id, change(it))).collect()
+    }
+
+    /// The `limit` places whose changes fit `terms` best: BM25 of the message by the square root of how many places the change
+    /// touched, and of a place that several touched the best. Equals in the order of their changes, the latest first.
+    /// O(words of all messages).
+    pub(crate) fn touched(&self, terms: &[(String, f32)], limit: usize) -> Vec<Touched> {
+        let mut worth = vec![0.0; self.texts.len()];
+        for (term, weight) in terms {
+            if let Ok(at) = self.texts.binary_search(term) {
+                worth[at] = f64::from(*weight) * self.rarity(at);
+            }
+        }
+        let mut fitting: Vec<(f64, &Kept, usize)> = Vec::new();
+        for change in self.changes.iter().filter(|it| !it.places.is_empty()) {
+            let score = self.score(change, &worth);
+            if score > 0.0 {
+                let share = score / self.weight(change);
+                let places = 0..change.places.len();
+                fitting.extend(places.map(|it| (share, change, it)));
+            }
+        }
+        // The sort is stable: equals stay in the order of their changes.
+        fitting.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut seen = rapidhash::RapidHashSet::default();
+        let text = |&number: &u32| self.texts[index(number)].clone();
+        let places = fitting.into_iter().filter_map(|(score, change, at)| {
+            let (path, names) = &change.places[at];
+            let is_new = seen.insert((*path, names));
+            is_new.then(|| Touched::new(text(path), names.iter().map(text).collect(), score))
+        });
+        places.take(limit).collect()
+    }
+
+    /// What a change is spread over: the square root of how many places of sources it touched. Tests and texts go along with
+    /// what they are about.
+    fn weight(&self, change: &Kept) -> f64 {
+        let sources = change
+            .places
+            .iter()
+            .filter(|it| self.is_source(it.0))
+            .count();
+        #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
+        let sources = sources.max(1) as f64;
+        sources.sqrt()
+    }
+
+    fn is_source(&self, path: u32) -> bool {
+        Role::of(&self.texts[index(path)]) == Role::Source
+    }
+
+    fn score(&self, change: &Kept, worth: &[f64]) -> f64 {
+        let length: u32 = change.words.iter().map(|it| it.1).sum();
+        let norm = K * (1.0 - B + B * f64::from(length) / self.length);
+        let of_word = |&(word, times): &(u32, u32)| {
+            let times = f64::from(times);
+            worth[index(word)] * times * (K + 1.0) / (times + norm)
+        };
+        change.words.iter().map(of_word).sum()
+    }
+
+    /// The inverse document frequency of BM25.
+    fn rarity(&self, text: usize) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
+        let all = self.changes.len() as f64;
+        let saying = f64::from(self.saying[text]);
+        (1.0 + (all - saying + 0.5) / (saying + 0.5)).ln()
+    }
+
+    /// Reads what is kept in the file at `path`, `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not as it was written; then what is wrong with it is told.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, String> {
+        let size = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata.map_err(|it| it.to_string())?.len(),
+        };
+        if size > LARGEST {
+            return Err(format!("it has {size} bytes"));
+        }
+        let bytes = fs::read(path).map_err(|it| it.to_string())?;
+        Past::decode(&bytes).map(Some)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let Some(rest) = bytes
+            .strip_prefix(&FORMAT)
+            .filter(|_| bytes.len() >= SEALED)
+        else {
+            return Err("it is of another format".to_owned());
+        };
+        let (seal, rest) = rest.split_at(blake3::OUT_LEN);
+        if blake3::hash(rest)
+            != *<&[u8; blake3::OUT_LEN]>::try_from(seal).map_err(|it| it.to_string())?
+        {
+            return Err("it is not as it was written".to_owned());
+        }
+        let past: Past = postcard::from_bytes(rest).map_err(|it| it.to_string())?;
+        let numbers = past.changes.iter().flat_map(|it| {
+            let words = it.words.iter().map(|it| it.0);
+            let places = it.places.iter();
+            words.chain(places.flat_map(|(path, names)| names.iter().chain([path]).copied()))
+        });
+        if numbers
+            .max()
+            .is_some_and(|it| index(it) >= past.texts.len())
+        {
+            return Err("it names what it has not".to_owned());
+        }
+        Ok(past.counted())
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, postcard::Error> {
+        let bytes = postcard::to_allocvec(self)?;
+        let mut file = Vec::with_capacity(SEALED + bytes.len());
+        file.extend_from_slice(&FORMAT);
+        file.extend_from_slice(blake3::hash(&bytes).as_bytes());
+        file.extend_from_slice(&bytes);
+        Ok(file)
+    }
+
+    /// Writes it to `path`, where what was there is until all of it is.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        let bytes = self.encode().map_err(io::Error::other)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = NamedTempFile::with_prefix_in("changes.tmp-", folder)?;
+        file.write_all(&bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(id: u8, said: &[(&str, u32)], places: &[(&str, &[&str])]) -> Change {
+        Change {
+            id: vec![id; 20],
+            words: said.iter().map(|(it, n)| ((*it).to_owned(), *n)).collect(),
+            places: (places.iter())
+                .map(|(path, names)| Place {
+                    path: (*path).to_owned(),
+                    names: names.iter().map(|it| (*it).to_owned()).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    fn past() -> (Past, Vec<Change>) {
+        let changes = vec![
+            change(3, &[("drain", 1), ("pool", 2)], &[("a.rs", &["take"])]),
+            change(2, &[("pool", 1)], &[("a.rs", &["give"]), ("b.rs", &[])]),
+            change(1, &[], &[("a.rs", &["take"])]),
+        ];
+        (Past::of(&[9; 20], "sub/", &changes), changes)
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_given_and_a_turned_bit_is_told() {
+        let (past, changes) = past();
+        assert_eq!(
+            past.known().into_values().rev().collect::<Vec<_>>(),
+            changes
+        );
+        let bytes = past.encode().unwrap();
+        assert_eq!(Past::decode(&bytes).unwrap(), past);
+        for at in 0..bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1 << (at % 8);
+            assert!(Past::decode(&bytes).is_err(), "{at}");
+        }
+        for length in 0..bytes.len() {
+            assert!(Past::decode(&bytes[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_worth_the_best_of_its_changes_and_less_the_more_places_these_have() {
+        let (past, _) = past();
+        let terms = [("pool".to_owned(), 1.0), ("drain".to_owned(), 1.0)];
+        let found = past.touched(&terms, 10);
+        let names: Vec<_> = found
+            .iter()
+            .map(|it| (&*it.path, it.names.join(" ")))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("a.rs", "take".into()),
+                ("a.rs", "give".into()),
+                ("b.rs", String::new())
+            ]
+        );
+        assert!(found[0].score > found[1].score);
+        assert_eq!(found[1].score.to_bits(), found[2].score.to_bits());
+        assert_eq!(past.touched(&terms, 1).len(), 1);
+        assert!(past.touched(&[("other".to_owned(), 1.0)], 10).is_empty());
+        assert!(Past::default().touched(&terms, 10).is_empty());
+    }
+}

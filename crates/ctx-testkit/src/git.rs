@@ -1,0 +1,138 @@
+//! Git repositories for tests, made without git: of the same commits the same ids every time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::actor::Signature;
+use gix::date::Time;
+use gix::objs::tree::{Entry, EntryKind};
+use gix::objs::{Commit, Tree};
+
+/// When the first commit is, in seconds since 1970.
+const BEGIN: i64 = 1_700_000_000;
+
+/// A repository with a work tree.
+#[derive(Debug)]
+pub struct Repository {
+    inner: gix::Repository,
+    root: PathBuf,
+    /// What the last commit has, by paths.
+    files: BTreeMap<String, ObjectId>,
+    commits: u32,
+}
+
+impl Repository {
+    /// An empty one in the folder `root`, which is there.
+    ///
+    /// # Panics
+    /// It cannot be made.
+    #[must_use]
+    pub fn init(root: &Path) -> Self {
+        let inner = gix::init(root).expect("the folder can be written");
+        Repository {
+            inner,
+            root: root.to_owned(),
+            files: BTreeMap::new(),
+            commits: 0,
+        }
+    }
+
+    /// Writes `files`, those without a text being removed, and commits them a minute after the last ones. Gives the
+    /// commit's id.
+    ///
+    /// # Panics
+    /// They cannot be written.
+    pub fn commit(&mut self, message: &str, files: &[(&str, Option<&str>)]) -> String {
+        let head = self.inner.head().expect("there is a head");
+        let parents: Vec<ObjectId> = head.id().map(gix::Id::detach).into_iter().collect();
+        self.commit_on(&parents, message, files)
+    }
+
+    /// The same with other parents: two make a merge.
+    ///
+    /// # Panics
+    /// They cannot be written.
+    pub fn commit_on(
+        &mut self,
+        parents: &[ObjectId],
+        message: &str,
+        files: &[(&str, Option<&str>)],
+    ) -> String {
+        for (path, text) in files {
+            let at = self.root.join(path);
+            if let Some(text) = text {
+                let folder = at.parent().expect("a file is in a folder");
+                fs::create_dir_all(folder).expect("the folder can be made");
+                fs::write(&at, text).expect("the file can be written");
+                let blob = self
+                    .inner
+                    .write_blob(text)
+                    .expect("the text can be written");
+                self.files.insert((*path).to_owned(), blob.detach());
+            } else {
+                let _ = fs::remove_file(&at);
+                self.files.remove(*path);
+            }
+        }
+        self.commits += 1;
+        let files: Vec<(&str, ObjectId)> = self.files.iter().map(|(p, id)| (&**p, *id)).collect();
+        let by = Signature {
+            name: "Ada".into(),
+            email: "ada@example.com".into(),
+            time: Time::new(BEGIN + 60 * i64::from(self.commits), 0),
+        };
+        let commit = Commit {
+            tree: self.tree(&files),
+            parents: parents.iter().copied().collect(),
+            author: by.clone(),
+            committer: by,
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let id = self.inner.write_object(&commit).expect("it can be written");
+        let id = id.to_string();
+        self.set_head(&id);
+        id
+    }
+
+    /// Goes to the commit `id`, and leaves the files as they are.
+    ///
+    /// # Panics
+    /// The repository cannot be written.
+    pub fn set_head(&self, id: &str) {
+        let head = self.inner.git_dir().join("HEAD");
+        fs::write(head, format!("{id}\n")).expect("the head can be written");
+    }
+
+    /// Writes the tree of `files`, which are in order.
+    fn tree(&self, files: &[(&str, ObjectId)]) -> ObjectId {
+        let mut entries = Vec::new();
+        let folder = |path: &str| path.split_once('/').map(|(folder, _)| folder.to_owned());
+        for run in files.chunk_by(|a, b| folder(a.0).is_some() && folder(a.0) == folder(b.0)) {
+            let (name, kind, oid) = match folder(run[0].0) {
+                None => (run[0].0.to_owned(), EntryKind::Blob, run[0].1),
+                Some(name) => {
+                    let below = |&(path, id): &(_, _)| (path_in(path, &name), id);
+                    let below: Vec<_> = run.iter().map(below).collect();
+                    let tree = self.tree(&below);
+                    (name, EntryKind::Tree, tree)
+                }
+            };
+            entries.push(Entry {
+                mode: kind.into(),
+                filename: name.into(),
+                oid,
+            });
+        }
+        entries.sort();
+        let tree = self.inner.write_object(&Tree { entries });
+        tree.expect("the tree can be written").detach()
+    }
+}
+
+fn path_in<'p>(path: &'p str, folder: &str) -> &'p str {
+    path.get(folder.len() + 1..).unwrap_or_default()
+}
