@@ -26,8 +26,12 @@ const MOST_COMMITS: usize = 10 * MOST_CHANGES;
 const MOST_FILES: usize = 20;
 /// So many differences between two trees are looked at, folders and new files included.
 const MOST_DIFFERENCES: usize = 400;
-/// What touches more places is about none of them.
+/// What touches more places is about none of them,
 const MOST_PLACES: usize = 40;
+/// nor is what differs in more runs of lines of one file,
+const MOST_HUNKS: usize = 200;
+/// or in lines that are further apart, of all files together, before and after.
+const MOST_LINES: usize = 8_000;
 /// A larger file is nobody's code, in bytes.
 const LARGEST: u64 = 512 << 10;
 /// In so many first bytes a file that is no text has a NUL.
@@ -224,7 +228,7 @@ impl Reader {
     }
 
     fn places(&mut self, commit: ObjectId, parent: ObjectId, prefix: &str) -> Option<Vec<Place>> {
-        let mut places = Vec::new();
+        let (mut places, mut room) = (Vec::new(), MOST_LINES);
         for (old, new, path) in self.files(commit, parent)? {
             let Some(path) = path.to_str().ok().and_then(|it| it.strip_prefix(prefix)) else {
                 continue;
@@ -232,9 +236,7 @@ impl Reader {
             let (Some(old), Some(new)) = (self.text(old), self.text(new)) else {
                 continue;
             };
-            let mut of_file: Vec<Vec<&str>> = changed(&old, &new);
-            of_file.sort_unstable();
-            of_file.dedup();
+            let of_file = changed(&old, &new, &mut room)?;
             places.extend(of_file.into_iter().map(|names| Place {
                 path: path.to_owned(),
                 names: names.into_iter().map(str::to_owned).collect(),
@@ -292,15 +294,41 @@ impl Reader {
     }
 }
 
-/// What changed between two texts: the words of what each run of lines is in. Those of which no word is known are left out.
-fn changed<'n>(old: &str, new: &'n str) -> Vec<Vec<&'n str>> {
-    let input = InternedInput::new(old, new);
-    let diff = Diff::compute(Algorithm::Histogram, &input);
+/// The words of what each run of lines is in that differs between two texts, each once; those of which no word is known are left out.
+/// `None` if that is too much: comparing takes the square of the lines where they are alike, of which as many are taken from `room`
+/// as there are between the first and the last that differ.
+fn changed<'n>(old: &str, new: &'n str, room: &mut usize) -> Option<Vec<Vec<&'n str>>> {
     let lines: Vec<&str> = new.lines().collect();
-    let index = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
-    let places = diff.hunks().take(MOST_PLACES + 1);
-    let places = places.map(|it| heads(&lines, index(it.after.start)..index(it.after.end)));
-    places.filter(|it| !it.is_empty()).collect()
+    let mut old: Vec<&str> = old.lines().collect();
+    let mut new = &*lines;
+    let is_same = |(a, b): &(&&str, &&str)| a == b;
+    let before = old.iter().zip(new).take_while(is_same).count();
+    old.drain(..before);
+    new = &new[before..];
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let after = ends.take_while(is_same).count();
+    old.truncate(old.len() - after);
+    new = &new[..new.len() - after];
+    *room = room.checked_sub(old.len() + new.len())?;
+    let mut input = InternedInput::default();
+    input.update_before(old.into_iter());
+    input.update_after(new.iter().copied());
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    let mut places = Vec::new();
+    for (number, hunk) in diff.hunks().enumerate() {
+        if number == MOST_HUNKS {
+            return None;
+        }
+        let index = |it: u32| before + usize::try_from(it).unwrap_or(lines.len());
+        places.push(heads(
+            &lines,
+            index(hunk.after.start)..index(hunk.after.end),
+        ));
+    }
+    places.retain(|it| !it.is_empty());
+    places.sort_unstable();
+    places.dedup();
+    Some(places)
 }
 
 /// Notes what differs between two trees, and stops where that is too much.
@@ -327,5 +355,53 @@ impl gix::diff::tree::Visit for Few {
             return visit::Action::Break(());
         }
         self.recorder.visit(change)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of `text` that say where a change is, for one that replaces the first `old` by `new`.
+    fn told(text: &str, old: &str, new: &str, mut room: usize) -> Option<Vec<Vec<String>>> {
+        let now = text.replacen(old, new, 1);
+        let places = changed(text, &now, &mut room)?;
+        let owned = |it: Vec<&str>| it.into_iter().map(str::to_owned).collect();
+        Some(places.into_iter().map(owned).collect())
+    }
+
+    #[test]
+    fn what_is_alike_before_and_after_a_change_takes_no_room() {
+        let take = "def take():\n    one()\n    two()\n";
+        let text = "pass\n".repeat(9_000) + take + &"pass\n".repeat(9_000);
+        let names = vec![vec!["take".to_owned(), "def".to_owned()]];
+        assert_eq!(told(&text, "one", "1", 2), Some(names.clone()));
+        assert_eq!(told(&text, "one", "1", 1), None);
+        assert_eq!(told(&text, "    two()\n", "", 1), Some(names));
+        assert_eq!(told(&text, "none", "1", 0), Some(Vec::new()));
+    }
+
+    #[test]
+    fn lines_that_are_all_alike_are_compared_no_further_than_there_is_room() {
+        let mut random = 1_u64;
+        let mut text = || -> String {
+            let line = |_| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                if random.is_multiple_of(2) {
+                    "a\n"
+                } else {
+                    "b\n"
+                }
+            };
+            (0..250_000).map(line).collect()
+        };
+        let (old, new) = (text(), text());
+        assert_eq!(changed(&old, &new, &mut { MOST_LINES }), None);
+        let short = |it: &str| it[..MOST_LINES].to_owned();
+        let mut room = MOST_LINES;
+        assert_eq!(changed(&short(&old), &short(&new), &mut room), None);
+        assert!(room < 100, "it was compared: {room}");
     }
 }

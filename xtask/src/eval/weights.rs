@@ -1,6 +1,6 @@
 //! Whether other weights of the search would hold on repositories that had no say in them.
 //!
-//! Eleven weights (those of strategies, titles, neighbours and heads, and of all roles but source together) are halved and
+//! Twelve weights (those of strategies, titles, neighbours and heads, and of all roles but source together) are halved and
 //! doubled, the others as they are. Of these and the default the one that shows most of all repositories but one is
 //! asked about that one: what it shows there is what choosing by such figures is worth on a repository nobody
 //! looked at. The default was chosen on issues that it is held against here, and is no such choice.
