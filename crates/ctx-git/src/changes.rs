@@ -64,8 +64,8 @@ impl GitChanges {
     /// # Errors
     /// The repository cannot be opened.
     pub fn open(root: &Path, file: &Path) -> Result<Option<(Self, Option<String>)>, GitError> {
-        let root = root.canonicalize();
-        let root = root.map_err(|error| GitError::repository(file, error))?;
+        let canonical = root.canonicalize();
+        let root = canonical.map_err(|error| GitError::repository(root, error))?;
         let source = Source::around(&root)?;
         Ok(source.map(|it| GitChanges::of(it, file)))
     }
