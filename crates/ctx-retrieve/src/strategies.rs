@@ -389,37 +389,50 @@ pub(crate) async fn changes(
     let paths = unique(touched.iter().map(|it| &it.path));
     let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
     let answers = search.parts_of(&wanted, WIDE).await?;
-    let parts = by_question(&paths, answers);
+    let called = by_question(&paths, answers).into_iter();
+    let called: BTreeMap<&String, Called> =
+        called.map(|(path, it)| (path, Called::of(it))).collect();
     let of_place = |it: &Touched| {
-        let parts = parts.get(&it.path).map_or(&[][..], Vec::as_slice);
+        let named = called.get(&it.path).map(|parts| parts.first(&it.names));
         let score = it.score;
-        let named = named(parts, &it.names).into_iter();
+        let named = named.unwrap_or_default().into_iter();
         named.map(move |part| Hit::new(part, score))
     };
     Ok(touched.iter().flat_map(of_place).collect())
 }
 
-/// Of `parts`, those called by the first of `names` that any is called by; of several, those that are in what another of the names is,
-/// where some are.
-fn named(parts: &[Hit], names: &[String]) -> Vec<Arc<Part>> {
-    let called = |name: &String| {
-        let parts = parts.iter().filter(|it| it.name.as_ref() == Some(name));
-        parts.map(|it| Arc::clone(&it.part)).collect::<Vec<_>>()
-    };
-    let mut names = names.iter();
-    let found = names.by_ref().map(called).find(|it| !it.is_empty());
-    let mut found = found.unwrap_or_default();
-    if found.len() > 1 {
-        let outer: Vec<&String> = names.collect();
-        let is_within = |it: &Arc<Part>| {
-            let qualified = it.qualified_name.as_deref().unwrap_or_default();
-            outer.iter().any(|name| qualified.contains(name.as_str()))
-        };
-        if found.iter().any(is_within) {
-            found.retain(is_within);
+/// The parts of a file, by what they are called.
+struct Called(RapidHashMap<String, Vec<Arc<Part>>>);
+
+impl Called {
+    fn of(parts: Vec<Hit>) -> Self {
+        let mut called: RapidHashMap<String, Vec<Arc<Part>>> = RapidHashMap::default();
+        for hit in parts {
+            if let Some(name) = &hit.name {
+                called.entry(name.clone()).or_default().push(hit.part);
+            }
         }
+        Called(called)
     }
-    found
+
+    /// Those called by the first of `names` that any is called by; of several, those that are in what another of the names is,
+    /// where some are.
+    fn first(&self, names: &[String]) -> Vec<Arc<Part>> {
+        let mut names = names.iter();
+        let found = names.by_ref().find_map(|name| self.0.get(name));
+        let mut found = found.cloned().unwrap_or_default();
+        if found.len() > 1 {
+            let outer: Vec<&String> = names.collect();
+            let is_within = |it: &Arc<Part>| {
+                let qualified = it.qualified_name.as_deref().unwrap_or_default();
+                outer.iter().any(|name| qualified.contains(name.as_str()))
+            };
+            if found.iter().any(is_within) {
+                found.retain(is_within);
+            }
+        }
+        found
+    }
 }
 
 /// What uses, and what is used by, `best`.
