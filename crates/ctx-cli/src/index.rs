@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use ctx::assemble::Cancel;
 use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
+use ctx::retrieve::Strategy;
 use serde::Serialize;
 
 use crate::args::IndexArgs;
@@ -49,7 +50,9 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     let updated = updated.map_err(|it| indexing::failure(&it))?;
     // The first question need not wait for them.
-    let changes = past::up_to_date(&root, report, cancel)?;
+    let changes = settings.strategies(None).contains(&Strategy::Changes);
+    let changes = changes.then(|| past::up_to_date(&root, report, cancel));
+    let changes = changes.transpose()?.flatten();
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);
     let done = Done {
@@ -155,7 +158,7 @@ fn tell_change(
 /// What came of an update.
 struct Done<'d> {
     updated: &'d Updated,
-    /// How many changes are known, if files are in a git repository.
+    /// How many git commits are searched, if there is a repository that is asked.
     changes: Option<usize>,
     took: Duration,
 }
@@ -349,8 +352,8 @@ fn tell_status(
         ("lines", grouped(status.lines)),
         ("bytes", grouped(status.bytes)),
         (
-            "changes of git",
-            changes.map_or("no repository".to_owned(), |it| grouped(it as u64)),
+            "git commits",
+            changes.map_or("none".to_owned(), |it| grouped(it as u64)),
         ),
         ("generation", grouped(status.generation)),
         (
@@ -386,8 +389,8 @@ fn summary(done: &Done<'_>, status: &Status) -> String {
     let updated = done.updated;
     let number = |n: usize| grouped(n as u64);
     let changes = match done.changes {
-        Some(1) => ", 1 change of git".to_owned(),
-        Some(changes) => format!(", {} changes of git", number(changes)),
+        Some(1) => ", 1 git commit".to_owned(),
+        Some(changes) => format!(", {} git commits", number(changes)),
         None => String::new(),
     };
     format!(

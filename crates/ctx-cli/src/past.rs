@@ -27,9 +27,7 @@ pub(crate) fn open(root: &Path, report: Report) -> Result<Option<GitChanges>, Fa
         Ok(None) => Ok(None),
         Ok(Some((changes, wrong))) => {
             if let Some(wrong) = wrong {
-                report.note(&format!(
-                    "what was known of git changes is read anew: {wrong}"
-                ));
+                report.note(&format!("re-reading git history: the saved copy: {wrong}"));
             }
             Ok(Some(changes))
         }
@@ -52,16 +50,7 @@ pub(crate) fn up_to_date(
     let Some(changes) = open(root, report)? else {
         return Ok(None);
     };
-    update(&changes, report, cancel)?;
-    Ok(Some(changes))
-}
-
-/// Reads the changes that are new.
-///
-/// # Errors
-/// It was cancelled.
-pub(crate) fn update(changes: &GitChanges, report: Report, cancel: &Cancel) -> Result<(), Failure> {
-    let progress = Progress::start("reading changes", 0);
+    let progress = Progress::start("reading git history", 0);
     let updated = changes.update(&mut |it| {
         progress.set(it.done, it.of);
         if cancel.is_cancelled() {
@@ -73,20 +62,17 @@ pub(crate) fn update(changes: &GitChanges, report: Report, cancel: &Cancel) -> R
     match updated {
         Ok(updated) => {
             if let Some(why) = updated.unsaved {
-                report.detail(&format!("the changes that were read are not kept: {why}"));
+                report.detail(&format!("git history is not saved: {why}"));
             }
-            Ok(())
         }
-        Err(GitError::Cancelled) => Err(Failure::cancelled()),
-        Err(error) => {
-            warn(&error);
-            Ok(())
-        }
+        Err(GitError::Cancelled) => return Err(Failure::cancelled()),
+        Err(error) => warn(&error),
     }
+    Ok(Some(changes))
 }
 
 fn warn(error: &GitError) {
-    let mut text = format!("what was changed before has no say: failed to {error}");
+    let mut text = format!("git history is not used: failed to {error}");
     let mut source = error.source();
     while let Some(cause) = source {
         let _ = write!(text, ": {cause}");

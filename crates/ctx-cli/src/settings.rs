@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ctx::index;
 use ctx::model::{BuildOptions, Selection, Tokens};
-use ctx::retrieve;
+use ctx::retrieve::{self, Strategy};
 
 use crate::args::{Indexed, Search};
 use crate::failure::Failure;
@@ -146,14 +146,7 @@ impl Settings {
     /// What is looked for.
     pub(crate) fn retrieve(&mut self, flags: &Search, max_tokens: Tokens) -> retrieve::Options {
         let mut options = retrieve::Options::default();
-        options.strategies = self
-            .pick(
-                "strategies",
-                flags.strategies.as_ref(),
-                |it| it.query.strategies.as_ref(),
-                Strategies(options.strategies),
-            )
-            .0;
+        options.strategies = self.strategies(flags.strategies.as_ref());
         options.kinds = self
             .pick(
                 "types",
@@ -180,6 +173,13 @@ impl Settings {
             options.min_chance,
         );
         options
+    }
+
+    /// By which strategies is searched.
+    pub(crate) fn strategies(&mut self, flag: Option<&Strategies>) -> Vec<Strategy> {
+        let all = Strategies(Strategy::ALL.to_vec());
+        let picked = self.pick("strategies", flag, |it| it.query.strategies.as_ref(), all);
+        picked.0
     }
 
     /// What is indexed. What nothing says is left to the index, which remembers what flags said before.

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Changes, Touched};
+use gix::ObjectId;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::error::GitError;
 use crate::past::{Change, Past};
-use crate::repository::{Listed, Source};
-
-/// So many changes are read before it is told how far it is.
-const STEP: usize = 128;
+use crate::repository::{Opened, Source};
 
 /// The last changes of a git repository, found by what was said of them. Any number may ask while one updates.
 pub struct GitChanges {
@@ -22,6 +21,8 @@ pub struct GitChanges {
     /// Where they are kept.
     file: PathBuf,
     past: RwLock<Arc<Past>>,
+    /// Held by who updates them.
+    updating: Mutex<()>,
 }
 
 /// How far an update is.
@@ -30,7 +31,7 @@ pub struct GitChanges {
 pub struct Progress {
     /// So many changes are read,
     pub done: usize,
-    /// of so many.
+    /// of so many; 0 until that is known.
     pub of: usize,
 }
 
@@ -85,13 +86,18 @@ impl GitChanges {
 
     fn of(source: Source, file: &Path) -> (Self, Option<String>) {
         let (past, wrong) = match Past::read(file) {
-            Ok(past) => (past.unwrap_or_default(), None),
+            // What was kept for another folder says nothing of this one.
+            Ok(past) => {
+                let past = past.filter(|it| it.extent.prefix == source.prefix);
+                (past.unwrap_or_default(), None)
+            }
             Err(what) => (Past::default(), Some(what)),
         };
         let changes = GitChanges {
             source,
             file: file.to_owned(),
             past: RwLock::new(Arc::new(past)),
+            updating: Mutex::default(),
         };
         (changes, wrong)
     }
@@ -105,30 +111,29 @@ impl GitChanges {
         self.past().len()
     }
 
-    /// Reads the changes that are not known yet, and forgets those that `HEAD` does not have any more. Where it is what it was, nothing is
-    /// read but that. `progress` is told how far it is, and may end it: then all is as before. O(changes that are new, and what
-    /// they changed).
+    /// Reads the changes that are not known yet, and forgets those that `HEAD` does not have any more. Where it is what it was,
+    /// the repository is opened and no more. `progress` is told how far it is, and may end it: then all is as before.
+    /// O(commits that are looked at, and what those that are new changed). One waits for another.
     ///
     /// # Errors
     /// The repository cannot be read, or `progress` ended it.
     pub fn update(
         &self,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
     ) -> Result<Updated, GitError> {
-        let known = self.past();
-        let tip = self.source.tip()?;
-        let tip_bytes = tip.as_ref().map_or(&[][..], |it| it.as_slice());
-        if known.tip == tip_bytes && known.prefix == self.source.prefix {
+        let _updating = self.updating.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = self.past();
+        let opened = self.source.open()?;
+        let extent = opened.extent();
+        if past.extent == extent {
             return Ok(Updated {
-                changes: known.len(),
+                changes: past.len(),
                 ..Updated::default()
             });
         }
-        let (changes, read) = match tip {
-            Some(tip) => self.read(&known, &self.source.list(tip)?, progress)?,
-            None => Default::default(),
-        };
-        let past = Arc::new(Past::of(tip_bytes, &self.source.prefix, &changes));
+        let listed = opened.list(&mut || progress(Progress { done: 0, of: 0 }))?;
+        let (changes, read) = read(&opened, &listed, past.known(), progress)?;
+        let past = Arc::new(Past::of(extent, &changes));
         let unsaved = past.write(&self.file).err().map(|it| it.to_string());
         *self.past.write().unwrap_or_else(PoisonError::into_inner) = past;
         Ok(Updated {
@@ -137,45 +142,44 @@ impl GitChanges {
             unsaved,
         })
     }
+}
 
-    /// All changes of `listed`, the known ones as they are known; and how many are not.
-    fn read(
-        &self,
-        known: &Past,
-        listed: &Listed,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(Vec<Change>, usize), GitError> {
-        let prefix = &*self.source.prefix;
-        let mut known = if known.prefix == prefix {
-            known.known()
-        } else {
-            BTreeMap::new()
-        };
-        let of = listed.commits.len();
-        let (mut changes, mut read) = (Vec::with_capacity(of), 0);
-        for commits in listed.commits.chunks(STEP) {
-            let done = changes.len();
-            if progress(Progress { done, of }).is_break() {
-                return Err(GitError::Cancelled);
-            }
-            let new = commits
-                .iter()
-                .filter(|it| !known.contains_key(it.0.as_slice()));
-            let new: Vec<_> = new.collect();
-            let new = new.par_iter().map_init(
-                || listed.reader(),
-                |reader, (commit, parent)| reader.read(*commit, *parent, prefix),
-            );
-            let new: Vec<Change> = new.collect();
-            read += new.len();
-            let mut new = new.into_iter().peekable();
-            for (commit, _) in commits {
-                let is_next = new.next_if(|it| it.id == commit.as_slice());
-                changes.extend(is_next.or_else(|| known.remove(commit.as_slice())));
-            }
+/// All changes of `listed`, the known ones as they are known; and how many are not.
+fn read(
+    opened: &Opened<'_>,
+    listed: &[(ObjectId, ObjectId)],
+    mut known: BTreeMap<&[u8], Change>,
+    progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+) -> Result<(Vec<Change>, usize), GitError> {
+    let new = listed
+        .iter()
+        .filter(|it| !known.contains_key(it.0.as_slice()));
+    let new: Vec<_> = new.collect();
+    let (read, of) = (new.len(), listed.len());
+    let done = AtomicUsize::new(of - read);
+    let is_over = AtomicBool::new(false);
+    let progress = Mutex::new(progress);
+    // Whoever tells how far it is does so for the others.
+    let goes_on = || {
+        let done = done.fetch_add(1, Ordering::Relaxed);
+        if let Ok(mut progress) = progress.try_lock()
+            && progress(Progress { done, of }).is_break()
+        {
+            is_over.store(true, Ordering::Relaxed);
         }
-        Ok((changes, read))
-    }
+        !is_over.load(Ordering::Relaxed)
+    };
+    let new = new.par_iter().map_init(
+        || opened.reader(),
+        |reader, (commit, parent)| goes_on().then(|| reader.read(*commit, *parent)),
+    );
+    let new: Option<Vec<Change>> = new.collect();
+    let mut new = new.ok_or(GitError::Cancelled)?.into_iter().peekable();
+    let change = |(commit, _): &(ObjectId, ObjectId)| {
+        let next = new.next_if(|it| it.id == commit.as_slice());
+        next.or_else(|| known.remove(commit.as_slice()))
+    };
+    Ok((listed.iter().filter_map(change).collect(), read))
 }
 
 #[async_trait]

@@ -9,13 +9,13 @@ use std::ops::Range;
 
 /// A longer line, in bytes, is nobody's head.
 const LONGEST_LINE: usize = 400;
-/// So many lines above another its heads are looked for.
-const ABOVE: usize = 600;
+/// So many lines from another its heads are looked for, and what it is the head of.
+const NEAR: usize = 600;
 /// So many lines of one change are looked at as heads themselves.
 const OWN: usize = 8;
 /// So many words of one line,
 const WORDS_OF_LINE: usize = 8;
-/// and of all lines that one place stands under.
+/// and of all heads of one place.
 const WORDS: usize = 24;
 /// No shorter word is taken, and no longer one, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=64;
@@ -31,34 +31,33 @@ const STATEMENTS: [&str; 29] = [
 /// First words of lines that define what stands behind a dot too.
 const DEFINERS: [&str; 6] = ["def", "fn", "fun", "func", "function", "local"];
 
-/// The words that may name what the lines `at` of `lines` are in, each once: those of heads among these lines themselves, and then
-/// those of the lines that the first of them stands under, the nearest first. Where `at` is empty, something was taken away
-/// after the line before it. O(lines looked at, 600 above `at` at most).
-pub(crate) fn heads<'t>(lines: &[&'t str], at: Range<usize>) -> Vec<&'t str> {
+/// The numbers of the lines that may name what the lines `at` of `lines` are in: those of heads among these lines themselves, and then
+/// those that the first of them stands under, the nearest first. Where `at` is empty, something was taken away
+/// after the line before it. O(lines of `at`, and 600 above and below).
+pub(crate) fn heads(lines: &[&str], at: Range<usize>) -> Vec<usize> {
     let at = at.start.min(lines.len())..at.end.min(lines.len());
-    let mut words = Words::default();
     let is_said = |&it: &usize| depth(lines[it]).is_some();
     let (first, own) = match at.clone().find(is_said) {
         Some(first) => (first, first..at.end),
         // Of what is no longer there the line before tells most.
-        None => match (0..at.start).rev().take(ABOVE).find(is_said) {
+        None => match (0..at.start).rev().take(NEAR).find(is_said) {
             Some(before) => (before, before..before + 1),
-            None => return words.all,
+            None => return Vec::new(),
         },
     };
     let own = own.filter(|&it| opens(lines, it)).take(OWN);
-    own.for_each(|it| words.take(lines[it]));
-    above(lines, first, &mut words);
-    words.all
+    let mut heads: Vec<usize> = own.collect();
+    above(lines, first, &mut heads);
+    heads
 }
 
-/// The words of the lines that line `of` stands under.
-fn above<'t>(lines: &[&'t str], of: usize, words: &mut Words<'t>) {
+/// Adds the heads that line `of` stands under.
+fn above(lines: &[&str], of: usize, heads: &mut Vec<usize>) {
     // Only lines that are less indented than this are heads.
     let Some(mut limit) = depth(lines[of]) else {
         return;
     };
-    for line in lines[..of].iter().rev().take(ABOVE) {
+    for (at, line) in lines[..of].iter().enumerate().rev().take(NEAR) {
         let Some(depth) = depth(line).filter(|&depth| depth < limit) else {
             continue;
         };
@@ -69,7 +68,7 @@ fn above<'t>(lines: &[&'t str], of: usize, words: &mut Words<'t>) {
             Line::Statement => limit = depth,
             Line::Head => {
                 limit = depth;
-                words.take(line);
+                heads.push(at);
             }
         }
         if limit == 0 {
@@ -83,7 +82,8 @@ fn opens(lines: &[&str], at: usize) -> bool {
     let Some(depth_here) = depth(lines[at]) else {
         return false;
     };
-    let mut next = lines[at + 1..].iter().filter_map(|it| depth(it));
+    let below = lines[at + 1..].iter().take(NEAR);
+    let mut next = below.filter_map(|it| depth(it));
     next.next().is_some_and(|it| it > depth_here) && Line::of(lines[at]) == Line::Head
 }
 
@@ -127,8 +127,11 @@ impl Line {
 
 /// How far a line is indented; `None` of one that says nothing, or is too long to.
 fn depth(line: &str) -> Option<usize> {
+    if line.len() > LONGEST_LINE {
+        return None;
+    }
     let said = line.trim_start();
-    if said.is_empty() || line.len() > LONGEST_LINE {
+    if said.is_empty() {
         return None;
     }
     let blank = line[..line.len() - said.len()].chars();
@@ -147,16 +150,11 @@ fn words_of(line: &str) -> impl Iterator<Item = (usize, &str)> {
     words.filter(|(_, it)| LENGTHS.contains(&it.len()) && !it.starts_with(char::is_numeric))
 }
 
-/// Words, each once.
-#[derive(Default)]
-struct Words<'t> {
-    all: Vec<&'t str>,
-}
-
-impl<'t> Words<'t> {
-    /// Those of `line` that it may define: what is called like a function first, and nothing that is assigned or a part of
-    /// something.
-    fn take(&mut self, line: &'t str) {
+/// The words of `heads` that these may define, each once: of a line, what is called like a function first, and nothing that is
+/// assigned or a part of something.
+pub(crate) fn names<'t>(heads: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut names = Vec::new();
+    for line in heads {
         let line = line.split(" = ").next().unwrap_or(line);
         let is_definition = DEFINERS.contains(&first_word(line));
         let words = words_of(line).filter(|(at, _)| is_definition || !line[..*at].ends_with('.'));
@@ -164,11 +162,12 @@ impl<'t> Words<'t> {
         let is_called = |(at, word): &(usize, &str)| line[at + word.len()..].starts_with('(');
         let (called, others): (Vec<_>, Vec<_>) = words.into_iter().partition(is_called);
         for (_, word) in called.into_iter().chain(others) {
-            if self.all.len() < WORDS && !self.all.contains(&word) {
-                self.all.push(word);
+            if names.len() < WORDS && !names.contains(&word) {
+                names.push(word);
             }
         }
     }
+    names
 }
 
 #[cfg(test)]
@@ -177,12 +176,17 @@ mod tests {
 
     use super::*;
 
+    /// The names of what the lines `at` are in.
+    fn named<'t>(lines: &[&'t str], at: Range<usize>) -> Vec<&'t str> {
+        names(heads(lines, at).into_iter().map(|it| lines[it]))
+    }
+
     /// Of `text`, the line that has a `§` is looked at; the first of `defined` among its words is what it is in.
     #[track_caller]
     fn is_in(text: &str, defined: &[&str], expected: Option<&str>) {
         let lines: Vec<&str> = text.lines().collect();
         let at = lines.iter().position(|it| it.contains('§')).unwrap();
-        let found = heads(&lines, at..at + 1);
+        let found = named(&lines, at..at + 1);
         let found = found.into_iter().find(|it| defined.contains(it));
         assert_eq!(found, expected, "{text}");
     }
@@ -215,11 +219,26 @@ mod tests {
     #[test]
     fn a_head_that_is_itself_changed_is_told_first_and_what_was_taken_away_by_the_line_before() {
         let lines = ["def take():", "    pass", "", "def give():", "    pass"];
-        assert_eq!(heads(&lines, 3..5), ["give", "def"]);
-        assert_eq!(heads(&lines, 2..2), ["take", "def"]);
-        assert_eq!(heads(&lines, 1..1), ["take", "def"]);
-        assert_eq!(heads(&lines, 0..0), [""; 0]);
-        assert_eq!(heads(&[], 0..7), [""; 0]);
+        assert_eq!(named(&lines, 3..5), ["give", "def"]);
+        assert_eq!(named(&lines, 2..2), ["take", "def"]);
+        assert_eq!(named(&lines, 1..1), ["take", "def"]);
+        assert_eq!(named(&lines, 0..0), [""; 0]);
+        assert_eq!(named(&[], 0..7), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_far_from_a_line_is_not_looked_at() {
+        let apart = |blank: usize| {
+            let blank = std::iter::repeat_n("", blank);
+            let lines = ["def take():"].into_iter().chain(blank);
+            lines.chain(["    pass"]).collect::<Vec<_>>()
+        };
+        let (near, far) = (apart(NEAR - 1), apart(NEAR));
+        let last = |lines: &[&str]| lines.len() - 1..lines.len();
+        assert_eq!(heads(&near, last(&near)), [0]);
+        assert_eq!(heads(&far, last(&far)), [0; 0]);
+        assert_eq!(heads(&near, 0..1), [0]);
+        assert_eq!(heads(&far, 0..1), [0; 0]);
     }
 
     proptest! {
@@ -230,7 +249,7 @@ mod tests {
             length in 0_usize..20,
         ) {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            let found = heads(&lines, start..start + length);
+            let found = named(&lines, start..start + length);
             prop_assert!(found.len() <= WORDS);
             prop_assert!(found.iter().all(|it| lines.iter().any(|line| line.contains(it))));
         }

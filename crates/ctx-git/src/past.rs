@@ -4,19 +4,27 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use ctx_rank::Role;
 use ctx_retrieve::Touched;
-use rapidhash::RapidHashMap;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::repository::MOST_CHANGES;
+
 /// The first bytes of a file of changes, the last of them its form. One of another form is made anew.
-const FORMAT: [u8; 8] = *b"ctx-git\x01";
-/// Behind them stands the hash of what follows.
+/// To be counted up with whatever changes what is kept of the same commits: how they are analysed, masked, and bounded.
+const FORMAT: [u8; 8] = *b"ctx-git\x02";
+/// Behind them stands the hash of what follows, and of which version of this crate wrote it.
 const SEALED: usize = FORMAT.len() + blake3::OUT_LEN;
 /// A larger file is none of ours, in bytes.
-const LARGEST: u64 = 256 << 20;
+const LARGEST: usize = 16 << 20;
+
+/// What files are called that are being written,
+const UNFINISHED: &str = "changes.tmp-";
+/// and how old one is whose process has ended.
+const ABANDONED: Duration = Duration::from_hours(1);
 
 /// The constants of BM25, from Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
 const K: f64 = 1.2;
@@ -30,10 +38,23 @@ pub(crate) struct Change {
     /// The words of the message, in their order, and how often each is said.
     pub(crate) words: Vec<(String, u32)>,
     pub(crate) places: Vec<Place>,
+    /// Whether all of it could be read. What could not may be there another time.
+    pub(crate) is_whole: bool,
+}
+
+/// Which changes of a repository are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Extent {
+    /// The commit up to which they are.
+    pub(crate) tip: Vec<u8>,
+    /// The commits at which a shallow repository ends, in order.
+    pub(crate) ends: Vec<Vec<u8>>,
+    /// What the paths begin with in the repository.
+    pub(crate) prefix: String,
 }
 
 /// A place that a change touched.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) path: String,
     /// What the definition there may be called, the likeliest first.
@@ -47,14 +68,16 @@ struct Kept {
     words: Vec<(u32, u32)>,
     /// Path and names.
     places: Vec<(u32, Vec<u32>)>,
+    is_whole: bool,
+    /// What its score is spread over.
+    #[serde(skip)]
+    spread: f64,
 }
 
 /// All changes that are known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Past {
-    /// The commit up to which they are, and what the paths began with in the repository.
-    pub(crate) tip: Vec<u8>,
-    pub(crate) prefix: String,
+    pub(crate) extent: Extent,
     /// What all numbers stand for, in their order.
     texts: Vec<String>,
     /// The latest first.
@@ -68,32 +91,32 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// `changes`, the latest first, up to `tip`. O(n log n).
-    pub(crate) fn of(tip: &[u8], prefix: &str, changes: &[Change]) -> Self {
-        let mut numbers: RapidHashMap<&str, u32> = RapidHashMap::default();
+    /// `changes`, the latest first. O(n log n).
+    pub(crate) fn of(extent: Extent, changes: &[Change]) -> Self {
         let words = changes.iter().flat_map(|it| &it.words).map(|it| &it.0);
         let places = || changes.iter().flat_map(|it| &it.places);
         let names = places().flat_map(|it| &it.names);
         let all = words.chain(names).chain(places().map(|it| &it.path));
-        numbers.extend(all.map(|it| (it.as_str(), 0)));
-        let mut texts: Vec<&str> = numbers.keys().copied().collect();
+        let mut texts: Vec<&String> = all.collect();
         texts.sort_unstable();
-        for (number, text) in (0..).zip(&texts) {
-            numbers.insert(text, number);
-        }
-        let number = |text: &String| numbers[text.as_str()];
+        texts.dedup();
+        let number = |text: &String| {
+            let at = texts.binary_search(&text).expect("all texts are there");
+            u32::try_from(at).expect("fewer than 2^32")
+        };
         let kept = changes.iter().map(|it| Kept {
             id: it.id.clone(),
             words: it.words.iter().map(|(it, n)| (number(it), *n)).collect(),
             places: (it.places.iter())
                 .map(|it| (number(&it.path), it.names.iter().map(number).collect()))
                 .collect(),
+            is_whole: it.is_whole,
+            spread: 0.0,
         });
         let past = Past {
-            tip: tip.to_vec(),
-            prefix: prefix.to_owned(),
+            extent,
             changes: kept.collect(),
-            texts: texts.into_iter().map(str::to_owned).collect(),
+            texts: texts.into_iter().cloned().collect(),
             ..Past::default()
         };
         past.counted()
@@ -109,6 +132,15 @@ impl Past {
         #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
         let length = said as f64 / self.changes.len().max(1) as f64;
         self.length = length.max(1.0);
+        let is_source = |text: &String| Role::of(text) == Role::Source;
+        for change in &mut self.changes {
+            let paths = change.places.iter().map(|it| &self.texts[index(it.0)]);
+            // Tests and texts go along with what they are about.
+            let sources = paths.filter(|it| is_source(it)).count();
+            #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
+            let sources = sources.max(1) as f64;
+            change.spread = sources.sqrt();
+        }
         self
     }
 
@@ -117,7 +149,7 @@ impl Past {
         self.changes.len()
     }
 
-    /// What is known, by the ids of commits.
+    /// What is known, by the ids of commits, but for what could not be read.
     pub(crate) fn known(&self) -> BTreeMap<&[u8], Change> {
         let text = |number: u32| self.texts[index(number)].clone();
         let change = |it: &Kept| Change {
@@ -129,13 +161,14 @@ impl Past {
                     names: names.iter().map(|&it| text(it)).collect(),
                 })
                 .collect(),
+            is_whole: it.is_whole,
         };
-        let changes = self.changes.iter();
+        let changes = self.changes.iter().filter(|it| it.is_whole);
         changes.map(|it| (&*it.id, change(it))).collect()
     }
 
-    /// The `limit` places whose changes fit `terms` best: BM25 of the message by the square root of how many places the change
-    /// touched, and of a place that several touched the best. Equals in the order of their changes, the latest first.
+    /// The `limit` places whose changes fit `terms` best: BM25 of the message by the square root of how many places of sources the
+    /// change touched, and of a place that several touched the best. Equals in the order of their changes, the latest first.
     /// O(words of all messages).
     pub(crate) fn touched(&self, terms: &[(String, f32)], limit: usize) -> Vec<Touched> {
         let mut worth = vec![0.0; self.texts.len()];
@@ -148,7 +181,7 @@ impl Past {
         for change in self.changes.iter().filter(|it| !it.places.is_empty()) {
             let score = self.score(change, &worth);
             if score > 0.0 {
-                let share = score / self.weight(change);
+                let share = score / change.spread;
                 let places = 0..change.places.len();
                 fitting.extend(places.map(|it| (share, change, it)));
             }
@@ -165,26 +198,9 @@ impl Past {
         places.take(limit).collect()
     }
 
-    /// What a change is spread over: the square root of how many places of sources it touched. Tests and texts go along with
-    /// what they are about.
-    fn weight(&self, change: &Kept) -> f64 {
-        let sources = change
-            .places
-            .iter()
-            .filter(|it| self.is_source(it.0))
-            .count();
-        #[expect(clippy::cast_precision_loss, reason = "there are some dozens")]
-        let sources = sources.max(1) as f64;
-        sources.sqrt()
-    }
-
-    fn is_source(&self, path: u32) -> bool {
-        Role::of(&self.texts[index(path)]) == Role::Source
-    }
-
     fn score(&self, change: &Kept, worth: &[f64]) -> f64 {
-        let length: u32 = change.words.iter().map(|it| it.1).sum();
-        let norm = K * (1.0 - B + B * f64::from(length) / self.length);
+        let length: f64 = change.words.iter().map(|it| f64::from(it.1)).sum();
+        let norm = K * (1.0 - B + B * length / self.length);
         let of_word = |&(word, times): &(u32, u32)| {
             let times = f64::from(times);
             worth[index(word)] * times * (K + 1.0) / (times + norm)
@@ -209,7 +225,7 @@ impl Past {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             metadata => metadata.map_err(|it| it.to_string())?.len(),
         };
-        if size > LARGEST {
+        if size > LARGEST as u64 {
             return Err(format!("it has {size} bytes"));
         }
         let bytes = fs::read(path).map_err(|it| it.to_string())?;
@@ -224,10 +240,8 @@ impl Past {
             return Err("it is of another format".to_owned());
         };
         let (seal, rest) = rest.split_at(blake3::OUT_LEN);
-        if blake3::hash(rest)
-            != *<&[u8; blake3::OUT_LEN]>::try_from(seal).map_err(|it| it.to_string())?
-        {
-            return Err("it is not as it was written".to_owned());
+        if *hash(rest).as_bytes() != *seal {
+            return Err("it is damaged, or another version wrote it".to_owned());
         }
         let past: Past = postcard::from_bytes(rest).map_err(|it| it.to_string())?;
         let numbers = past.changes.iter().flat_map(|it| {
@@ -235,11 +249,11 @@ impl Past {
             let places = it.places.iter();
             words.chain(places.flat_map(|(path, names)| names.iter().chain([path]).copied()))
         });
-        if numbers
-            .max()
-            .is_some_and(|it| index(it) >= past.texts.len())
-        {
-            return Err("it names what it has not".to_owned());
+        let is_sound = numbers.max().is_none_or(|it| index(it) < past.texts.len())
+            && past.texts.is_sorted_by(|a, b| a < b)
+            && past.changes.len() <= MOST_CHANGES;
+        if !is_sound {
+            return Err("it contradicts itself".to_owned());
         }
         Ok(past.counted())
     }
@@ -248,7 +262,7 @@ impl Past {
         let bytes = postcard::to_allocvec(self)?;
         let mut file = Vec::with_capacity(SEALED + bytes.len());
         file.extend_from_slice(&FORMAT);
-        file.extend_from_slice(blake3::hash(&bytes).as_bytes());
+        file.extend_from_slice(hash(&bytes).as_bytes());
         file.extend_from_slice(&bytes);
         Ok(file)
     }
@@ -256,12 +270,38 @@ impl Past {
     /// Writes it to `path`, where what was there is until all of it is.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         let bytes = self.encode().map_err(io::Error::other)?;
+        if bytes.len() > LARGEST {
+            return Err(io::Error::other(format!(
+                "it would have {} bytes",
+                bytes.len()
+            )));
+        }
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = NamedTempFile::with_prefix_in("changes.tmp-", folder)?;
+        sweep(folder);
+        let mut file = NamedTempFile::with_prefix_in(UNFINISHED, folder)?;
         file.write_all(&bytes)?;
         file.as_file().sync_all()?;
         file.persist(path)?;
         Ok(())
+    }
+}
+
+fn hash(bytes: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.update(bytes).finalize()
+}
+
+/// Removes what was being written to `folder` when its process ended.
+fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED)
+            && age().is_some_and(|it| it > ABANDONED)
+        {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -283,6 +323,7 @@ mod tests {
                     names: names.iter().map(|it| (*it).to_owned()).collect(),
                 })
                 .collect(),
+            is_whole: true,
         }
     }
 
@@ -292,7 +333,12 @@ mod tests {
             change(2, &[("pool", 1)], &[("a.rs", &["give"]), ("b.rs", &[])]),
             change(1, &[], &[("a.rs", &["take"])]),
         ];
-        (Past::of(&[9; 20], "sub/", &changes), changes)
+        let extent = Extent {
+            tip: vec![9; 20],
+            ends: vec![vec![8; 20]],
+            prefix: "sub/".to_owned(),
+        };
+        (Past::of(extent, &changes), changes)
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What a git repository says: commits, their messages, and the places that they touched.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ctx_rank::Analyzer;
-use ctx_secrets::mask;
-use gix::bstr::{BStr, ByteSlice as _};
+use ctx_secrets::{is_secret_file, mask};
+use gix::bstr::{BStr, BString, ByteSlice as _};
 use gix::diff::tree::{Recorder, State, recorder, visit};
 use gix::discover::upwards::{self, TrustPolicy};
 use gix::objs::TreeRefIter;
@@ -15,8 +17,8 @@ use gix::{ObjectId, Repository, ThreadSafeRepository, open};
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::error::GitError;
-use crate::heads::heads;
-use crate::past::{Change, Place};
+use crate::heads::{heads, names};
+use crate::past::{Change, Extent, Place};
 
 /// So many changes at most, the latest. `docs/record/eval.md` has what fewer and more show.
 pub(crate) const MOST_CHANGES: usize = 2_000;
@@ -28,16 +30,22 @@ const MOST_FILES: usize = 20;
 const MOST_DIFFERENCES: usize = 400;
 /// What touches more places is about none of them,
 const MOST_PLACES: usize = 40;
-/// nor is what differs in more runs of lines of one file,
+/// nor is what differs in more runs of lines, of all files together,
 const MOST_HUNKS: usize = 200;
 /// or in lines that are further apart, of all files together, before and after.
 const MOST_LINES: usize = 8_000;
+/// No path is longer, in bytes: no system has one.
+const LONGEST_PATH: usize = 4_096;
 /// A larger file is nobody's code, in bytes.
 const LARGEST: u64 = 512 << 10;
 /// In so many first bytes a file that is no text has a NUL.
 const TELLING: usize = 8_000;
-/// A message is read so far, in bytes.
+/// A message is read so far, in bytes,
 const LONGEST_MESSAGE: usize = 4_096;
+/// and looked through for secrets so far, as one may begin before that and end behind it.
+const LONGEST_MASKED: usize = 64 << 10;
+/// So many lines before and after one tell whether it has a secret.
+const NEAR_SECRET: usize = 4;
 /// Objects that several commits share are kept, in bytes for each thread.
 const CACHE: usize = 16 << 20;
 
@@ -52,11 +60,22 @@ pub(crate) struct Source {
     tip: Option<ObjectId>,
 }
 
-/// What is known of a repository before any change is read.
-pub(crate) struct Listed {
+/// A repository as it is now.
+pub(crate) struct Opened<'s> {
+    source: &'s Source,
     repository: ThreadSafeRepository,
-    /// The commits with one parent, and that: the latest first.
-    pub(crate) commits: Vec<(ObjectId, ObjectId)>,
+    /// Whether the commits end before the history does, and at which.
+    shallow: Vec<ObjectId>,
+    /// The last commit; `None` where there is none yet.
+    tip: Option<ObjectId>,
+}
+
+/// Why a change has touched no place.
+enum Untold {
+    /// It touched too much, or what is no code.
+    Much,
+    /// Something of it cannot be read. It may be there another time.
+    Missing,
 }
 
 impl Source {
@@ -79,9 +98,13 @@ impl Source {
             Ok(found) => found.to_thread_local(),
             Err(error) => {
                 // One that is there and cannot be read is not found either.
+                let end = match error.downcast_any_ref() {
+                    Some(upwards::Error::NoGitRepositoryWithinFs { limit, .. }) => Some(limit),
+                    _ => None,
+                };
                 let mut folders = root
                     .ancestors()
-                    .take_while(|it| !ceilings.iter().any(|c| c == it));
+                    .take_while(|it| !ceilings.iter().chain(end).any(|end| end == it));
                 return if folders.any(|it| it.join(".git").exists()) {
                     Err(GitError::repository(root, error))
                 } else {
@@ -119,72 +142,95 @@ impl Source {
         })
     }
 
-    fn open(&self) -> Result<ThreadSafeRepository, GitError> {
-        let opened = ThreadSafeRepository::open_opts(&self.at, options());
-        opened.map_err(|error| GitError::repository(&self.at, error))
-    }
-
-    /// The commit up to which changes are read; `None` where there is none yet.
-    fn tip_in(&self, repository: &Repository) -> Result<Option<ObjectId>, GitError> {
-        if self.tip.is_some() {
-            return Ok(self.tip);
-        }
-        let head = repository.head();
-        let id = head.and_then(|mut it| Ok(it.try_peel_to_id()?.map(gix::Id::detach)));
-        id.map_err(|error| GitError::repository(&self.at, error))
-    }
-
-    /// What [`Listed`] depends on.
-    pub(crate) fn tip(&self) -> Result<Option<ObjectId>, GitError> {
-        self.tip_in(&self.open()?.to_thread_local())
-    }
-
-    /// The last changes up to `tip`, by when they were committed. Where the repository ends before its history, as a shallow one does, so
-    /// do they.
-    pub(crate) fn list(&self, tip: ObjectId) -> Result<Listed, GitError> {
-        let repository = self.open()?;
-        let mut commits = Vec::new();
-        {
-            let repository = repository.to_thread_local();
-            if repository.find_commit(tip).is_err() {
-                return Err(GitError::Commit {
-                    path: self.at.clone(),
-                    commit: tip.to_string(),
-                });
-            }
-            let walk = repository.rev_walk([tip]);
-            let walk = walk.sorting(Sorting::ByCommitTime(CommitTimeOrder::default()));
-            let walk = walk.all();
-            let walk = walk.map_err(|error| GitError::repository(&self.at, error))?;
-            for commit in walk.take(MOST_COMMITS).map_while(Result::ok) {
-                if let [parent] = commit.parent_ids[..] {
-                    commits.push((commit.id, parent));
-                }
-                if commits.len() == MOST_CHANGES {
-                    break;
-                }
-            }
-        }
-        Ok(Listed {
+    /// Opens it as it is now.
+    pub(crate) fn open(&self) -> Result<Opened<'_>, GitError> {
+        let failed = |error| GitError::repository(&self.at, error);
+        let repository = ThreadSafeRepository::open_opts(&self.at, options()).map_err(failed)?;
+        let local = repository.to_thread_local();
+        let head = || {
+            let head = local.head();
+            head.and_then(|mut it| Ok(it.try_peel_to_id()?.map(gix::Id::detach)))
+        };
+        let tip = self
+            .tip
+            .map_or_else(|| head().map_err(failed), |it| Ok(Some(it)))?;
+        let shallow = local.shallow_commits().map_err(failed)?;
+        Ok(Opened {
+            source: self,
             repository,
-            commits,
+            shallow: shallow.map_or_else(Vec::new, |it| it.iter().copied().collect()),
+            tip,
         })
     }
 }
 
-/// Whoever wrote the repository is not trusted: nothing is run, nothing is read but its own folder, and what its objects say they
-/// take is bounded.
+/// Whoever wrote the repository is not trusted: nothing is run, no other settings are read than its own, and what its objects say
+/// they take is bounded.
 fn options() -> open::Options {
-    open::Options::isolated().with(Trust::Reduced)
+    let options = open::Options::isolated().with(Trust::Reduced);
+    // What stands for something else may change while the commits stay.
+    options.config_overrides(["core.useReplaceRefs=false"])
 }
 
-impl Listed {
+impl Opened<'_> {
+    /// What [`Opened::list`] depends on.
+    pub(crate) fn extent(&self) -> Extent {
+        let mut ends = self.shallow.clone();
+        ends.sort_unstable();
+        Extent {
+            tip: (self.tip.iter())
+                .flat_map(|it| it.as_slice().to_owned())
+                .collect(),
+            ends: (ends.iter()).map(|it| it.as_slice().to_owned()).collect(),
+            prefix: self.source.prefix.clone(),
+        }
+    }
+
+    /// The last changes, by when they were committed, the latest first: the commits with one parent, and that. Where the repository ends
+    /// before its history, as a shallow one does, so do they. `goes_on` is asked before each is looked at.
+    pub(crate) fn list(
+        &self,
+        goes_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Vec<(ObjectId, ObjectId)>, GitError> {
+        let Some(tip) = self.tip else {
+            return Ok(Vec::new());
+        };
+        let repository = self.repository.to_thread_local();
+        if repository.find_commit(tip).is_err() {
+            return Err(GitError::Commit {
+                path: self.source.at.clone(),
+                commit: tip.to_string(),
+            });
+        }
+        let walk = repository.rev_walk([tip]);
+        let walk = walk.sorting(Sorting::ByCommitTime(CommitTimeOrder::default()));
+        let walk = walk.all();
+        let walk = walk.map_err(|error| GitError::repository(&self.source.at, error))?;
+        let mut commits = Vec::new();
+        // One that is missing has no parents to go on with; others may have.
+        for commit in walk.take(MOST_COMMITS).filter_map(Result::ok) {
+            if goes_on().is_break() {
+                return Err(GitError::Cancelled);
+            }
+            if let [parent] = commit.parent_ids[..]
+                && !self.shallow.contains(&commit.id)
+            {
+                commits.push((commit.id, parent));
+            }
+            if commits.len() == MOST_CHANGES {
+                break;
+            }
+        }
+        Ok(commits)
+    }
+
     /// Who reads changes on one thread.
-    pub(crate) fn reader(&self) -> Reader {
+    pub(crate) fn reader(&self) -> Reader<'_> {
         let mut repository = self.repository.to_thread_local();
         repository.object_cache_size(CACHE);
         Reader {
             repository,
+            prefix: &self.source.prefix,
             state: State::default(),
             analyzer: Analyzer::default(),
         }
@@ -192,20 +238,22 @@ impl Listed {
 }
 
 /// Reads changes one by one.
-pub(crate) struct Reader {
+pub(crate) struct Reader<'o> {
     repository: Repository,
+    prefix: &'o str,
     state: State,
     analyzer: Analyzer,
 }
 
-impl Reader {
-    /// What `commit` changed of its `parent` below `prefix`. One of which something cannot be read, or that touches too much, has touched
-    /// nothing.
-    pub(crate) fn read(&mut self, commit: ObjectId, parent: ObjectId, prefix: &str) -> Change {
+impl Reader<'_> {
+    /// What `commit` changed of its `parent`. One of which something cannot be read, or that touches too much, has touched nothing.
+    pub(crate) fn read(&mut self, commit: ObjectId, parent: ObjectId) -> Change {
+        let places = self.places(commit, parent);
         Change {
             id: commit.as_slice().to_vec(),
             words: self.message(commit).unwrap_or_default(),
-            places: self.places(commit, parent, prefix).unwrap_or_default(),
+            is_whole: !matches!(places, Err(Untold::Missing)),
+            places: places.unwrap_or_default(),
         }
     }
 
@@ -218,8 +266,9 @@ impl Reader {
         let mut text = message.title.to_str_lossy().into_owned();
         text.push('\n');
         text.push_str(body.as_deref().unwrap_or_default());
-        text.truncate(text.floor_char_boundary(LONGEST_MESSAGE));
+        text.truncate(text.floor_char_boundary(LONGEST_MASKED));
         mask("", &mut text);
+        text.truncate(text.floor_char_boundary(LONGEST_MESSAGE));
         let mut words = self.analyzer.terms(&text);
         words.sort_unstable();
         let counted = words.chunk_by(|a, b| a == b);
@@ -227,42 +276,61 @@ impl Reader {
         Some(counted.map(|it| (it[0].clone(), count(it))).collect())
     }
 
-    fn places(&mut self, commit: ObjectId, parent: ObjectId, prefix: &str) -> Option<Vec<Place>> {
-        let (mut places, mut room) = (Vec::new(), MOST_LINES);
+    fn places(&mut self, commit: ObjectId, parent: ObjectId) -> Result<Vec<Place>, Untold> {
+        let (mut places, mut room) = (Vec::new(), Room::default());
         for (old, new, path) in self.files(commit, parent)? {
-            let Some(path) = path.to_str().ok().and_then(|it| it.strip_prefix(prefix)) else {
+            let Some(path) = path.to_str().ok().filter(|it| !is_secret_file(it)) else {
                 continue;
             };
-            let (Some(old), Some(new)) = (self.text(old), self.text(new)) else {
+            let Some(path) = path.strip_prefix(self.prefix) else {
                 continue;
             };
-            let of_file = changed(&old, &new, &mut room)?;
-            places.extend(of_file.into_iter().map(|names| Place {
+            let (Some(old), Some(new)) = (self.text(old)?, self.text(new)?) else {
+                continue;
+            };
+            let lines: Vec<&str> = new.lines().collect();
+            let heads = changed(&old, &lines, &mut room).ok_or(Untold::Much)?;
+            let said = masked(path, &lines, &heads);
+            let of_file = heads.iter().map(|heads| Place {
                 path: path.to_owned(),
-                names: names.into_iter().map(str::to_owned).collect(),
-            }));
+                names: (names(heads.iter().map(|it| &*said[it])).into_iter())
+                    .map(str::to_owned)
+                    .collect(),
+            });
+            let of_file = of_file.filter(|it| !it.names.is_empty());
+            let mut of_file: Vec<_> = of_file.collect();
+            of_file.sort_unstable();
+            of_file.dedup();
+            places.append(&mut of_file);
         }
-        (places.len() <= MOST_PLACES).then_some(places)
+        if places.len() > MOST_PLACES {
+            return Err(Untold::Much);
+        }
+        Ok(places)
     }
 
-    /// The files that were changed: before, after, and where; `None` if there are too many.
+    /// The files that were changed: before, after, and where.
     fn files(
         &mut self,
         commit: ObjectId,
         parent: ObjectId,
-    ) -> Option<Vec<(ObjectId, ObjectId, gix::bstr::BString)>> {
+    ) -> Result<Vec<(ObjectId, ObjectId, BString)>, Untold> {
         let tree = |commit| self.repository.find_commit(commit).ok()?.tree().ok();
+        let tree = |commit| tree(commit).ok_or(Untold::Missing);
         let (old, new) = (tree(parent)?, tree(commit)?);
         let kind = self.repository.object_hash();
         let mut few = Few::default();
-        gix::diff::tree(
+        let differing = gix::diff::tree(
             TreeRefIter::from_bytes(&old.data, kind),
             TreeRefIter::from_bytes(&new.data, kind),
             &mut self.state,
             &self.repository.objects,
             &mut few,
-        )
-        .ok()?;
+        );
+        if few.is_over {
+            return Err(Untold::Much);
+        }
+        differing.map_err(|_| Untold::Missing)?;
         let files = few.recorder.records.into_iter();
         let files = files.filter_map(|it| match it {
             recorder::Change::Modification {
@@ -276,31 +344,49 @@ impl Reader {
             _ => None,
         });
         let files: Vec<_> = files.collect();
-        (files.len() <= MOST_FILES).then_some(files)
+        if files.len() > MOST_FILES {
+            return Err(Untold::Much);
+        }
+        Ok(files)
     }
 
     /// What a file said, if it is a text and no large one.
-    fn text(&self, id: ObjectId) -> Option<String> {
-        let header = self.repository.find_header(id).ok()?;
-        if header.size() > LARGEST {
-            return None;
+    fn text(&self, id: ObjectId) -> Result<Option<String>, Untold> {
+        let header = self.repository.find_header(id);
+        if header.map_err(|_| Untold::Missing)?.size() > LARGEST {
+            return Ok(None);
         }
-        let bytes = self.repository.find_object(id).ok()?.detach().data;
+        let object = self.repository.find_object(id);
+        let bytes = object.map_err(|_| Untold::Missing)?.detach().data;
         let is_text = !bytes.iter().take(TELLING).any(|&it| it == 0);
-        is_text.then(|| match String::from_utf8(bytes) {
+        Ok(is_text.then(|| match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        })
+        }))
     }
 }
 
-/// The words of what each run of lines is in that differs between two texts, each once; those of which no word is known are left out.
+/// How much more of a change is compared.
+struct Room {
+    lines: usize,
+    hunks: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room {
+            lines: MOST_LINES,
+            hunks: MOST_HUNKS,
+        }
+    }
+}
+
+/// The heads of what each run of lines is in that differs between two texts, each once, by the numbers of their lines.
 /// `None` if that is too much: comparing takes the square of the lines where they are alike, of which as many are taken from `room`
 /// as there are between the first and the last that differ.
-fn changed<'n>(old: &str, new: &'n str, room: &mut usize) -> Option<Vec<Vec<&'n str>>> {
-    let lines: Vec<&str> = new.lines().collect();
+fn changed(old: &str, lines: &[&str], room: &mut Room) -> Option<Vec<Vec<usize>>> {
+    let mut new = lines;
     let mut old: Vec<&str> = old.lines().collect();
-    let mut new = &*lines;
     let is_same = |(a, b): &(&&str, &&str)| a == b;
     let before = old.iter().zip(new).take_while(is_same).count();
     old.drain(..before);
@@ -309,32 +395,54 @@ fn changed<'n>(old: &str, new: &'n str, room: &mut usize) -> Option<Vec<Vec<&'n 
     let after = ends.take_while(is_same).count();
     old.truncate(old.len() - after);
     new = &new[..new.len() - after];
-    *room = room.checked_sub(old.len() + new.len())?;
+    room.lines = room.lines.checked_sub(old.len() + new.len())?;
     let mut input = InternedInput::default();
     input.update_before(old.into_iter());
     input.update_after(new.iter().copied());
     let diff = Diff::compute(Algorithm::Histogram, &input);
     let mut places = Vec::new();
-    for (number, hunk) in diff.hunks().enumerate() {
-        if number == MOST_HUNKS {
-            return None;
-        }
+    for hunk in diff.hunks() {
+        room.hunks = room.hunks.checked_sub(1)?;
         let index = |it: u32| before + usize::try_from(it).unwrap_or(lines.len());
-        places.push(heads(
-            &lines,
-            index(hunk.after.start)..index(hunk.after.end),
-        ));
+        places.push(heads(lines, index(hunk.after.start)..index(hunk.after.end)));
     }
-    places.retain(|it| !it.is_empty());
     places.sort_unstable();
     places.dedup();
     Some(places)
+}
+
+/// The lines with the numbers `heads`, in which secrets are masked as in the file at `path`: by what is near them, and by the
+/// whole where it may have one that takes many lines.
+fn masked(path: &str, lines: &[&str], heads: &[Vec<usize>]) -> BTreeMap<usize, String> {
+    let numbers: BTreeSet<usize> = heads.iter().flatten().copied().collect();
+    let has_key = || lines.iter().any(|it| it.contains("PRIVATE KEY"));
+    let near = if has_key() { lines.len() } else { NEAR_SECRET };
+    let mut said = BTreeMap::new();
+    let mut numbers = numbers.into_iter().peekable();
+    while let Some(first) = numbers.next() {
+        let (mut of_run, mut end) = (vec![first], first + near);
+        while let Some(next) = numbers.next_if(|it| it.saturating_sub(near) <= end) {
+            of_run.push(next);
+            end = next + near;
+        }
+        let start = first.saturating_sub(near);
+        let mut text = lines[start..lines.len().min(end + 1)].join("\n");
+        mask(path, &mut text);
+        let text: Vec<&str> = text.split('\n').collect();
+        said.extend(
+            of_run
+                .into_iter()
+                .map(|it| (it, text[it - start].to_owned())),
+        );
+    }
+    said
 }
 
 /// Notes what differs between two trees, and stops where that is too much.
 #[derive(Default)]
 struct Few {
     recorder: Recorder,
+    is_over: bool,
 }
 
 impl gix::diff::tree::Visit for Few {
@@ -351,7 +459,9 @@ impl gix::diff::tree::Visit for Few {
         self.recorder.pop_path_component();
     }
     fn visit(&mut self, change: visit::Change) -> visit::Action {
-        if self.recorder.records.len() == MOST_DIFFERENCES {
+        let is_long = self.recorder.path().len() > LONGEST_PATH;
+        if is_long || self.recorder.records.len() == MOST_DIFFERENCES {
+            self.is_over = true;
             return visit::Action::Break(());
         }
         self.recorder.visit(change)
@@ -363,21 +473,23 @@ mod tests {
     use super::*;
 
     /// The lines of `text` that say where a change is, for one that replaces the first `old` by `new`.
-    fn told(text: &str, old: &str, new: &str, mut room: usize) -> Option<Vec<Vec<String>>> {
+    fn told(text: &str, old: &str, new: &str, lines: usize) -> Option<Vec<Vec<String>>> {
         let now = text.replacen(old, new, 1);
-        let places = changed(text, &now, &mut room)?;
-        let owned = |it: Vec<&str>| it.into_iter().map(str::to_owned).collect();
-        Some(places.into_iter().map(owned).collect())
+        let hunks = MOST_HUNKS;
+        let lines_now: Vec<&str> = now.lines().collect();
+        let places = changed(text, &lines_now, &mut Room { lines, hunks })?;
+        let told = |it: Vec<usize>| it.into_iter().map(|it| lines_now[it].to_owned()).collect();
+        Some(places.into_iter().map(told).collect())
     }
 
     #[test]
     fn what_is_alike_before_and_after_a_change_takes_no_room() {
         let take = "def take():\n    one()\n    two()\n";
         let text = "pass\n".repeat(9_000) + take + &"pass\n".repeat(9_000);
-        let names = vec![vec!["take".to_owned(), "def".to_owned()]];
-        assert_eq!(told(&text, "one", "1", 2), Some(names.clone()));
+        let heads = vec![vec!["def take():".to_owned()]];
+        assert_eq!(told(&text, "one", "1", 2), Some(heads.clone()));
         assert_eq!(told(&text, "one", "1", 1), None);
-        assert_eq!(told(&text, "    two()\n", "", 1), Some(names));
+        assert_eq!(told(&text, "    two()\n", "", 1), Some(heads));
         assert_eq!(told(&text, "none", "1", 0), Some(Vec::new()));
     }
 
@@ -398,10 +510,13 @@ mod tests {
             (0..250_000).map(line).collect()
         };
         let (old, new) = (text(), text());
-        assert_eq!(changed(&old, &new, &mut { MOST_LINES }), None);
+        let of = |old: &str, new: &str, room: &mut Room| {
+            changed(old, &new.lines().collect::<Vec<_>>(), room)
+        };
+        assert_eq!(of(&old, &new, &mut Room::default()), None);
         let short = |it: &str| it[..MOST_LINES].to_owned();
-        let mut room = MOST_LINES;
-        assert_eq!(changed(&short(&old), &short(&new), &mut room), None);
-        assert!(room < 100, "it was compared: {room}");
+        let mut room = Room::default();
+        assert_eq!(of(&short(&old), &short(&new), &mut room), None);
+        assert!(room.lines < 100, "it was compared: {}", room.lines);
     }
 }

@@ -158,7 +158,7 @@ fn changes(root: &Path, index_at: &Path) -> Option<GitChanges> {
     match GitChanges::open(root, &index_at.join("changes")) {
         Ok(opened) => opened.map(|(changes, _)| changes),
         Err(error) => {
-            debug!(%error, "what was changed before has no say");
+            debug!(%error, "git history is not used");
             None
         }
     }
@@ -192,7 +192,7 @@ fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look,
         match changes.update(&mut |_| goes_on()) {
             Ok(_) => {}
             Err(GitError::Cancelled) => return Err(Fault::cancelled()),
-            Err(error) => debug!(%error, "what was changed lately has no say"),
+            Err(error) => debug!(%error, "the latest git history is not used"),
         }
     }
     let stale = |note| Look {
@@ -365,6 +365,8 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
+    use ctx_assemble::Control;
+    use ctx_model::BuildOptions;
     use ctx_testkit::git::Repository;
     use tokio_util::sync::CancellationToken;
 
@@ -441,22 +443,29 @@ mod tests {
     async fn what_was_committed_since_has_a_say() {
         let root = tempfile::tempdir().unwrap();
         let mut repository = Repository::init(root.path());
-        let known = |folder: &Folder| found(folder).changes.unwrap().count();
         for (text, message) in [("1", "Begin"), ("2", "Mend it")] {
             repository.commit(
                 message,
-                &[("a.rs", Some(&format!("fn a() {{\n    {text}\n}}\n")))],
+                &[("a.rs", Some(&format!("fn drain() {{\n    {text}\n}}\n")))],
             );
         }
         let server = Server::new(Options::new(root.path())).unwrap();
         let call = Call::of(&server, CancellationToken::new());
         let (_, folder) = call.workspace.folders().next().unwrap();
         folder.ready(&call).await.unwrap();
-        assert_eq!(known(folder), 1);
-        repository.commit("Mend it again", &[("a.rs", Some("fn a() {\n    3\n}\n"))]);
+        assert_eq!(found(folder).changes.unwrap().count(), 1);
+        let message = "Mend the leak that timeouts left";
+        repository.commit(message, &[("a.rs", Some("fn drain() {\n    3\n}\n"))]);
         folder.search.try_lock().unwrap().as_mut().unwrap().looked = None;
         folder.ready(&call).await.unwrap();
-        assert_eq!(known(folder), 2);
+        // No file says any of that.
+        let (options, build) = (ctx_retrieve::Options::default(), BuildOptions::default());
+        let service = found(folder).service;
+        let control = Control::default();
+        let question = "it leaks at a timeout";
+        let answer = service.answer(question, &options, &build, &control).await;
+        let shown = answer.unwrap().built.context;
+        assert!(shown.contains("fn drain()"), "{shown}");
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -425,7 +425,9 @@ impl Called {
             let outer: Vec<&String> = names.collect();
             let is_within = |it: &Arc<Part>| {
                 let qualified = it.qualified_name.as_deref().unwrap_or_default();
-                outer.iter().any(|name| qualified.contains(name.as_str()))
+                let is_of_name = |it: char| it.is_alphanumeric() || it == '_' || it == '$';
+                let mut around = qualified.rsplit(|it| !is_of_name(it)).skip(1);
+                around.any(|it| outer.iter().any(|name| *name == it))
             };
             if found.iter().any(is_within) {
                 found.retain(is_within);

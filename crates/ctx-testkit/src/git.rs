@@ -45,8 +45,7 @@ impl Repository {
     /// # Panics
     /// They cannot be written.
     pub fn commit(&mut self, message: &str, files: &[(&str, Option<&str>)]) -> String {
-        let head = self.inner.head().expect("there is a head");
-        let parents: Vec<ObjectId> = head.id().map(gix::Id::detach).into_iter().collect();
+        let parents = self.head();
         self.commit_on(&parents, message, files)
     }
 
@@ -76,6 +75,29 @@ impl Repository {
                 self.files.remove(*path);
             }
         }
+        self.commit_tree(parents, message)
+    }
+
+    /// As [`Repository::commit`], but writes no file into the work tree: so paths may be any.
+    ///
+    /// # Panics
+    /// They cannot be written.
+    pub fn commit_objects(&mut self, message: &str, files: &[(&str, &str)]) -> String {
+        for (path, text) in files {
+            let blob = self.inner.write_blob(text);
+            let blob = blob.expect("the text can be written").detach();
+            self.files.insert((*path).to_owned(), blob);
+        }
+        let parents = self.head();
+        self.commit_tree(&parents, message)
+    }
+
+    fn head(&self) -> Vec<ObjectId> {
+        let head = self.inner.head().expect("there is a head");
+        head.id().map(gix::Id::detach).into_iter().collect()
+    }
+
+    fn commit_tree(&mut self, parents: &[ObjectId], message: &str) -> String {
         self.commits += 1;
         let files: Vec<(&str, ObjectId)> = self.files.iter().map(|(p, id)| (&**p, *id)).collect();
         let by = Signature {

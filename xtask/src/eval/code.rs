@@ -269,7 +269,12 @@ fn changes(places: &Places<'_>, instance: &Instance) -> Result<GitChanges> {
     let folder = places.work.join("changes");
     fs::create_dir_all(&folder)?;
     let git = git_folder(places.repos, &instance.repo)?;
-    let (changes, _) = GitChanges::at(&git, &instance.base_commit, &folder.join(&instance.id))?;
+    let kept = folder.join(&instance.id);
+    // What another version of this program kept would be measured else.
+    if kept.exists() {
+        fs::remove_file(&kept)?;
+    }
+    let (changes, _) = GitChanges::at(&git, &instance.base_commit, &kept)?;
     changes.update(&mut |_| ControlFlow::Continue(()))?;
     Ok(changes)
 }

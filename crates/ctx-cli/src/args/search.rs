@@ -15,8 +15,8 @@ The folder is indexed first where it is not, and files that changed since are in
 answers is the folder as it is now. The index is in DIR/.ctx if there is such a folder, else below
 $CTX_CACHE_DIR, else in your cache folder. Nothing is sent anywhere. TEXT may be words, names,
 paths, an error message or a whole issue report; what it names is found by name, and the rest by
-its words. In a git repository its words are looked for in the messages of the last 2,000 commits too:
-what these touched is likelier to be what it is about.
+its words. In a git repository, the messages of the last 2,000 commits are searched too; code that
+those commits touched ranks higher.
 
 What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
 CTX_LIMIT, CTX_MIN_SCORE, CTX_MIN_CHANCE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT,

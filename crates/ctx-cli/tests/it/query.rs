@@ -139,7 +139,12 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
     let status = asked.run(&["index", "--status", "--json"]).json();
     assert_eq!(status["changes"], 1);
     let told = asked.run(&["index"]);
-    assert!(told.ok().contains(", 1 change of git in "), "{told:?}");
+    assert!(told.ok().contains(", 1 git commit in "), "{told:?}");
+    asked
+        .root
+        .write("ctx.toml", b"[query]\nstrategies = [\"text\"]\n");
+    assert!(!asked.run(&["index"]).ok().contains("git"));
+    fs::remove_file(asked.root.path().join("ctx.toml")).unwrap();
     // What is committed since has its say at once, and what is kept answers without a look.
     repository.commit("Tell of a timeout", &[("notes.md", Some("# Notes\n"))]);
     asked.run(&["query", question]).ok();
@@ -159,7 +164,7 @@ fn a_repository_that_cannot_be_read_is_a_warning() {
     asked.root.write(".git", b"gitdir: nowhere\n");
     let run = asked.run(&["query", "does the cost fit the budget?"]);
     assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
-    let warning = "what was changed before has no say: failed to read the git repository";
+    let warning = "git history is not used: failed to read the git repository";
     assert!(run.stderr.contains(warning), "{run:?}");
     let without = asked.run(&["query", "budget", "--strategies", "text"]);
     assert!(!without.stderr.contains("git"), "{without:?}");

@@ -56,6 +56,28 @@ impl Bench {
         assert_eq!(wrong, None);
         changes
     }
+
+    /// What is kept is to the byte what it would be were it read for the first time.
+    #[track_caller]
+    fn as_at_once(&self) {
+        let file = self.kept.path().join("anew");
+        let (changes, _) = opened(self.root.path(), &file);
+        update(&changes);
+        assert!(fs::read(&file).unwrap() == fs::read(self.file()).unwrap());
+        fs::remove_file(file).unwrap();
+    }
+
+    fn git(&self) -> PathBuf {
+        self.root.path().join(".git")
+    }
+
+    /// Takes an object away, and gives where it was and what it held.
+    fn take_away(&self, id: &str) -> (PathBuf, Vec<u8>) {
+        let at = self.git().join("objects").join(&id[..2]).join(&id[2..]);
+        let bytes = fs::read(&at).unwrap();
+        fs::remove_file(&at).unwrap();
+        (at, bytes)
+    }
 }
 
 fn opened(root: &Path, file: &Path) -> (GitChanges, Option<String>) {
@@ -128,19 +150,21 @@ fn what_is_known_is_not_read_again_and_what_head_has_not_is_forgotten() {
     bench.change("Let slots be given back twice", "return 2", "return 4");
     let updated = update(&changes);
     assert_eq!((updated.changes, updated.read), (2, 1));
-    let asked_before = asked(&changes, "leak twice");
-    // As if it were read for the first time.
-    fs::remove_file(bench.file()).unwrap();
-    let anew = bench.open();
-    assert_eq!(update(&anew).read, 2);
-    assert_eq!(asked(&anew, "leak twice"), asked_before);
+    bench.as_at_once();
     bench.repository.set_head(&first);
     let updated = update(&changes);
     assert_eq!((updated.changes, updated.read), (1, 0));
     assert!(asked(&changes, "twice").is_empty());
+    bench.as_at_once();
+    // Another branch, and what joins them.
+    let other = bench.change("Let slots be given back late", "return 4", "return 5");
+    let parents = [&first, &other].map(|it| it.parse().unwrap());
+    bench.repository.commit_on(&parents, "Merge it", &[]);
+    assert_eq!(update(&changes).read, 1);
+    bench.as_at_once();
     // Up to a commit, whatever the head is, and from the git folder alone.
-    let git = bench.root.path().join(".git");
-    let (of_first, _) = GitChanges::at(&git, &first, &bench.kept.path().join("other")).unwrap();
+    let kept = bench.kept.path().join("other");
+    let (of_first, _) = GitChanges::at(&bench.git(), &first, &kept).unwrap();
     assert_eq!(update(&of_first).changes, 1);
 }
 
@@ -151,13 +175,20 @@ fn merges_new_files_and_what_touches_everything_are_about_no_place() {
     let main = bench.change("Fix a leak too", "return 2", "return 4");
     let parents = [&side, &main].map(|it| it.parse().unwrap());
     bench.repository.commit_on(&parents, "Merge the leak", &[]);
+    let new = "def leak():\n    1\n";
+    bench
+        .repository
+        .commit("One leak more", &[("new.py", Some(new))]);
+    bench
+        .repository
+        .commit("One leak less", &[("new.py", None)]);
     let many: Vec<String> = (0..30).map(|it| format!("many/{it}.py")).collect();
     for text in ["def leak():\n    1\n", "def leak():\n    2\n"] {
         let files: Vec<_> = many.iter().map(|it| (&**it, Some(text))).collect();
         bench.repository.commit("All leak", &files);
     }
     let changes = bench.open();
-    assert_eq!(update(&changes).changes, 4);
+    assert_eq!(update(&changes).changes, 6);
     let found = asked(&changes, "leak");
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found.iter().all(|it| it.0 == "src/pool.py"));
@@ -180,7 +211,8 @@ fn paths_are_those_below_the_folder_that_is_asked_about() {
     let below = bench.root.path().join("src");
     let (changes, wrong) = opened(&below, &bench.file());
     assert_eq!(wrong, None);
-    // It was kept for another folder.
+    // It was kept for another folder, and says nothing of this one.
+    assert_eq!(changes.count(), 0);
     assert_eq!(update(&changes).read, 2);
     assert_eq!(asked(&changes, "leak")[0].0, "pool.py");
 }
@@ -195,10 +227,13 @@ fn a_damaged_file_is_told_and_made_anew_and_one_that_cannot_be_written_is_no_rea
     bytes[last] ^= 1;
     fs::write(bench.file(), &bytes).unwrap();
     let (changes, wrong) = opened(bench.root.path(), &bench.file());
-    assert_eq!(wrong.as_deref(), Some("it is not as it was written"));
+    assert_eq!(
+        wrong.as_deref(),
+        Some("it is damaged, or another version wrote it")
+    );
     assert_eq!((changes.count(), update(&changes).read), (0, 1));
     assert_eq!(update(&bench.open()).read, 0);
-    fs::write(bench.file(), "ctx-git\x02 of a later version").unwrap();
+    fs::write(bench.file(), "ctx-git\x7f of a later version").unwrap();
     let (_, wrong) = opened(bench.root.path(), &bench.file());
     assert_eq!(wrong.as_deref(), Some("it is of another format"));
     let (changes, _) = opened(bench.root.path(), &bench.kept.path().join("none/changes"));
@@ -218,8 +253,35 @@ fn an_update_that_is_cancelled_changes_nothing() {
         ControlFlow::Break(())
     });
     assert!(matches!(cancelled, Err(GitError::Cancelled)));
-    assert_eq!((told, changes.count()), (vec![(0, 1)], 0));
+    assert_eq!((told, changes.count()), (vec![(0, 0)], 0));
     assert!(!bench.file().exists());
+    // Nor does one that is cancelled while changes are read.
+    assert_eq!(update(&changes).changes, 1);
+    let kept = fs::read(bench.file()).unwrap();
+    for number in 0..20 {
+        let text = POOL.replace('1', &format!("1{number}"));
+        let message = format!("Leak {number} times");
+        bench
+            .repository
+            .commit(&message, &[("src/pool.py", Some(&text))]);
+    }
+    let mut most = 0;
+    let cancelled = changes.update(&mut |Progress { done, of, .. }| {
+        most = most.max(done);
+        assert!(done <= of);
+        if done > 3 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    assert!(matches!(cancelled, Err(GitError::Cancelled)));
+    assert!((4..21).contains(&most), "{most}");
+    assert_eq!(
+        (changes.count(), fs::read(bench.file()).unwrap()),
+        (1, kept)
+    );
+    assert_eq!(update(&changes).read, 20);
 }
 
 #[test]
@@ -265,13 +327,124 @@ fn what_cannot_be_read_of_a_repository_is_left_out() {
     bench.change("Fix a leak", "return 1", "return 3");
     bench.change("Fix a leak again", "return 2", "return 4");
     // As in a clone that was made without most of its objects.
-    let objects = bench.root.path().join(".git/objects");
     let text = fs::read_to_string(bench.root.path().join("src/pool.py")).unwrap();
-    let blob = gix_id(&text);
-    fs::remove_file(objects.join(&blob[..2]).join(&blob[2..])).unwrap();
+    let (at, bytes) = bench.take_away(&gix_id(&text));
     let changes = bench.open();
     assert_eq!(update(&changes).changes, 2);
     assert_eq!(asked(&changes, "leak").len(), 1);
+    // When it is there, that is not known before something else changes; then it is what it would be had it always been there.
+    fs::write(at, bytes).unwrap();
+    assert_eq!(update(&changes).read, 0);
+    let notes = "# Notes\nOne.\n";
+    bench
+        .repository
+        .commit("Note it", &[("notes.md", Some(notes))]);
+    assert_eq!(update(&changes).read, 2);
+    assert_eq!(asked(&changes, "leak").len(), 2);
+    bench.as_at_once();
+}
+
+#[test]
+fn a_shallow_repository_tells_what_it_has_and_the_rest_when_that_comes() {
+    let mut bench = Bench::new();
+    let first = bench.change("Fix a leak", "return 1", "return 3");
+    let second = bench.change("Fix a leak again", "return 2", "return 4");
+    bench.change("Fix a leak for good", "return 4", "return 5");
+    let away = bench.take_away(&first);
+    let shallow = bench.git().join("shallow");
+    fs::write(&shallow, format!("{second}\n")).unwrap();
+    let changes = bench.open();
+    // What the commit at the end changed cannot be told.
+    assert_eq!(update(&changes).changes, 1);
+    assert_eq!(update(&changes).read, 0);
+    fs::write(away.0, away.1).unwrap();
+    fs::remove_file(shallow).unwrap();
+    let updated = update(&changes);
+    assert_eq!((updated.changes, updated.read), (3, 2));
+    bench.as_at_once();
+}
+
+#[test]
+fn what_touches_more_than_a_person_reads_is_about_no_place() {
+    let mut bench = Bench::new();
+    let text = |functions: usize, body: &str| -> String {
+        let one = |it| format!("def leak_{it}():\n    {body}\n\n");
+        (0..functions).map(one).collect()
+    };
+    let mut touched = |name: &str, before: &str, after: &str| {
+        bench.repository.commit("Begin", &[(name, Some(before))]);
+        let message = format!("Leak in {}", name.replace('.', " "));
+        bench.repository.commit(&message, &[(name, Some(after))]);
+        let changes = bench.open();
+        update(&changes);
+        let found = asked(&changes, "leak").into_iter();
+        found.filter(|it| it.0 == name).count()
+    };
+    assert_eq!(touched("forty.py", &text(40, "1"), &text(40, "2")), 40);
+    assert_eq!(touched("more.py", &text(41, "1"), &text(41, "2")), 0);
+    let line = format!("def leak():\n    1\n{}", "# One\n".repeat(1 << 16));
+    assert_eq!(line.len().next_power_of_two(), 512 << 10);
+    let large = line.clone() + &"# One\n".repeat(1 << 16);
+    assert_eq!(touched("fits.py", &line, &line.replacen('1', "2", 1)), 1);
+    assert_eq!(touched("large.py", &large, &large.replacen('1', "2", 1)), 0);
+    let binary = "def leak():\n    1\n\0";
+    assert_eq!(touched("binary.py", binary, &binary.replace('1', "2")), 0);
+}
+
+#[test]
+fn a_commit_of_many_differences_or_of_paths_that_no_system_has_is_about_no_place() {
+    let mut bench = Bench::new();
+    let many: Vec<String> = (0..401).map(|it| format!("many/{it}.txt")).collect();
+    let files: Vec<_> = many.iter().map(|it| (&**it, Some("One.\n"))).collect();
+    let mended = POOL.replace('1', "3");
+    let mut all = files.clone();
+    all.push(("src/pool.py", Some(&*mended)));
+    bench.repository.commit("Fix a leak and note it", &all);
+    let changes = bench.open();
+    update(&changes);
+    assert!(asked(&changes, "leak").is_empty());
+    let text = |it: &str| format!("def take():\n    {it}\n");
+    let deep = format!("{}pool.py", "deep/".repeat(1_000));
+    bench
+        .repository
+        .commit_objects("Begin", &[(&deep, &text("1"))]);
+    bench
+        .repository
+        .commit_objects("Fix a leak there", &[(&deep, &text("2"))]);
+    assert_eq!(update(&changes).read, 2);
+    assert!(asked(&changes, "leak").is_empty());
+}
+
+#[test]
+fn a_linked_work_tree_and_a_root_by_a_link_are_of_their_repository() {
+    let mut bench = Bench::new();
+    bench.change("Fix a leak", "return 1", "return 3");
+    let linked = bench.kept.path().join("linked");
+    let admin = bench.git().join("worktrees/linked");
+    fs::create_dir_all(&admin).unwrap();
+    fs::create_dir_all(linked.join("src")).unwrap();
+    fs::copy(bench.git().join("HEAD"), admin.join("HEAD")).unwrap();
+    fs::write(admin.join("commondir"), "../..\n").unwrap();
+    fs::write(
+        admin.join("gitdir"),
+        linked.join(".git").display().to_string(),
+    )
+    .unwrap();
+    fs::write(
+        linked.join(".git"),
+        format!("gitdir: {}\n", admin.display()),
+    )
+    .unwrap();
+    let (changes, _) = opened(&linked.join("src"), &bench.file());
+    assert_eq!(update(&changes).changes, 1);
+    assert_eq!(asked(&changes, "leak")[0].0, "pool.py");
+    #[cfg(unix)]
+    {
+        let link = bench.kept.path().join("link");
+        std::os::unix::fs::symlink(bench.root.path(), &link).unwrap();
+        let (changes, _) = opened(&link, &bench.kept.path().join("of-link"));
+        assert_eq!(update(&changes).changes, 1);
+    }
 }
 
 /// The id of a text.
@@ -293,11 +466,48 @@ fn secrets_and_trailers_in_messages_are_no_words_of_them() {
     assert_eq!(asked(&changes, "token").len(), 1);
     assert!(asked(&changes, "Grace reviewed").is_empty());
     assert!(asked(&changes, secret).is_empty());
+    let needle = "x7Kq2mZ9vB4nR8tY1wE6uI3oP5aS0dF7gH2j";
+    assert!(!is_kept(&bench, needle));
+    // Nor where only its beginning is read.
+    let long = format!("Fix a leak\n\n{}{secret}", "leak ".repeat(814));
+    assert!((4_080..4_096).contains(&(long.len() - secret.len())));
+    bench.change(&long, "return 3", "return 1");
+    update(&changes);
+    assert!(!is_kept(&bench, "x7Kq2"));
+}
+
+/// Whether what is kept has `text`, in any case.
+fn is_kept(bench: &Bench, text: &str) -> bool {
     let kept = fs::read(bench.file()).unwrap();
-    let needle = b"x7kq2mz9vb4nr8ty1we6ui3op5as0df7gh2j";
-    assert!(
-        !kept
-            .windows(needle.len())
-            .any(|it| it.eq_ignore_ascii_case(needle))
+    let mut parts = kept.windows(text.len());
+    parts.any(|it| it.eq_ignore_ascii_case(text.as_bytes()))
+}
+
+#[test]
+fn secrets_in_the_lines_around_a_change_are_no_names() {
+    let mut bench = Bench::new();
+    let secret = concat!("ghp_", "x7Kq2mZ9vB4nR8tY1wE6uI3oP5aS0dF7gH2j");
+    let key = "MIIEowIBAAKCAQEA1x7Kq2mZ9vB4nR8tY1wE6uI3oP5aS0dF7gH2jx7Kq2mZ9vB4";
+    let body = format!("{key}\n").repeat(30);
+    let pem = format!(
+        "-----BEGIN RSA PRIVATE KEY-----\n{body}    SECRETLY\n{body}-----END RSA PRIVATE KEY-----\n"
     );
+    let call = format!("connect({secret},\n    retries(1),\n)\n");
+    for (name, text, old, new) in [
+        ("call.py", &*call, "retries(1)", "retries(2)"),
+        ("deploy/.env", &call, "retries(1)", "retries(2)"),
+        ("key.py", &pem, "SECRETLY", "secretly"),
+    ] {
+        bench.repository.commit("Begin", &[(name, Some(text))]);
+        let text = text.replacen(old, new, 1);
+        bench
+            .repository
+            .commit("Retry when it leaks", &[(name, Some(&text))]);
+    }
+    let changes = bench.open();
+    update(&changes);
+    let found = asked(&changes, "leaks");
+    assert!(found.contains(&place("call.py", &["connect"])), "{found:?}");
+    assert!(found.iter().all(|it| !it.0.contains(".env")), "{found:?}");
+    assert!(!is_kept(&bench, "x7Kq2mZ9vB4n"), "{found:?}");
 }
