@@ -131,8 +131,11 @@ impl GitChanges {
                 ..Updated::default()
             });
         }
-        let listed = opened.list(&mut || progress(Progress { done: 0, of: 0 }))?;
-        let (changes, read) = read(&opened, &listed, past.known(), progress)?;
+        let known = past.known();
+        let listed = opened.list(&|it| known.contains_key(it.as_slice()), &mut || {
+            progress(Progress { done: 0, of: 0 })
+        })?;
+        let (changes, read) = read(&opened, &listed, known, progress)?;
         let past = Arc::new(Past::of(extent, &changes));
         let unsaved = past.write(&self.file).err().map(|it| it.to_string());
         *self.past.write().unwrap_or_else(PoisonError::into_inner) = past;

@@ -186,16 +186,19 @@ impl Opened<'_> {
         }
     }
 
-    /// The last changes, by when they were committed, the latest first: the commits with one parent, and that. Where the repository ends
-    /// before its history, as a shallow one does, so do they. `goes_on` is asked before each is looked at.
+    /// The last changes below the prefix, by when they were committed, the latest first: the commits with one parent, and that. Where the
+    /// repository ends before its history, as a shallow one does, so do they. `goes_on` is asked before each is looked at; what
+    /// `is_known` is below the prefix.
     pub(crate) fn list(
         &self,
+        is_known: &dyn Fn(&ObjectId) -> bool,
         goes_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Vec<(ObjectId, ObjectId)>, GitError> {
         let Some(tip) = self.tip else {
             return Ok(Vec::new());
         };
-        let repository = self.repository.to_thread_local();
+        let mut repository = self.repository.to_thread_local();
+        repository.object_cache_size(CACHE);
         if repository.find_commit(tip).is_err() {
             return Err(GitError::Commit {
                 path: self.source.at.clone(),
@@ -212,9 +215,11 @@ impl Opened<'_> {
             if goes_on().is_break() {
                 return Err(GitError::Cancelled);
             }
-            if let [parent] = commit.parent_ids[..]
-                && !self.shallow.contains(&commit.id)
-            {
+            let [parent] = commit.parent_ids[..] else {
+                continue;
+            };
+            let is_below = || is_known(&commit.id) || self.is_below(&repository, commit.id, parent);
+            if !self.shallow.contains(&commit.id) && is_below() {
                 commits.push((commit.id, parent));
             }
             if commits.len() == MOST_CHANGES {
@@ -222,6 +227,21 @@ impl Opened<'_> {
             }
         }
         Ok(commits)
+    }
+
+    /// Whether `commit` changed anything below the prefix, or that cannot be told.
+    fn is_below(&self, repository: &Repository, commit: ObjectId, parent: ObjectId) -> bool {
+        let prefix = self.source.prefix.trim_end_matches('/');
+        if prefix.is_empty() {
+            return true;
+        }
+        let folder = |commit| {
+            let tree = repository.find_commit(commit).ok()?.tree().ok()?;
+            let entry = tree.lookup_entry_by_path(prefix).ok()?;
+            Some(entry.map(|it| it.object_id()))
+        };
+        let (before, after) = (folder(parent), folder(commit));
+        before.is_none() || before != after
     }
 
     /// Who reads changes on one thread.
