@@ -1,9 +1,8 @@
 //! What an answer may cite: ids that stay the same as long as what they stand for does.
 
-use std::collections::HashSet;
-
 use ctx_format::Block;
 use ctx_model::{Chunk, Citation, LineSpan, Origin};
+use rapidhash::RapidHashSet;
 
 /// Hexadecimal digits of a citation id: 40 bits, so that among 1,000 chunks two are alike once in
 /// two million contexts; [`Citations`] then takes more.
@@ -12,30 +11,44 @@ const DIGITS: usize = 10;
 /// Gives out citations, each id once.
 #[derive(Debug, Default)]
 pub(crate) struct Citations {
-    taken: HashSet<String>,
+    taken: RapidHashSet<String>,
+}
+
+/// What is hashed of a block that is cited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hashes {
+    /// Its body.
+    content: blake3::Hash,
+    /// Its source, its lines, and its body.
+    identity: blake3::Hash,
+}
+
+impl Hashes {
+    /// Those of `block`, whose body has the hash `content`.
+    pub(crate) fn of(block: &Block<'_>, content: blake3::Hash) -> Self {
+        Hashes {
+            content,
+            identity: identity(block, content),
+        }
+    }
 }
 
 impl Citations {
-    /// The citation of `chunk` as `block` shows it. `content_hash` is that of the block's body.
-    pub(crate) fn cite(
-        &mut self,
-        chunk: &Chunk,
-        block: &Block<'_>,
-        content_hash: blake3::Hash,
-    ) -> Citation {
+    /// The citation of `chunk` as `block` shows it, which has these hashes.
+    pub(crate) fn cite(&mut self, chunk: &Chunk, block: &Block<'_>, hashes: Hashes) -> Citation {
         Citation {
-            id: self.id(chunk, block, content_hash),
+            id: self.id(chunk, hashes),
             chunk_id: chunk.id.clone(),
             source: block.title().to_owned(),
             file_path: chunk.path.clone(),
             start_line: block.span.map(LineSpan::start),
             end_line: block.span.map(LineSpan::end),
-            content_hash: content_hash.to_hex().to_string(),
+            content_hash: hashes.content.to_hex().to_string(),
         }
     }
 
-    fn id(&mut self, chunk: &Chunk, block: &Block<'_>, content_hash: blake3::Hash) -> String {
-        let hex = identity(block, content_hash).to_hex();
+    fn id(&mut self, chunk: &Chunk, hashes: Hashes) -> String {
+        let hex = hashes.identity.to_hex();
         let prefix = prefix_of(chunk.origin);
         let digits = (DIGITS..=hex.len()).map(|digits| format!("{prefix}-{}", &hex[..digits]));
         // Two chunks of one source, span and text: nothing but a number tells them apart.
@@ -90,8 +103,9 @@ mod tests {
     use ctx_model::Relevance;
 
     fn cite(citations: &mut Citations, chunk: &Chunk) -> String {
-        let content_hash = blake3::hash(chunk.content.as_bytes());
-        citations.cite(chunk, &Block::full(chunk), content_hash).id
+        let block = Block::full(chunk);
+        let hashes = Hashes::of(&block, blake3::hash(chunk.content.as_bytes()));
+        citations.cite(chunk, &block, hashes).id
     }
 
     #[test]

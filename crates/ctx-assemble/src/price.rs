@@ -6,6 +6,7 @@ use ctx_format::{Formatter, Group};
 use ctx_model::{BuildOptions, Chunk, Tokens};
 use ctx_tokens::{Additivity, TokenCounter, is_safe_joint};
 use memchr::memchr_iter;
+use rapidhash::v3::rapidhash_v3;
 
 use crate::showing::{Showings, showings};
 use crate::unit::Unit;
@@ -78,8 +79,7 @@ impl Pricer<'_> {
                 desk.text.clear();
                 self.formatter.block(&piece.block, &mut desk.text);
                 piece.price = self.block(&desk.text, &mut desk.heads)?;
-                let hash = || parallel::hash(&desk.text, self.control);
-                piece.seal = seal.then(hash).transpose()?;
+                piece.seal = seal.then(|| rapidhash_v3(desk.text.as_bytes()));
                 if options.include_sources {
                     desk.text.clear();
                     self.formatter.source(&piece.block, &mut desk.text);

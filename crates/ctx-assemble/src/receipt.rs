@@ -11,7 +11,7 @@ use ctx_model::{
 use rapidhash::RapidHashMap;
 
 use crate::candidates::Candidate;
-use crate::cite::Citations;
+use crate::cite::{Citations, Hashes};
 use crate::emit::{Document, Shown};
 use crate::fixed::notice;
 use crate::plan::Plan;
@@ -39,7 +39,9 @@ pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
 
 /// What only reading a block's text tells.
 struct Reading {
-    content_hash: blake3::Hash,
+    hashes: Hashes,
+    /// Those of each of several chunks that it stands for.
+    parts: Vec<Hashes>,
     /// How many characters are shown as escapes.
     neutralised: usize,
 }
@@ -93,10 +95,16 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let pieces: Vec<&Piece<'_>> = self.pieces().map(|(_, piece)| piece).collect();
         let bytes = pieces.iter().map(|piece| piece.block.body.len()).sum();
         let control = self.plan.pricer.control;
+        let hashes = |block: &Block<'_>| {
+            let content = parallel::hash(block.body, control)?;
+            Ok::<_, AssembleError>(Hashes::of(block, content))
+        };
         parallel::map(&pieces, bytes, control, |piece| {
             let block = &piece.block;
+            let parts = piece.parts.iter().filter(|_| piece.parts.len() > 1);
             Ok(Reading {
-                content_hash: parallel::hash(block.body, control)?,
+                hashes: hashes(block)?,
+                parts: (parts.map(|it| hashes(&Block::full(it)))).collect::<Result<_, _>>()?,
                 neutralised: ctx_format::count_neutralised(block.body, Slot::Text)
                     + ctx_format::count_neutralised(block.title(), Slot::Line),
             })
@@ -115,7 +123,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         for ((candidate, piece), reading) in self.pieces().zip(readings) {
             control.check()?;
             let speaker = piece.parts[0];
-            let citation = ids.cite(speaker, &piece.block, reading.content_hash);
+            let citation = ids.cite(speaker, &piece.block, reading.hashes);
             included.push(Included {
                 id: speaker.id.clone(),
                 rendition: piece.block.rendition,
@@ -128,12 +136,8 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
                 citation: citation.id.clone(),
             });
             citations.push(citation);
-            if piece.parts.len() > 1 {
-                for part in &piece.parts {
-                    let block = Block::full(part);
-                    let content_hash = parallel::hash(block.body, control)?;
-                    citations.push(ids.cite(part, &block, content_hash));
-                }
+            for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
+                citations.push(ids.cite(part, &Block::full(part), *hashes));
             }
         }
         Ok((included, citations))

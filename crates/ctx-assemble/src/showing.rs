@@ -26,8 +26,8 @@ pub(crate) struct Piece<'u> {
     pub(crate) value: f64,
     /// The block's own price.
     pub(crate) price: Price,
-    /// BLAKE3 of the bytes that were priced, where they are likely to be shown.
-    pub(crate) seal: Option<blake3::Hash>,
+    /// A hash of the bytes that were priced, where they are likely to be shown.
+    pub(crate) seal: Option<u64>,
     /// The price of its line among the sources, where they are shown.
     pub(crate) source: Price,
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ctx_model::Tokens;
 use ctx_tokens::{Additivity, is_safe_joint};
+use rapidhash::v3::rapidhash_v3;
 
 use crate::emit::Document;
 use crate::price::Pricer;
@@ -12,8 +13,9 @@ use crate::{AssembleError, parallel};
 
 /// Counts the whole of `document`, whose blocks are `pieces`.
 ///
-/// A block that was sealed when it was weighed, and whose bytes in the document have the same
-/// BLAKE3, is those bytes, and is not weighed a second time; everything else is. The parts are added
+/// A block that was sealed when it was weighed, and whose bytes in the document are as many and have the same hash, is not
+/// weighed a second time; everything else is. No document can make the two differ, whatever it holds: one formatter wrote
+/// both from one text, and one that writes it differently each time is what the hash is for. The parts are added
 /// up only where the counter says that they may be, which is looked at in the document itself.
 pub(crate) fn total(
     pricer: &Pricer<'_>,
@@ -36,7 +38,7 @@ pub(crate) fn total(
     weight = weight.saturating_add(pricer.price_of(&text[next..])?.weight);
     let weights = parallel::map(&blocks, text.len(), pricer.control, |(range, piece)| {
         let bytes = &text[range.clone()];
-        if piece.seal == Some(parallel::hash(bytes, pricer.control)?) {
+        if piece.seal == Some(rapidhash_v3(bytes.as_bytes())) {
             return Ok(piece.price.weight);
         }
         Ok(pricer.price_of(bytes)?.weight)
