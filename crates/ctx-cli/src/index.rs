@@ -50,9 +50,11 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     let updated = updated.map_err(|it| indexing::failure(&it))?;
     // The first question need not wait for them.
-    let changes = settings.strategies(None).contains(&Strategy::Changes);
-    let changes = changes.then(|| past::up_to_date(&root, report, cancel));
-    let changes = changes.transpose()?.flatten();
+    let changes = if settings.strategies(None).contains(&Strategy::Changes) {
+        past::up_to_date(&root, report, cancel)?
+    } else {
+        None
+    };
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);
     let done = Done {
@@ -84,7 +86,11 @@ fn look(
                 report::warning(loss);
             }
             settings.note_index(&status(&index)?, kept(&index)?);
-            let changes = past::open(root, report)?;
+            let changes = if settings.strategies(None).contains(&Strategy::Changes) {
+                past::open(root, report)?
+            } else {
+                None
+            };
             let changes = changes.as_ref().map(GitChanges::count);
             tell_status(&index, settings, changes, json)
         }

@@ -27,7 +27,9 @@ pub(crate) fn open(root: &Path, report: Report) -> Result<Option<GitChanges>, Fa
         Ok(None) => Ok(None),
         Ok(Some((changes, wrong))) => {
             if let Some(wrong) = wrong {
-                report.note(&format!("re-reading git history: the saved copy: {wrong}"));
+                report.note(&format!(
+                    "the saved git history cannot be used, and is read again when it is needed: {wrong}"
+                ));
             }
             Ok(Some(changes))
         }

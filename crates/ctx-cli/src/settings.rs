@@ -175,7 +175,7 @@ impl Settings {
         options
     }
 
-    /// By which strategies is searched.
+    /// The strategies to search with.
     pub(crate) fn strategies(&mut self, flag: Option<&Strategies>) -> Vec<Strategy> {
         let all = Strategies(Strategy::ALL.to_vec());
         let picked = self.pick("strategies", flag, |it| it.query.strategies.as_ref(), all);

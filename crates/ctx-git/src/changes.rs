@@ -21,8 +21,8 @@ pub struct GitChanges {
     /// Where they are kept.
     file: PathBuf,
     past: RwLock<Arc<Past>>,
-    /// Held by who updates them.
-    updating: Mutex<()>,
+    /// Held by who updates them: whether the file has what is known.
+    saved: Mutex<bool>,
 }
 
 /// How far an update is.
@@ -97,7 +97,7 @@ impl GitChanges {
             source,
             file: file.to_owned(),
             past: RwLock::new(Arc::new(past)),
-            updating: Mutex::default(),
+            saved: Mutex::new(wrong.is_none()),
         };
         (changes, wrong)
     }
@@ -113,7 +113,7 @@ impl GitChanges {
 
     /// Reads the changes that are not known yet, and forgets those that `HEAD` does not have any more. Where it is what it was,
     /// the repository is opened and no more. `progress` is told how far it is, and may end it: then all is as before.
-    /// O(commits that are looked at, and what those that are new changed). One waits for another.
+    /// O(commits that are looked at, and what those that are new changed). A second update waits for the first.
     ///
     /// # Errors
     /// The repository cannot be read, or `progress` ended it.
@@ -121,14 +121,15 @@ impl GitChanges {
         &self,
         progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
     ) -> Result<Updated, GitError> {
-        let _updating = self.updating.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
         let past = self.past();
         let opened = self.source.open()?;
         let extent = opened.extent();
         if past.extent == extent {
             return Ok(Updated {
                 changes: past.len(),
-                ..Updated::default()
+                read: 0,
+                unsaved: self.save(&past, &mut saved),
             });
         }
         let known = past.known();
@@ -137,13 +138,24 @@ impl GitChanges {
         })?;
         let (changes, read) = read(&opened, &listed, known, progress)?;
         let past = Arc::new(Past::of(extent, &changes));
-        let unsaved = past.write(&self.file).err().map(|it| it.to_string());
+        *saved = false;
+        let unsaved = self.save(&past, &mut saved);
         *self.past.write().unwrap_or_else(PoisonError::into_inner) = past;
         Ok(Updated {
             changes: changes.len(),
             read,
             unsaved,
         })
+    }
+
+    /// Writes `past`, if that is not `saved` yet. Why that cannot be done.
+    fn save(&self, past: &Past, saved: &mut bool) -> Option<String> {
+        if *saved {
+            return None;
+        }
+        let written = past.write(&self.file);
+        *saved = written.is_ok();
+        written.err().map(|it| it.to_string())
     }
 }
 
@@ -164,17 +176,21 @@ fn read(
     let progress = Mutex::new(progress);
     // Whoever tells how far it is does so for the others.
     let goes_on = || {
-        let done = done.fetch_add(1, Ordering::Relaxed);
-        if let Ok(mut progress) = progress.try_lock()
-            && progress(Progress { done, of }).is_break()
-        {
-            is_over.store(true, Ordering::Relaxed);
+        if let Ok(mut progress) = progress.try_lock() {
+            let done = done.load(Ordering::Relaxed);
+            if progress(Progress { done, of }).is_break() {
+                is_over.store(true, Ordering::Relaxed);
+            }
         }
         !is_over.load(Ordering::Relaxed)
     };
     let new = new.par_iter().map_init(
         || opened.reader(),
-        |reader, (commit, parent)| goes_on().then(|| reader.read(*commit, *parent)),
+        |reader, (commit, parent)| {
+            let change = goes_on().then(|| reader.read(*commit, *parent));
+            done.fetch_add(1, Ordering::Relaxed);
+            change
+        },
     );
     let new: Option<Vec<Change>> = new.collect();
     let mut new = new.ok_or(GitError::Cancelled)?.into_iter().peekable();

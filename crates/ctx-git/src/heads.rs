@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// A longer line, in bytes, is nobody's head.
 const LONGEST_LINE: usize = 400;
-/// So many lines from another its heads are looked for, and what it is the head of.
+/// Heads of a line, and what a head stands over, are looked for within so many lines.
 const NEAR: usize = 600;
 /// So many lines of one change are looked at as heads themselves.
 const OWN: usize = 8;
@@ -155,6 +155,9 @@ fn words_of(line: &str) -> impl Iterator<Item = (usize, &str)> {
 pub(crate) fn names<'t>(heads: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut names = Vec::new();
     for line in heads {
+        if names.len() == WORDS {
+            break;
+        }
         let line = line.split(" = ").next().unwrap_or(line);
         let is_definition = DEFINERS.contains(&first_word(line));
         let words = words_of(line).filter(|(at, _)| is_definition || !line[..*at].ends_with('.'));

@@ -1,5 +1,6 @@
 //! What a git repository says: commits, their messages, and the places that they touched.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,15 @@ use ctx_secrets::{is_secret_file, mask};
 use gix::bstr::{BStr, BString, ByteSlice as _};
 use gix::diff::tree::{Recorder, State, recorder, visit};
 use gix::discover::upwards::{self, TrustPolicy};
-use gix::objs::TreeRefIter;
+use gix::hash::oid;
+use gix::objs::commit::MessageRef;
+use gix::objs::{Data, Find, FindExt as _, TreeRefIter};
 use gix::revision::walk::Sorting;
 use gix::sec::{Trust, trust};
 use gix::traverse::commit::simple::CommitTimeOrder;
 use gix::{ObjectId, Repository, ThreadSafeRepository, open};
 use imara_diff::{Algorithm, Diff, InternedInput};
+use memchr::memmem;
 
 use crate::error::GitError;
 use crate::heads::{heads, names};
@@ -36,6 +40,12 @@ const MOST_HUNKS: usize = 200;
 const MOST_LINES: usize = 8_000;
 /// No path is longer, in bytes: no system has one.
 const LONGEST_PATH: usize = 4_096;
+/// So many bytes of trees are looked at for one change, and the last of them whole,
+const MOST_TREES: usize = 8 << 20;
+/// so many bytes of its files are looked through for secrets,
+const MOST_MASKED: usize = 256 << 10;
+/// and so many bytes of paths and names are kept of it: all changes fit into their file.
+const MOST_KEPT: usize = 8 << 10;
 /// A larger file is nobody's code, in bytes.
 const LARGEST: u64 = 512 << 10;
 /// In so many first bytes a file that is no text has a NUL.
@@ -44,8 +54,8 @@ const TELLING: usize = 8_000;
 const LONGEST_MESSAGE: usize = 4_096;
 /// and looked through for secrets so far, as one may begin before that and end behind it.
 const LONGEST_MASKED: usize = 64 << 10;
-/// So many lines before and after one tell whether it has a secret.
-const NEAR_SECRET: usize = 4;
+/// So many bytes before and after a line tell whether it has a secret: more than any rule looks at, but for keys.
+const NEAR_SECRET: usize = 1 << 10;
 /// Objects that several commits share are kept, in bytes for each thread.
 const CACHE: usize = 16 << 20;
 
@@ -64,13 +74,14 @@ pub(crate) struct Source {
 pub(crate) struct Opened<'s> {
     source: &'s Source,
     repository: ThreadSafeRepository,
-    /// Whether the commits end before the history does, and at which.
+    /// The commits at which a shallow repository ends, in order.
     shallow: Vec<ObjectId>,
     /// The last commit; `None` where there is none yet.
     tip: Option<ObjectId>,
 }
 
 /// Why a change has touched no place.
+#[derive(Debug, PartialEq, Eq)]
 enum Untold {
     /// It touched too much, or what is no code.
     Much,
@@ -155,10 +166,12 @@ impl Source {
             .tip
             .map_or_else(|| head().map_err(failed), |it| Ok(Some(it)))?;
         let shallow = local.shallow_commits().map_err(failed)?;
+        let mut shallow: Vec<_> = shallow.map_or_else(Vec::new, |it| it.iter().copied().collect());
+        shallow.sort_unstable();
         Ok(Opened {
             source: self,
             repository,
-            shallow: shallow.map_or_else(Vec::new, |it| it.iter().copied().collect()),
+            shallow,
             tip,
         })
     }
@@ -175,13 +188,13 @@ fn options() -> open::Options {
 impl Opened<'_> {
     /// What [`Opened::list`] depends on.
     pub(crate) fn extent(&self) -> Extent {
-        let mut ends = self.shallow.clone();
-        ends.sort_unstable();
         Extent {
             tip: (self.tip.iter())
                 .flat_map(|it| it.as_slice().to_owned())
                 .collect(),
-            ends: (ends.iter()).map(|it| it.as_slice().to_owned()).collect(),
+            ends: (self.shallow.iter())
+                .map(|it| it.as_slice().to_owned())
+                .collect(),
             prefix: self.source.prefix.clone(),
         }
     }
@@ -219,7 +232,7 @@ impl Opened<'_> {
                 continue;
             };
             let is_below = || is_known(&commit.id) || self.is_below(&repository, commit.id, parent);
-            if !self.shallow.contains(&commit.id) && is_below() {
+            if self.shallow.binary_search(&commit.id).is_err() && is_below() {
                 commits.push((commit.id, parent));
             }
             if commits.len() == MOST_CHANGES {
@@ -231,17 +244,19 @@ impl Opened<'_> {
 
     /// Whether `commit` changed anything below the prefix, or that cannot be told.
     fn is_below(&self, repository: &Repository, commit: ObjectId, parent: ObjectId) -> bool {
-        let prefix = self.source.prefix.trim_end_matches('/');
-        if prefix.is_empty() {
-            return true;
-        }
+        let trees = Trees::of(repository);
         let folder = |commit| {
-            let tree = repository.find_commit(commit).ok()?.tree().ok()?;
-            let entry = tree.lookup_entry_by_path(prefix).ok()?;
-            Some(entry.map(|it| it.object_id()))
+            let mut tree = Some(trees.root(commit)?);
+            for part in self.source.prefix.split_terminator('/') {
+                tree = match tree {
+                    Some(id) => trees.entry(id, part)?,
+                    None => break,
+                };
+            }
+            Ok::<_, Untold>(tree)
         };
-        let (before, after) = (folder(parent), folder(commit));
-        before.is_none() || before != after
+        let is_same = || Ok::<_, Untold>(folder(parent)? == folder(commit)?);
+        self.source.prefix.is_empty() || !is_same().unwrap_or(false)
     }
 
     /// Who reads changes on one thread.
@@ -280,14 +295,15 @@ impl Reader<'_> {
     /// The words of its message, without its trailers; each as often as it is said, in their order.
     fn message(&mut self, commit: ObjectId) -> Option<Vec<(String, u32)>> {
         let commit = self.repository.find_commit(commit).ok()?;
-        let message = commit.message().ok()?;
+        let mut whole = commit.message_raw().ok()?.to_str_lossy().into_owned();
+        whole.truncate(whole.floor_char_boundary(LONGEST_MASKED));
+        mask("", &mut whole);
+        let message = MessageRef::from_bytes(whole.as_bytes());
         let body = message.body();
         let body = body.as_ref().map(|it| it.without_trailer().to_str_lossy());
         let mut text = message.title.to_str_lossy().into_owned();
         text.push('\n');
         text.push_str(body.as_deref().unwrap_or_default());
-        text.truncate(text.floor_char_boundary(LONGEST_MASKED));
-        mask("", &mut text);
         text.truncate(text.floor_char_boundary(LONGEST_MESSAGE));
         let mut words = self.analyzer.terms(&text);
         words.sort_unstable();
@@ -310,7 +326,7 @@ impl Reader<'_> {
             };
             let lines: Vec<&str> = new.lines().collect();
             let heads = changed(&old, &lines, &mut room).ok_or(Untold::Much)?;
-            let said = masked(path, &lines, &heads);
+            let said = masked(path, &new, &lines, &heads, &mut room).ok_or(Untold::Much)?;
             let of_file = heads.iter().map(|heads| Place {
                 path: path.to_owned(),
                 names: (names(heads.iter().map(|it| &*said[it])).into_iter())
@@ -323,7 +339,10 @@ impl Reader<'_> {
             of_file.dedup();
             places.append(&mut of_file);
         }
-        if places.len() > MOST_PLACES {
+        let names = places.iter().flat_map(|it| &it.names);
+        let kept: BTreeSet<&String> = names.chain(places.iter().map(|it| &it.path)).collect();
+        let bytes: usize = kept.into_iter().map(String::len).sum();
+        if places.len() > MOST_PLACES || bytes > MOST_KEPT {
             return Err(Untold::Much);
         }
         Ok(places)
@@ -335,22 +354,19 @@ impl Reader<'_> {
         commit: ObjectId,
         parent: ObjectId,
     ) -> Result<Vec<(ObjectId, ObjectId, BString)>, Untold> {
-        let tree = |commit| self.repository.find_commit(commit).ok()?.tree().ok();
-        let tree = |commit| tree(commit).ok_or(Untold::Missing);
-        let (old, new) = (tree(parent)?, tree(commit)?);
-        let kind = self.repository.object_hash();
+        let trees = Trees::of(&self.repository);
+        let (mut old, mut new) = (Vec::new(), Vec::new());
         let mut few = Few::default();
-        let differing = gix::diff::tree(
-            TreeRefIter::from_bytes(&old.data, kind),
-            TreeRefIter::from_bytes(&new.data, kind),
-            &mut self.state,
-            &self.repository.objects,
-            &mut few,
-        );
-        if few.is_over {
+        let differing = (|| {
+            let old = trees.tree(trees.root(parent)?, &mut old)?;
+            let new = trees.tree(trees.root(commit)?, &mut new)?;
+            let differing = gix::diff::tree(old, new, &mut self.state, &trees, &mut few);
+            differing.map_err(|_| Untold::Missing)
+        })();
+        if few.is_over || trees.left.get() == 0 {
             return Err(Untold::Much);
         }
-        differing.map_err(|_| Untold::Missing)?;
+        differing?;
         let files = few.recorder.records.into_iter();
         let files = files.filter_map(|it| match it {
             recorder::Change::Modification {
@@ -386,10 +402,11 @@ impl Reader<'_> {
     }
 }
 
-/// How much more of a change is compared.
+/// How much more of a change is looked at.
 struct Room {
     lines: usize,
     hunks: usize,
+    masked: usize,
 }
 
 impl Default for Room {
@@ -397,7 +414,61 @@ impl Default for Room {
         Room {
             lines: MOST_LINES,
             hunks: MOST_HUNKS,
+            masked: MOST_MASKED,
         }
+    }
+}
+
+/// The trees of a repository, read until so many bytes of them were. What is over that is not found.
+struct Trees<'r> {
+    repository: &'r Repository,
+    /// How many bytes more are read; 0 when something was not read for it.
+    left: Cell<usize>,
+}
+
+impl<'r> Trees<'r> {
+    fn of(repository: &'r Repository) -> Self {
+        Trees {
+            repository,
+            left: Cell::new(MOST_TREES),
+        }
+    }
+
+    /// The tree of a commit.
+    fn root(&self, commit: ObjectId) -> Result<ObjectId, Untold> {
+        let commit = self.repository.find_commit(commit);
+        let tree = commit.and_then(|it| Ok(it.tree_id()?.detach()));
+        tree.map_err(|_| Untold::Missing)
+    }
+
+    fn tree<'b>(&self, id: ObjectId, bytes: &'b mut Vec<u8>) -> Result<TreeRefIter<'b>, Untold> {
+        let tree = self.find_tree_iter(&id, bytes);
+        tree.map_err(|_| Untold::Missing)
+    }
+
+    /// The tree that the tree `id` has at `name`.
+    fn entry(&self, id: ObjectId, name: &str) -> Result<Option<ObjectId>, Untold> {
+        let mut bytes = Vec::new();
+        for entry in self.tree(id, &mut bytes)? {
+            let entry = entry.map_err(|_| Untold::Missing)?;
+            if entry.filename == name {
+                return Ok(entry.mode.is_tree().then(|| entry.oid.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Find for Trees<'_> {
+    fn try_find<'b>(&self, id: &oid, bytes: &'b mut Vec<u8>) -> gix::Result<Option<Data<'b>>> {
+        let found = if self.left.get() > 0 {
+            self.repository.objects.try_find(id, bytes)?
+        } else {
+            None
+        };
+        let size = found.as_ref().map_or(0, |it| it.data.len());
+        self.left.set(self.left.get().saturating_sub(size));
+        Ok(found)
     }
 }
 
@@ -431,31 +502,52 @@ fn changed(old: &str, lines: &[&str], room: &mut Room) -> Option<Vec<Vec<usize>>
     Some(places)
 }
 
-/// The lines with the numbers `heads`, in which secrets are masked as in the file at `path`: by what is near them, and by the
-/// whole where it may have one that takes many lines.
-fn masked(path: &str, lines: &[&str], heads: &[Vec<usize>]) -> BTreeMap<usize, String> {
+/// The lines of `text` with the numbers `heads`, in which secrets are masked as in the file at `path`: by what is near them,
+/// and by the whole where it may have a key, which takes many lines. `None` if there is no `room` to look at so much.
+fn masked(
+    path: &str,
+    text: &str,
+    lines: &[&str],
+    heads: &[Vec<usize>],
+    room: &mut Room,
+) -> Option<BTreeMap<usize, String>> {
     let numbers: BTreeSet<usize> = heads.iter().flatten().copied().collect();
-    let has_key = || lines.iter().any(|it| it.contains("PRIVATE KEY"));
-    let near = if has_key() { lines.len() } else { NEAR_SECRET };
+    let spans = numbers.iter().map(|&it| {
+        let start = lines[it].as_ptr().addr() - text.as_ptr().addr();
+        (it, start..start + lines[it].len())
+    });
+    let spans: Vec<_> = spans.collect();
+    let near = if has_key(text) {
+        text.len()
+    } else {
+        NEAR_SECRET
+    };
     let mut said = BTreeMap::new();
-    let mut numbers = numbers.into_iter().peekable();
-    while let Some(first) = numbers.next() {
-        let (mut of_run, mut end) = (vec![first], first + near);
-        while let Some(next) = numbers.next_if(|it| it.saturating_sub(near) <= end) {
-            of_run.push(next);
-            end = next + near;
-        }
-        let start = first.saturating_sub(near);
-        let mut text = lines[start..lines.len().min(end + 1)].join("\n");
-        mask(path, &mut text);
-        let text: Vec<&str> = text.split('\n').collect();
-        said.extend(
-            of_run
-                .into_iter()
-                .map(|it| (it, text[it - start].to_owned())),
-        );
+    for run in spans.chunk_by(|a, b| a.1.end + near >= b.1.start.saturating_sub(near)) {
+        let (first, last) = (&run[0].1, &run[run.len() - 1].1);
+        let start = text.floor_char_boundary(first.start.saturating_sub(near));
+        let end = text.ceil_char_boundary(last.end.saturating_add(near).min(text.len()));
+        room.masked = room.masked.checked_sub(end - start)?;
+        let mut window = text[start..end].to_owned();
+        mask(path, &mut window);
+        let shown = run.iter().map(|(number, span)| {
+            (
+                *number,
+                window[span.start - start..span.end - start].to_owned(),
+            )
+        });
+        said.extend(shown);
     }
-    said
+    Some(said)
+}
+
+/// Whether a key may begin in `text`, as its rules have it.
+fn has_key(text: &str) -> bool {
+    let text = text.as_bytes();
+    memmem::find_iter(text, b"-----").any(|at| {
+        let said = text[at + 5..].first_chunk::<5>();
+        said.is_some_and(|it| it.eq_ignore_ascii_case(b"begin"))
+    })
 }
 
 /// Notes what differs between two trees, and stops where that is too much.
@@ -495,11 +587,60 @@ mod tests {
     /// The lines of `text` that say where a change is, for one that replaces the first `old` by `new`.
     fn told(text: &str, old: &str, new: &str, lines: usize) -> Option<Vec<Vec<String>>> {
         let now = text.replacen(old, new, 1);
-        let hunks = MOST_HUNKS;
+        let mut room = Room {
+            lines,
+            ..Room::default()
+        };
         let lines_now: Vec<&str> = now.lines().collect();
-        let places = changed(text, &lines_now, &mut Room { lines, hunks })?;
+        let places = changed(text, &lines_now, &mut room)?;
         let told = |it: Vec<usize>| it.into_iter().map(|it| lines_now[it].to_owned()).collect();
         Some(places.into_iter().map(told).collect())
+    }
+
+    #[test]
+    fn what_is_looked_through_for_secrets_has_a_bound_and_is_cut_at_whole_characters() {
+        let head = format!("def take():  # {}\n    pass\n", "é".repeat(90));
+        let text = "é\n".repeat(100_000) + &head + &"é\n".repeat(100_000);
+        let lines: Vec<&str> = text.lines().collect();
+        let of = |text: &str, masked: usize| {
+            let mut room = Room {
+                masked,
+                ..Room::default()
+            };
+            let lines: Vec<&str> = text.lines().collect();
+            let said = super::masked("a.py", text, &lines, &[vec![100_000]], &mut room);
+            said.map(|it| (it[&100_000].clone(), masked - room.masked))
+        };
+        let (said, bytes) = of(&text, MOST_MASKED).unwrap();
+        assert_eq!(said, lines[100_000]);
+        assert!(
+            (2 * NEAR_SECRET..3 * NEAR_SECRET).contains(&bytes),
+            "{bytes}"
+        );
+        assert_eq!(of(&text, 2 * NEAR_SECRET), None);
+        let has_key = text.clone() + "-----bEGIN RSA PRIVATE KEY-----\n";
+        assert_eq!(of(&has_key, MOST_MASKED), None);
+    }
+
+    #[test]
+    fn trees_are_read_as_far_as_there_is_room() {
+        let root = tempfile::tempdir().unwrap();
+        let mut repository = ctx_testkit::git::Repository::init(root.path());
+        repository.commit("Begin", &[("src/a/b.rs", Some("fn a() {}\n"))]);
+        let root = root.path().canonicalize().unwrap();
+        let source = Source::around(&root).unwrap().unwrap();
+        let opened = source.open().unwrap();
+        let repository = opened.repository.to_thread_local();
+        let trees = Trees::of(&repository);
+        let top = trees.root(opened.tip.unwrap()).unwrap();
+        let below = trees.entry(top, "src").unwrap().unwrap();
+        assert!(trees.entry(below, "a").unwrap().is_some());
+        assert_eq!(trees.entry(below, "b"), Ok(None));
+        // The last of them is read whole.
+        trees.left.set(1);
+        assert!(trees.entry(below, "a").unwrap().is_some());
+        assert_eq!(trees.left.get(), 0);
+        assert_eq!(trees.entry(below, "a"), Err(Untold::Missing));
     }
 
     #[test]

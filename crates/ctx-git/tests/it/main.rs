@@ -241,6 +241,11 @@ fn a_damaged_file_is_told_and_made_anew_and_one_that_cannot_be_written_is_no_rea
     let updated = update(&changes);
     assert!(updated.unsaved.is_some() && updated.changes == 1);
     assert_eq!(asked(&changes, "leak").len(), 1);
+    // It is tried again, though nothing is to be read.
+    assert!(update(&changes).unsaved.is_some());
+    fs::create_dir(bench.kept.path().join("none")).unwrap();
+    assert_eq!((update(&changes).read, update(&changes).unsaved), (0, None));
+    assert!(bench.kept.path().join("none/changes").exists());
 }
 
 #[test]
@@ -291,8 +296,11 @@ fn no_repository_is_none_and_one_without_a_commit_has_no_change() {
     let file = root.path().join("changes");
     assert!(GitChanges::open(root.path(), &file).unwrap().is_none());
     let _repository = Repository::init(root.path());
-    let (changes, _) = opened(root.path(), &file);
+    fs::write(&file, "damaged").unwrap();
+    let (changes, wrong) = opened(root.path(), &file);
+    assert!(wrong.is_some());
     assert_eq!(update(&changes), Updated::default());
+    assert_eq!(opened(root.path(), &file).1, None, "it is made anew");
     // Nor is what is in its own folder asked about.
     assert!(
         GitChanges::open(&root.path().join(".git"), &file)
@@ -405,7 +413,8 @@ fn a_commit_of_many_differences_or_of_paths_that_no_system_has_is_about_no_place
     update(&changes);
     assert!(asked(&changes, "leak").is_empty());
     let text = |it: &str| format!("def take():\n    {it}\n");
-    let deep = format!("{}pool.py", "deep/".repeat(1_000));
+    let deep = format!("{}pool.py", format!("{}/", "deep".repeat(50)).repeat(21));
+    assert!(deep.len() > 4_096);
     bench
         .repository
         .commit_objects("Begin", &[(&deep, &text("1"))]);
@@ -414,6 +423,21 @@ fn a_commit_of_many_differences_or_of_paths_that_no_system_has_is_about_no_place
         .commit_objects("Fix a leak there", &[(&deep, &text("2"))]);
     assert_eq!(update(&changes).read, 2);
     assert!(asked(&changes, "leak").is_empty());
+    // Nor is more kept of one than of a thousand others.
+    for length in [300, 500] {
+        let long = "l".repeat(length);
+        let paths: Vec<String> = (0..20).map(|it| format!("{long}/{it}.py")).collect();
+        for version in ["1", "2"] {
+            let text = text(version);
+            let files: Vec<_> = paths.iter().map(|it| (&**it, &*text)).collect();
+            let message = format!("Leak where it is {length} long");
+            bench.repository.commit_objects(&message, &files);
+        }
+    }
+    update(&changes);
+    let found = asked(&changes, "leak");
+    assert_eq!(found.len(), 20);
+    assert!(found.iter().all(|it| it.0.len() < 310), "{found:?}");
 }
 
 #[test]
@@ -473,6 +497,13 @@ fn secrets_and_trailers_in_messages_are_no_words_of_them() {
     let long = format!("Fix a leak\n\n{}{secret}", "leak ".repeat(814));
     assert!((4_080..4_096).contains(&(long.len() - secret.len())));
     bench.change(&long, "return 3", "return 1");
+    // Nor where its end is among the trailers.
+    let key = "MIIEowIBAAKCAQEA1x7Kq2mZ9vB4nR8tY1wE6uI3oP5aS0dF7gH2jx7Kq2mZ9vB4";
+    let body = format!("{key}\n").repeat(9);
+    let key = format!(
+        "Fix a leak\n\n-----BEGIN RSA PRIVATE KEY-----\n{body}\nReviewed-by: Ada <a@example.com>\n-----END RSA PRIVATE KEY-----\nSigned-off-by: Ada <a@example.com>\n"
+    );
+    bench.change(&key, "return 1", "return 3");
     update(&changes);
     assert!(!is_kept(&bench, "x7Kq2"));
 }
@@ -494,8 +525,13 @@ fn secrets_in_the_lines_around_a_change_are_no_names() {
         "-----BEGIN RSA PRIVATE KEY-----\n{body}    SECRETLY\n{body}-----END RSA PRIVATE KEY-----\n"
     );
     let call = format!("connect({secret},\n    retries(1),\n)\n");
+    let mixed = pem.replace("BEGIN RSA PRIVATE KEY", "Begin RSA Private Key");
+    // What tells that it is one stands some lines above.
+    let far = "# agora\na = 1\n\n\n\n\nb = 2\nconnect(app_secret=\"af86d081884c7d659a2feaa0c55ad015\",\n    retries(1),\n)\n";
     for (name, text, old, new) in [
         ("call.py", &*call, "retries(1)", "retries(2)"),
+        ("far.py", far, "retries(1)", "retries(2)"),
+        ("mixed.py", &mixed, "SECRETLY", "secretly"),
         ("deploy/.env", &call, "retries(1)", "retries(2)"),
         ("key.py", &pem, "SECRETLY", "secretly"),
     ] {
@@ -511,4 +547,5 @@ fn secrets_in_the_lines_around_a_change_are_no_names() {
     assert!(found.contains(&place("call.py", &["connect"])), "{found:?}");
     assert!(found.iter().all(|it| !it.0.contains(".env")), "{found:?}");
     assert!(!is_kept(&bench, "x7Kq2mZ9vB4n"), "{found:?}");
+    assert!(!is_kept(&bench, "af86d081884c7d65"), "{found:?}");
 }

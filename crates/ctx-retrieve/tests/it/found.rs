@@ -133,7 +133,7 @@ async fn what_a_change_touched_is_the_first_of_its_names_that_the_file_defines()
         ("src/slot.py", 40, "method", "take", "slots"),
         ("src/slot.py", 70, "lines", "", "slots"),
     ]);
-    for (number, within) in [(2, "Slot"), (3, "Lease")] {
+    for (number, within) in [(2, "SubLease"), (3, "Lease")] {
         store.parts[number].0.qualified_name = Some(format!("{within}.take"));
     }
     store.touched = vec![
