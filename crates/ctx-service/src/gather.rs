@@ -8,6 +8,7 @@ use ctx_model::{LineSpan, Origin};
 use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError, is_awaited};
 use serde::Serialize;
 
+use crate::history::{MOST_OF_ONE, last};
 use crate::label;
 use crate::mention::{Mention, What};
 use crate::ports::{Place, Ports};
@@ -18,8 +19,6 @@ const MOST_SYMBOLS: usize = 3;
 const MOST_LABELS: usize = 16;
 /// So many names that are of nothing else are looked for among what was said, the first.
 const MOST_EXCHANGES: usize = 16;
-/// So many messages of an exchange that is named are read.
-const MOST_MESSAGES: usize = 16;
 /// A path that more files end in says nothing.
 const MOST_FILES: usize = 1;
 
@@ -123,11 +122,17 @@ pub(crate) struct Thread {
 }
 
 impl Ports {
-    /// The last `messages` messages of `thread`, its pins, and the generation of the store.
-    pub(crate) async fn thread(&self, thread: &str, messages: usize, deadline: Duration) -> Thread {
-        let (name, other) = (thread.to_owned(), thread.to_owned());
+    /// The last messages of `thread` before `asked`, its pins, and the generation of the store.
+    pub(crate) async fn thread(
+        &self,
+        thread: &str,
+        asked: &str,
+        messages: usize,
+        deadline: Duration,
+    ) -> Thread {
+        let (name, other, asked) = (thread.to_owned(), thread.to_owned(), asked.to_owned());
         let history = self.history.clone().filter(|_| messages > 0);
-        let history = history.map(|it| async move { it.messages(&name, messages).await });
+        let history = history.map(|it| async move { last(&*it, &name, &asked, messages).await });
         let history = ask(Source::History, deadline, history);
         let pinned = self.references.clone();
         let pinned = pinned.map(|it| async move { it.pinned(&other).await });
@@ -232,7 +237,7 @@ impl Ports {
         let exchanges = history.map(|history| async move {
             let mut said = Vec::new();
             for id in ids.iter().take(MOST_EXCHANGES) {
-                said.extend(history.exchange(&thread, id, MOST_MESSAGES).await?);
+                said.extend(history.exchange(&thread, id, MOST_OF_ONE).await?);
             }
             Ok(said)
         });

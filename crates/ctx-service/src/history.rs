@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use ctx_model::{Chunk, ChunkKind, Origin, Relevance, Rendition, RenditionKind, Warning};
 use ctx_resolve::masked;
-use ctx_retrieve::Message;
+use ctx_retrieve::{Answer, History, Message};
 
 /// Longer exchanges may be shown in part.
 const LONG: usize = 600;
 /// So many bytes of each message are in that part.
 const PART: usize = 240;
-/// So many bytes are in a mention.
+/// So many bytes of its first and of its last message are in a mention.
 const LINE: usize = 80;
+/// So many messages of one exchange are read.
+pub(crate) const MOST_OF_ONE: usize = 16;
 /// What is left of an exchange's information in its parts, and in its mention.
 const KEPT: (f64, f64) = (0.5, 0.1);
 
@@ -21,8 +23,7 @@ const KEPT: (f64, f64) = (0.5, 0.1);
 /// told. O(bytes).
 pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<Warning>) {
     let said: Vec<&Message> = messages.iter().filter(|it| is_said(it)).collect();
-    let is_asked = |it: &&&Message| it.role == "user" && it.content.trim() == asked;
-    let said = match said.last().filter(is_asked) {
+    let said = match said.last().filter(|it| is_asked(it, asked)) {
         Some(_) => &said[..said.len() - 1],
         None => &said[..],
     };
@@ -41,6 +42,38 @@ pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<W
     (chunks, warnings)
 }
 
+/// The last `most` messages of `thread` before `asked`, and that, if it is there already; and what else there is of the exchange that
+/// the first of them is in, so that none begins with an answer. One message more is read than `most`.
+pub(crate) async fn last(
+    history: &dyn History,
+    thread: &str,
+    asked: &str,
+    most: usize,
+) -> Answer<Vec<Message>> {
+    let mut said = history.messages(thread, read_for(most)).await?;
+    let room = most + usize::from(said.last().is_some_and(|it| is_asked(it, asked)));
+    let begin = said.len().saturating_sub(room);
+    let is_cut = said.len() >= room && said.get(begin).is_some_and(|it| it.role != "user");
+    if !is_cut {
+        return Ok(said.split_off(begin));
+    }
+    let first = said.split_off(begin);
+    let mut whole = history.exchange(thread, &first[0].id, MOST_OF_ONE).await?;
+    let before = whole.iter().position(|it| it.id == first[0].id);
+    whole.truncate(before.unwrap_or(0));
+    whole.extend(first);
+    Ok(whole)
+}
+
+/// So many messages are read where `most` are wanted: that which is asked may be among them.
+pub(crate) fn read_for(most: usize) -> usize {
+    most.saturating_add(usize::from(most > 0))
+}
+
+fn is_asked(message: &Message, asked: &str) -> bool {
+    message.role == "user" && message.content.trim() == asked
+}
+
 fn is_said(message: &Message) -> bool {
     !message.content.trim().is_empty()
 }
@@ -56,8 +89,11 @@ fn chunk(number: usize, messages: &[Message]) -> Chunk {
         renditions.extend(Rendition::new(RenditionKind::Excerpt, all(PART), KEPT.0));
     }
     if content.len() > LINE {
-        let first = line_up(&messages[0], LINE);
-        let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A question, and what came of it.
+        let ends = [messages.first(), messages[1..].last()];
+        let ends = ends.into_iter().flatten().map(|it| line_up(it, LINE));
+        let line = ends.collect::<Vec<_>>().join(" ");
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         renditions.extend(Rendition::new(RenditionKind::Mention, line, KEPT.1));
     }
     let mut chunk = Chunk::new(format!("message {number}"), content, Relevance::ZERO)
@@ -187,6 +223,50 @@ mod tests {
                 .starts_with("user: why?\n\nassistant: müde words")
         );
         assert!(excerpt.text().len() < 300 && excerpt.text().ends_with(" …"));
-        assert_eq!(mention.text(), "user: why?");
+        let line = mention.text();
+        assert!(
+            line.starts_with("user: why? assistant: müde words"),
+            "{line}"
+        );
+        assert!(line.len() < 120 && !line.contains('\n'), "{line}");
+    }
+
+    /// A thread, and nothing else.
+    struct Said(Vec<Message>);
+
+    #[async_trait::async_trait]
+    impl History for Said {
+        async fn messages(&self, _: &str, limit: usize) -> Answer<Vec<Message>> {
+            Ok(self.0[self.0.len().saturating_sub(limit)..].to_vec())
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_last_messages_begin_with_a_question_where_the_thread_has_one(
+            roles in proptest::collection::vec(0..3_usize, 0..14),
+            is_asked in proptest::bool::ANY,
+            most in 0..8_usize,
+        ) {
+            let role = |it: usize| ["user", "assistant", "tool"][it];
+            let mut all: Vec<Message> = (roles.iter().enumerate())
+                .map(|(number, it)| said(role(*it), &number.to_string()))
+                .collect();
+            if is_asked {
+                all.push(said("user", "and now?"));
+            }
+            let history = Said(all.clone());
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let found = runtime.block_on(last(&history, "t", "and now?", most)).unwrap();
+            proptest::prop_assert!(all.ends_with(&found));
+            let room = if most == 0 { 0 } else { most + usize::from(is_asked) };
+            proptest::prop_assert!(found.len() >= room.min(all.len()));
+            // More than that is what the first of them answers.
+            let begin = all.len() - found.len();
+            let more = &found[..found.len() - room.min(found.len())];
+            proptest::prop_assert!(more.iter().skip(1).all(|it| it.role != "user"));
+            let is_whole = begin == 0 || found.first().is_none_or(|it| it.role == "user");
+            proptest::prop_assert!(is_whole, "{found:?}");
+        }
     }
 }

@@ -9,6 +9,8 @@ use ctx_rank::Profile;
 use ctx_retrieve::Options as RetrieveOptions;
 use serde::Serialize;
 
+use crate::history::read_for;
+
 /// How a prime context is made.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -57,6 +59,12 @@ impl Default for PrimeOptions {
 }
 
 impl PrimeOptions {
+    /// How many of a thread's last messages are read: one more than are shown, since that which is asked may be among them.
+    #[must_use]
+    pub fn messages_read(&self) -> usize {
+        read_for(self.messages)
+    }
+
     /// Sets what the assembler is told.
     #[must_use]
     pub fn with_build(mut self, build: BuildOptions) -> Self {

@@ -74,7 +74,7 @@ impl Service {
         self.told.begin(PrimeStage::Thread);
         let state = self
             .ports
-            .thread(thread, options.messages, options.deadline)
+            .thread(thread, message.trim(), options.messages, options.deadline)
             .await;
         let timings = PrimeTimings {
             thread: lap(&mut clock),

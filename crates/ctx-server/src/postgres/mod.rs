@@ -92,7 +92,7 @@ impl Postgres {
     async fn opened(&self, owner: &Owner, thread: &str) -> Result<(OwnedStore, bool)> {
         let store = self.owned(owner)?;
         // As many messages as a build asks for.
-        let messages = PrimeOptions::default().messages;
+        let messages = PrimeOptions::default().messages_read();
         match store.opened(thread, messages).await {
             Ok(opened) => Ok(opened),
             Err(error) => {

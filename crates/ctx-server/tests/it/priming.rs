@@ -187,6 +187,26 @@ fn the_last_twenty_messages_are_in_and_in_their_order() {
         }
     }
     assert!(!context.contains("number 4"), "{context}");
+    // What is asked may be in the thread already, and an answer may take several messages.
+    say(&server, ADA, "t", ("user", "and now?"));
+    let now = json!({"message": "and now?", "threadId": "t"});
+    assert_eq!(
+        build(&server, ADA, &now).data(200)["context"],
+        data["context"]
+    );
+    for said in [("tool", "looked it up"), ("assistant", "answer number 15")] {
+        say(&server, ADA, "t", said);
+    }
+    let now = json!({"message": "and then?", "threadId": "t"});
+    let data = build(&server, ADA, &now).data(200);
+    let context = data["context"].as_str().unwrap();
+    let first = context.find("question number 6").unwrap();
+    assert!(
+        first < context.find("answer number 6").unwrap(),
+        "{context}"
+    );
+    assert!(context.contains("answer number 15"), "{context}");
+    assert!(!context.contains("number 5"), "{context}");
 }
 
 #[test]
