@@ -19,7 +19,7 @@ const PHASES: &str = "examples,coverage,fuzzing,stateful";
 /// What cannot be done though it is as described is told by these, and the tool by this.
 const SETTINGS: &str = "\
 [checks.positive_data_acceptance]
-expected-statuses = [\"2xx\", 401, 403, 404, 409, 413, 422, 503]
+expected-statuses = [\"2xx\", 404, 409, 413, 422]
 ";
 
 /// How thorough to be.
@@ -106,7 +106,7 @@ fn section(workspace: &Workspace, options: &Options, said: &Value) -> Result<Str
 Written by `{}`. Measured {}.
 
 {TOOL} on `/openapi.json` with every check it has, in the phases {}: {} routes asked, {} requests generated, {} with a failure.
-A 413 or a 422 is an answer to a request that is as described and still cannot be done; the tool is told so.
+A 404, a 409, a 413 or a 422 is an answer to a request that is as described and still cannot be done; the tool is told so.
 ",
         options.command(),
         machine::describe(workspace)?,

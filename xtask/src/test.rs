@@ -67,6 +67,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
     }
     print_summary(&steps, &times, failure.is_some(), start.elapsed());
+    if let Some(how) = ctx_testkit::postgres::missing() {
+        println!("\nskipped: the tests of the shared store. {how}");
+    }
     match failure {
         None => Ok(()),
         Some((step, error)) => Err(anyhow!(

@@ -32,6 +32,12 @@ pub enum StoreError {
         /// What is needed.
         needed: i32,
     },
+    /// The server is of an earlier version than is needed.
+    #[error("use the database: its server is PostgreSQL {found}, and 15 or later is needed")]
+    TooOld {
+        /// Its version, as it says.
+        found: String,
+    },
     /// The database is of a later version than this program.
     #[error(
         "use the database: its tables are of version {found}, this program knows no later than {known}"

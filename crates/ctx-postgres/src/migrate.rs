@@ -44,8 +44,18 @@ const GROUND: &str = "
     GRANT USAGE ON SCHEMA ctx TO PUBLIC;
     GRANT SELECT ON ctx.version TO PUBLIC;";
 
+/// What the version of the oldest server that is known to do is called: its major version, and four digits.
+const OLDEST: u32 = 150_000;
+
 /// All steps that are not done yet, each in a transaction of its own.
 pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), StoreError> {
+    let version = "SELECT current_setting('server_version_num'), current_setting('server_version')";
+    let row = client.query_one(version, &[]).await;
+    let row = row.map_err(|source| failed(0, &source))?;
+    if is_too_old(row.get(0)) {
+        let found = row.get(1);
+        return Err(StoreError::TooOld { found });
+    }
     loop {
         let transaction = client
             .transaction()
@@ -75,6 +85,11 @@ pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), 
             .map_err(|source| failed(next, &source))?;
         info!(version = next, "migrated");
     }
+}
+
+/// Of `server_version_num`. One that is no number is of a server that does it in its own way.
+fn is_too_old(version: &str) -> bool {
+    version.parse::<u32>().is_ok_and(|it| it < OLDEST)
 }
 
 fn failed(version: i32, source: &tokio_postgres::Error) -> StoreError {
@@ -154,5 +169,19 @@ pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreE
             found,
             known: VERSION,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_before_15_is_too_old() {
+        let of = |version: &str| is_too_old(version);
+        assert_eq!(
+            ["90624", "140012", "150000", "170002", "?"].map(of),
+            [true, true, false, false, false]
+        );
     }
 }

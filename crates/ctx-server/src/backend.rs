@@ -245,8 +245,12 @@ pub enum Stage {
     Queued,
     /// The thread's messages and pinned references are read.
     History,
-    /// What the message is about is looked for and read.
+    /// What the message is about is looked for.
     Search,
+    /// What was found is read.
+    Resolve,
+    /// It is scored.
+    Score,
     /// What is worth its tokens is chosen and written.
     Assemble,
 }

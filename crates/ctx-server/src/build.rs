@@ -125,11 +125,13 @@ pub async fn count(service: &Service, vote: &Vote) -> Result<bool, BackendError>
     }
 }
 
-/// The stage as it is told over the wire, which knows fewer.
+/// The stage as it is told over the wire; none of those that a later service may have.
 fn stage_of(stage: PrimeStage) -> Option<Stage> {
     match stage {
         PrimeStage::Thread => Some(Stage::History),
         PrimeStage::Retrieve => Some(Stage::Search),
+        PrimeStage::Resolve => Some(Stage::Resolve),
+        PrimeStage::Score => Some(Stage::Score),
         PrimeStage::Assemble => Some(Stage::Assemble),
         _ => None,
     }

@@ -299,6 +299,17 @@ fn command(program: &Path, folder: &Path, user: Option<(u32, u32)>) -> Command {
     command
 }
 
+/// What to do so that tests of PostgreSQL are not skipped, if they are.
+#[must_use]
+pub fn missing() -> Option<&'static str> {
+    (installed().is_none() && !may_install()).then_some(HOW)
+}
+
+/// Whether continuous integration may install what is missing.
+fn may_install() -> bool {
+    env::var_os("CI").is_some_and(|it| it == "true") && is_root()
+}
+
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
 }
@@ -323,8 +334,7 @@ fn bin() -> Option<PathBuf> {
     static BIN: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = BIN.get_or_init(|| {
         installed().or_else(|| {
-            let may_install = env::var_os("CI").is_some_and(|it| it == "true") && is_root();
-            if !may_install {
+            if !may_install() {
                 eprintln!("skipped: {HOW}");
                 return None;
             }

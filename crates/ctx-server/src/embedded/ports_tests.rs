@@ -1,4 +1,8 @@
+use ctx_testkit::laws::store as laws;
+
 use super::*;
+use crate::Quota;
+use crate::backend::{NewMessage, NewThread};
 
 fn open() -> (tempfile::TempDir, State) {
     let folder = tempfile::tempdir().unwrap();
@@ -34,9 +38,32 @@ async fn what_was_shown_within_the_same_second_is_noted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_and_what_was_shown_keep_the_laws_of_every_store() {
+    let (_folder, state) = open();
+    let pinned = laws::PINNED.map(str::to_owned).to_vec();
+    let id = laws::THREAD.to_owned();
+    let thread = NewThread {
+        id: Some(id.clone()),
+        pinned,
+        title: None,
+    };
+    let quota = Quota::default();
+    state.0.create_thread(id.clone(), thread, &quota).unwrap();
+    for said in laws::messages() {
+        let new = NewMessage {
+            role: said.role,
+            content: said.content,
+        };
+        state.0.append(&id, said.id, new, &quota).unwrap();
+    }
+    laws::history(&state).await;
+    laws::usage(&state).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
     let (_folder, state) = open();
-    ctx_testkit::laws::store::votes(&state).await;
+    laws::votes(&state).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

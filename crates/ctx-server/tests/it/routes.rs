@@ -578,23 +578,24 @@ fn a_build_tells_how_far_it_is_when_asked_to() {
         .lines()
         .filter_map(|it| it.strip_prefix("event: "))
         .collect();
-    assert_eq!(
-        names,
-        ["progress", "progress", "progress", "progress", "result"]
-    );
+    let (result, progress) = names.split_last().unwrap();
+    assert_eq!((*result, progress), ("result", &["progress"; 6][..]));
     let datas: Vec<Value> = answer
         .body
         .lines()
         .filter_map(|it| it.strip_prefix("data: "))
         .map(|it| serde_json::from_str(it).unwrap())
         .collect();
-    let stages: Vec<&str> = datas[..4]
+    let stages: Vec<&str> = datas[..6]
         .iter()
         .map(|it| it["stage"].as_str().unwrap())
         .collect();
-    assert_eq!(stages, ["queued", "history", "search", "assemble"]);
+    let all = [
+        "queued", "history", "search", "resolve", "score", "assemble",
+    ];
+    assert_eq!(stages, all);
     assert!(
-        datas[4]["data"]["context"]
+        datas[6]["data"]["context"]
             .as_str()
             .unwrap()
             .contains("parse_budget")

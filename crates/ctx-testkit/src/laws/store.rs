@@ -128,6 +128,8 @@ pub async fn store<S: Ports + ?Sized>(store: &S) {
     places(store).await;
     together::laws(store).await;
     hostile(store).await;
+    let said = store.messages(THREAD, 20).await.expect("messages");
+    assert_eq!(said, messages(), "with when they were said");
     history(store).await;
     usage(store).await;
 }
@@ -511,9 +513,20 @@ async fn hostile<S: Ports + ?Sized>(store: &S) {
     }
 }
 
-async fn history<S: Ports + ?Sized>(store: &S) {
-    let all = messages();
-    let said = async |thread: &str, limit| store.messages(thread, limit).await.expect("messages");
+/// Checks what a store says of [`THREAD`], which has [`messages`] and [`PINNED`]; when something was said is not looked at.
+///
+/// # Panics
+/// When a law does not hold.
+pub async fn history<S: History + References + ?Sized>(store: &S) {
+    let told = |said: Vec<Message>| -> Vec<_> {
+        let told = said.into_iter().map(|it| (it.id, it.role, it.content));
+        told.collect()
+    };
+    let all = told(messages());
+    let said = async |thread: &str, limit| {
+        let said = store.messages(thread, limit).await;
+        told(said.expect("messages"))
+    };
     assert_eq!(said(THREAD, 20).await, all, "in the order they were said");
     assert_eq!(
         said(THREAD, 2).await,
@@ -522,6 +535,22 @@ async fn history<S: Ports + ?Sized>(store: &S) {
     );
     assert_eq!(said(THREAD, 0).await, []);
     assert_eq!(said("thread", 20).await, [], "of this thread alone");
+    let exchange = async |thread: &str, id: &str, limit| {
+        let said = store.exchange(thread, id, limit).await;
+        told(said.expect("an exchange"))
+    };
+    for (id, its) in [("m1", 0..2), ("m2", 0..2), ("m4", 2..4), ("m5", 4..5)] {
+        let found = exchange(THREAD, id, 16).await;
+        assert_eq!(
+            found,
+            all[its.clone()],
+            "from a user's to the next, of {id}"
+        );
+        let first = exchange(THREAD, id, 1).await;
+        assert_eq!(first, all[its][..1], "the oldest, of {id}");
+    }
+    assert_eq!(exchange(THREAD, "m6", 16).await, [], "nobody said that");
+    assert_eq!(exchange("thread", "m1", 16).await, [], "not in this thread");
     assert_eq!(
         store.pinned(THREAD).await.expect("references"),
         PINNED,
@@ -530,7 +559,11 @@ async fn history<S: Ports + ?Sized>(store: &S) {
     assert!(store.pinned("thread").await.expect("references").is_empty());
 }
 
-async fn usage<S: Ports + ?Sized>(store: &S) {
+/// Checks what a store says of files that were shown: none was before.
+///
+/// # Panics
+/// When a law does not hold.
+pub async fn usage<S: Usage + ?Sized>(store: &S) {
     let recent = async |limit| store.recent(limit).await.expect("recent files");
     assert_eq!(recent(10).await, [], "nothing was shown yet");
     let shown = async |paths: &[&str], at| store.shown(&owned(paths), at).await.expect("noted");
