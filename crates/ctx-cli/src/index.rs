@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use ctx::assemble::Cancel;
 use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
-use ctx::retrieve::Strategy;
 use serde::Serialize;
 
 use crate::args::IndexArgs;
@@ -50,11 +49,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     let updated = updated.map_err(|it| indexing::failure(&it))?;
     // The first question need not wait for them.
-    let changes = if settings.strategies(None).contains(&Strategy::Changes) {
-        past::up_to_date(&root, report, cancel)?
-    } else {
-        None
-    };
+    let changes = past::up_to_date(&root, &settings.strategies(None), report, cancel)?;
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);
     let done = Done {
@@ -86,11 +81,7 @@ fn look(
                 report::warning(loss);
             }
             settings.note_index(&status(&index)?, kept(&index)?);
-            let changes = if settings.strategies(None).contains(&Strategy::Changes) {
-                past::open(root, report)?
-            } else {
-                None
-            };
+            let changes = past::open(root, &settings.strategies(None), report)?;
             let changes = changes.as_ref().map(GitChanges::count);
             tell_status(&index, settings, changes, json)
         }

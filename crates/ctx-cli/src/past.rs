@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ctx::assemble::Cancel;
 use ctx::git::{GitChanges, GitError};
+use ctx::retrieve::Strategy;
 
 use crate::failure::Failure;
 use crate::place;
@@ -16,12 +17,19 @@ use crate::report::{self, Report};
 /// What the file of changes is called in the folder of an index.
 const FILE: &str = "changes";
 
-/// The changes that are known of the repository that `root` is in; `None` if it is in none, or in one that cannot be read, which is
-/// told: files are found without them too.
+/// The changes that are known of the repository that `root` is in, if one of `strategies` asks for them; `None` too if it is in none, or in
+/// one that cannot be read, which is told: files are found without them.
 ///
 /// # Errors
 /// See [`place::index_folder`].
-pub(crate) fn open(root: &Path, report: Report) -> Result<Option<GitChanges>, Failure> {
+pub(crate) fn open(
+    root: &Path,
+    strategies: &[Strategy],
+    report: Report,
+) -> Result<Option<GitChanges>, Failure> {
+    if !strategies.contains(&Strategy::Changes) {
+        return Ok(None);
+    }
     let file = place::index_folder(root)?.join(FILE);
     match GitChanges::open(root, &file) {
         Ok(None) => Ok(None),
@@ -46,10 +54,11 @@ pub(crate) fn open(root: &Path, report: Report) -> Result<Option<GitChanges>, Fa
 /// Those of [`open`], and it was cancelled.
 pub(crate) fn up_to_date(
     root: &Path,
+    strategies: &[Strategy],
     report: Report,
     cancel: &Cancel,
 ) -> Result<Option<GitChanges>, Failure> {
-    let Some(changes) = open(root, report)? else {
+    let Some(changes) = open(root, strategies, report)? else {
         return Ok(None);
     };
     let progress = Progress::start("reading git history", 0);

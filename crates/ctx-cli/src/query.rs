@@ -11,7 +11,7 @@ use ctx::index::{Index, IndexError, Updated};
 use ctx::model::BuildOptions;
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Retriever, Strategy, Usage as _};
+use ctx::retrieve::{self, Retriever, Usage as _};
 use ctx::service::{Answer, Service, ServiceError};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -51,16 +51,14 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
-    let has_changes = retrieve.strategies.contains(&Strategy::Changes);
     let changes = if args.search.no_index_update {
         refuse_empty(&index)?;
-        has_changes.then(|| past::open(&root, report)).transpose()?
+        past::open(&root, &retrieve.strategies, report)?
     } else {
         catch_up(&index, &settings, report, cancel)?;
-        let changes = || past::up_to_date(&root, report, cancel);
-        has_changes.then(changes).transpose()?
+        past::up_to_date(&root, &retrieve.strategies, report, cancel)?
     };
-    let changes = changes.flatten().map(Arc::new);
+    let changes = changes.map(Arc::new);
     let runtime = runtime()?;
     let index = Arc::new(index);
     let start = Instant::now();
