@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let tool = served::build(workspace, options.release)?;
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let owners = served::owners(&tool, folder.path(), &["ada"])?;
-    let served = Served::start(&tool, folder.path(), &Store::Embedded, None)?;
+    let served = Served::start(&tool, folder.path(), &Store::embedded(), None)?;
     fs::write(folder.path().join("schemathesis.toml"), SETTINGS)?;
     let report = folder.path().join("report.json");
     let asked = Call::new(programs.join("schemathesis"))

@@ -7,11 +7,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use fastrand::Rng;
+use futures_util::future;
 use serde_json::{Value, json};
 
 use crate::bench::machine;
 use crate::record;
-use crate::served::{self, Client, Owner, Reply, Served, Store, get, post};
+use crate::served::{self, Client, Keeps, Owner, Reply, Served, get, post};
 use crate::workspace::Workspace;
 
 const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
@@ -33,6 +34,8 @@ pub(crate) struct Options {
     /// What the conversations are drawn by
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    keeps: Keeps,
     /// Write the figures to docs/record/server.md
     #[arg(long)]
     record: bool,
@@ -81,6 +84,10 @@ struct Outcome {
 /// # Errors
 /// An answer is stale, or shows what is another's.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    ensure!(
+        !options.keeps.is_named(),
+        "each replay wants a database of its own, which is started for it: leave --database-url out"
+    );
     let tool = served::build(workspace, false)?;
     let plain = replay(&tool, options, false)?;
     let checked = replay(&tool, options, true)?;
@@ -100,7 +107,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         checked.stale.len()
     );
     if options.record {
-        record::write(workspace, "Conversations", &section)?;
+        let title = format!("Conversations, {}", options.keeps.kind.title());
+        record::write(workspace, &title, &section)?;
     }
     Ok(())
 }
@@ -111,17 +119,20 @@ fn section(
     plain: &Outcome,
     checked: &Outcome,
 ) -> Result<String> {
-    let Options { turns, seed, .. } = options;
+    let Options {
+        turns, seed, keeps, ..
+    } = options;
+    let flags = keeps.flags();
     let percent = |part: f64, all: f64| 100.0 * part / all.max(1.0);
     #[expect(clippy::cast_precision_loss, reason = "there are some thousands")]
     let repeats = percent(plain.repeats as f64, plain.builds as f64);
     let hits = percent(plain.hits, plain.hits + plain.misses);
     Ok(format!(
         "\
-Written by `cargo xtask trace --turns {turns} --seed {seed} --record`. Measured {}.
+Written by `cargo xtask trace --turns {turns} --seed {seed}{flags} --record`. Measured {}.
 
 {} users with threads and files of the same names, each {turns} turns in {THREADS} threads: a message is added, a context built, an answer
-added. After a build a client asks the same again at once ({} %), has another answer made ({} %), has a second window that asks
+added. All take the same turn at the same time, with the same question. After a build a client asks the same again at once ({} %), has another answer made ({} %), has a second window that asks
 at the same time ({} %), changes the file that it is about and asks again ({} %), or votes and asks again ({} %). So of {} builds {repeats:.0} %
 ask what was asked before with nothing written since; what is asked again after a change is no repeat.
 
@@ -159,27 +170,31 @@ fn verdict(is_met: bool) -> &'static str {
 fn replay(tool: &Path, options: &Options, checks: bool) -> Result<Outcome> {
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let owners = served::owners(tool, folder.path(), &OWNERS)?;
-    let served = Served::start(tool, folder.path(), &Store::Embedded, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let store = runtime.block_on(options.keeps.store(&[]))?;
+    let served = Served::start(tool, folder.path(), &store, None)?;
     runtime.block_on(async {
         let client = Client::new(served.addr);
-        let mut outcome = Outcome::default();
+        let mut random = Rng::with_seed(options.seed);
         let mut users = Vec::new();
         for owner in &owners {
-            users.push(User::begin(client.clone(), owner, checks).await?);
+            users.push(User::begin(client.clone(), owner, random.fork(), checks).await?);
         }
-        let mut random = Rng::with_seed(options.seed);
-        // By turns, so that what is kept for one is asked for by the next.
-        for turn in 0..options.turns {
-            let thread = format!("thread-{}", random.usize(..THREADS));
-            let topic = random.usize(..TOPICS.len());
-            for user in &mut users {
-                user.turn(turn, &thread, topic, &mut random, &mut outcome)
-                    .await?;
-            }
+        for number in 0..options.turns {
+            let turn = Turn {
+                number,
+                thread: format!("thread-{}", random.usize(..THREADS)),
+                topic: random.usize(..TOPICS.len()),
+                line: random.u8(..LINES),
+            };
+            // All at once, so that what is kept or being built for one is asked for by another.
+            let all = users.iter_mut().map(|it| it.turn(&turn));
+            future::try_join_all(all).await?;
         }
+        let outcomes = users.into_iter().map(|it| it.outcome);
+        let mut outcome = outcomes.fold(Outcome::default(), Outcome::and);
         let metrics = client.ask(get("/metrics", &owners[0].token)?).await?;
         let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
         let count = |name: &str| -> Option<f64> {
@@ -190,6 +205,28 @@ fn replay(tool: &Path, options: &Options, checks: bool) -> Result<Outcome> {
         outcome.misses = count("context_cache_misses_total").context("no misses are told of")?;
         Ok(outcome)
     })
+}
+
+impl Outcome {
+    /// Both together.
+    fn and(mut self, other: Outcome) -> Outcome {
+        self.builds += other.builds;
+        self.repeats += other.repeats;
+        self.stale.extend(other.stale);
+        self.foreign.extend(other.foreign);
+        self.different += other.different;
+        self.compared += other.compared;
+        self
+    }
+}
+
+/// What all say at the same time.
+struct Turn {
+    number: usize,
+    thread: String,
+    topic: usize,
+    /// The line of the topic's file that is asked about.
+    line: u8,
 }
 
 /// Somebody with files and threads, who knows what they are at present.
@@ -205,10 +242,13 @@ struct User {
     /// What was answered last in each thread.
     answers: BTreeMap<String, String>,
     fresh: u64,
+    /// What its habits are drawn by.
+    random: Rng,
+    outcome: Outcome,
 }
 
 impl User {
-    async fn begin(client: Client, owner: &Owner, checks: bool) -> Result<Self> {
+    async fn begin(client: Client, owner: &Owner, random: Rng, checks: bool) -> Result<Self> {
         let user = User {
             client,
             name: owner.name.clone(),
@@ -218,6 +258,8 @@ impl User {
             asked: BTreeSet::new(),
             answers: BTreeMap::new(),
             fresh: 1_000_000,
+            random,
+            outcome: Outcome::default(),
         };
         let files: Vec<Value> = (0..TOPICS.len()).map(|it| user.file(it)).collect();
         user.send("/v1/files", &json!({ "files": files })).await?;
@@ -246,56 +288,57 @@ impl User {
         self.client.ask(request).await?.data()
     }
 
-    async fn turn(
-        &mut self,
-        turn: usize,
-        thread: &str,
-        topic: usize,
-        random: &mut Rng,
-        outcome: &mut Outcome,
-    ) -> Result<()> {
+    async fn turn(&mut self, turn: &Turn) -> Result<()> {
+        let &Turn {
+            number,
+            ref thread,
+            topic,
+            line,
+        } = turn;
         let word = TOPICS[topic];
-        let said = format!(
-            "turn-{turn}-said: what does {word}_{} do?",
-            random.u8(..LINES)
-        );
+        let said = format!("turn-{number}-said: what does {word}_{line} do?");
         self.say(thread, "user", &said).await?;
         let asked = json!({"threadId": thread, "message": said});
-        let mut happens = |percent: u8| random.u8(..100) < percent;
-        let handle = if happens(HABITS.second_client) {
+        let handle = if self.happens(HABITS.second_client) {
             let other = post("/v1/context/build", &self.token, &asked)?;
             let client = self.client.clone();
-            let one = self.build(&asked, topic, outcome);
+            let one = self.build(&asked, topic);
             let (one, other) = tokio::join!(one, client.ask(other));
-            other?.data()?;
-            outcome.builds += 1;
-            outcome.repeats += 1;
+            let other = other?;
+            other.data()?;
+            self.look_for_others(&other, &asked);
+            self.outcome.builds += 1;
+            self.outcome.repeats += 1;
             one?
         } else {
-            self.build(&asked, topic, outcome).await?
+            self.build(&asked, topic).await?
         };
         for percent in [HABITS.retries, HABITS.regenerates] {
-            if happens(percent) {
-                self.build(&asked, topic, outcome).await?;
+            if self.happens(percent) {
+                self.build(&asked, topic).await?;
             }
         }
-        if happens(HABITS.changes) {
+        if self.happens(HABITS.changes) {
             self.versions[topic] += 1;
             let files = json!({ "files": [self.file(topic)] });
             self.send("/v1/files", &files).await?;
             self.asked.clear();
-            self.build(&asked, topic, outcome).await?;
+            self.build(&asked, topic).await?;
         }
-        if happens(HABITS.votes) {
+        if self.happens(HABITS.votes) {
             let vote = json!({"handle": handle, "useful": true});
             self.send("/v1/context/feedback", &vote).await?;
             self.asked.clear();
-            self.build(&asked, topic, outcome).await?;
+            self.build(&asked, topic).await?;
         }
-        let answer = format!("turn-{turn}-answered: it does what {word} is for");
+        let answer = format!("turn-{number}-answered: it does what {word} is for");
         self.say(thread, "assistant", &answer).await?;
         self.answers.insert(thread.to_owned(), answer);
         Ok(())
+    }
+
+    fn happens(&mut self, percent: u8) -> bool {
+        self.random.u8(..100) < percent
     }
 
     async fn say(&mut self, thread: &str, role: &str, content: &str) -> Result<()> {
@@ -307,53 +350,57 @@ impl User {
     }
 
     /// Asks for a context, and looks at what came. Its handle.
-    async fn build(
-        &mut self,
-        asked: &Value,
-        topic: usize,
-        outcome: &mut Outcome,
-    ) -> Result<String> {
+    async fn build(&mut self, asked: &Value, topic: usize) -> Result<String> {
         let request = post("/v1/context/build", &self.token, asked)?;
         let reply = self.client.ask(request).await?;
         let data = reply.data()?;
-        outcome.builds += 1;
+        self.outcome.builds += 1;
         let is_repeat = !self.asked.insert(asked.to_string());
-        outcome.repeats += usize::from(is_repeat);
+        self.outcome.repeats += usize::from(is_repeat);
         let shown = data["context"].as_str().unwrap_or_default();
-        self.look(&reply, shown, topic, asked, outcome);
+        self.look_for_others(&reply, asked);
+        self.look(shown, topic, asked);
         if self.checks {
-            self.compare(asked, shown, outcome).await?;
+            self.compare(asked, shown).await?;
         }
         let handle = data["handle"].as_str();
         Ok(handle.context("a context has a handle")?.to_owned())
     }
 
-    /// Whether the answer is of what is there now, and of nobody else.
-    fn look(&self, reply: &Reply, shown: &str, topic: usize, asked: &Value, outcome: &mut Outcome) {
-        let of = format!("{} of {}", asked["message"], self.name);
+    /// Whether anything in the answer is another's.
+    fn look_for_others(&mut self, reply: &Reply, asked: &Value) {
         for other in OWNERS.iter().filter(|it| **it != self.name) {
             if reply.contains(&canary(other)) {
-                outcome
-                    .foreign
-                    .push(format!("foreign: {of} shows {other}'s"));
+                let what = format!(
+                    "foreign: {} of {} shows {other}'s",
+                    asked["message"], self.name
+                );
+                self.outcome.foreign.push(what);
             }
         }
-        let mut stale = |what: String| outcome.stale.push(format!("stale: {of} {what}"));
+    }
+
+    /// Whether the answer is of what is there now.
+    fn look(&mut self, shown: &str, topic: usize, asked: &Value) {
+        let mut stale = Vec::new();
         let (word, version) = (TOPICS[topic], self.versions[topic]);
         if !shown.contains(&format!("{word}-version-{version};")) {
-            stale(format!("does not show version {version} of {word}"));
+            stale.push(format!("does not show version {version} of {word}"));
         }
         let of_files = shown.lines().filter(|it| it.contains("-version-"));
         let gone = of_files.filter(|it| !self.has_line(it)).count();
         if gone > 0 {
-            stale(format!("shows {gone} lines that are in no file"));
+            stale.push(format!("shows {gone} lines that are in no file"));
         }
         let last = self
             .answers
             .get(asked["threadId"].as_str().unwrap_or_default());
         if let Some(last) = last.filter(|it| !shown.contains(it.as_str())) {
-            stale(format!("is without {last:?}"));
+            stale.push(format!("is without {last:?}"));
         }
+        let of = format!("stale: {} of {}", asked["message"], self.name);
+        let stale = stale.into_iter().map(|it| format!("{of} {it}"));
+        self.outcome.stale.extend(stale);
     }
 
     /// Whether a file has this line at present.
@@ -364,13 +411,13 @@ impl User {
     }
 
     /// The same by a key that nothing is kept under: a limit that no context comes near.
-    async fn compare(&mut self, asked: &Value, shown: &str, outcome: &mut Outcome) -> Result<()> {
+    async fn compare(&mut self, asked: &Value, shown: &str) -> Result<()> {
         self.fresh += 1;
         let mut asked = asked.clone();
         asked["options"] = json!({ "maxChunks": self.fresh });
         let fresh = self.send("/v1/context/build", &asked).await?;
-        outcome.compared += 1;
-        outcome.different += usize::from(fresh["context"].as_str() != Some(shown));
+        self.outcome.compared += 1;
+        self.outcome.different += usize::from(fresh["context"].as_str() != Some(shown));
         Ok(())
     }
 }

@@ -17,6 +17,17 @@ pub(super) async fn look(
     (run, is_last): (u32, bool),
     faults: &mut Faults,
 ) -> Result<()> {
+    let found = threads(client, owner).await?;
+    for (thread, pinned) in &told.threads {
+        match found.get(thread) {
+            None => faults.push(format!("of {} the thread {thread} is gone", owner.name)),
+            Some(found) if found != pinned => faults.push(format!(
+                "of {} {found:?} are pinned to {thread}, and not {pinned:?}",
+                owner.name
+            )),
+            Some(_) => {}
+        }
+    }
     let found = messages(client, owner).await?;
     for message in &told.messages {
         match found.get(message).copied().unwrap_or(0) {
@@ -49,20 +60,41 @@ async fn vote(client: &Client, owner: &Owner, handle: &str) -> Result<bool> {
     Ok(voted["counted"] == true)
 }
 
+/// What is pinned to each thread.
+async fn threads(client: &Client, owner: &Owner) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut found = BTreeMap::new();
+    for thread in list(client, owner, "/v1/threads").await? {
+        let pinned = thread["pinned"].as_array().into_iter().flatten();
+        let pinned = pinned.filter_map(|it| it.as_str().map(str::to_owned));
+        let id = thread["id"].as_str().unwrap_or_default();
+        found.insert(id.to_owned(), pinned.collect());
+    }
+    Ok(found)
+}
+
 /// How often each message is there.
 async fn messages(client: &Client, owner: &Owner) -> Result<BTreeMap<String, usize>> {
     let mut found = BTreeMap::new();
+    for message in list(client, owner, "/v1/threads/t/messages").await? {
+        let content = message["content"].as_str().unwrap_or_default();
+        *found.entry(content.to_owned()).or_default() += 1;
+    }
+    Ok(found)
+}
+
+/// All that is listed at `path`, page by page; nothing where that is of no thread.
+async fn list(client: &Client, owner: &Owner, path: &str) -> Result<Vec<Value>> {
+    let mut found = Vec::new();
     let mut after = String::new();
     loop {
-        let path = format!("/v1/threads/t/messages?limit=200{after}");
-        let reply = client.ask(get(&path, &owner.token)?).await?;
+        let page = format!("{path}?limit=200{after}");
+        let reply = client.ask(get(&page, &owner.token)?).await?;
         if reply.status == 404 {
             return Ok(found);
         }
-        let whole: Value = serde_json::from_slice(&reply.body)?;
-        for message in whole["data"].as_array().into_iter().flatten() {
-            let content = message["content"].as_str().unwrap_or_default();
-            *found.entry(content.to_owned()).or_default() += 1;
+        let mut whole: Value = serde_json::from_slice(&reply.body)?;
+        if let Value::Array(items) = whole["data"].take() {
+            found.extend(items);
         }
         match whole["meta"]["next"].as_i64() {
             Some(next) => after = format!("&after={next}"),

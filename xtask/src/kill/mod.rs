@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
-use ctx_testkit::postgres;
 use fastrand::Rng;
 use tokio::task::JoinSet;
 
@@ -20,10 +19,10 @@ use self::look::look;
 use self::write::{Acknowledged, Writer};
 use crate::bench::machine;
 use crate::record;
-use crate::served::{self, Client, Owner, Served, Store};
+use crate::served::{self, Client, Keeps, Kind, Owner, Served, Store};
 use crate::workspace::Workspace;
 
-/// Who writes: each of them messages to a thread, files, and votes.
+/// Who writes: each of them threads, messages to one, files, and votes.
 const OWNERS: [&str; 2] = ["ada", "bob"];
 /// What is killed lives so long after its first acknowledgement, at most.
 const LIFE: Duration = Duration::from_millis(500);
@@ -40,9 +39,8 @@ pub(crate) struct Options {
     /// What is killed
     #[arg(long, value_enum, default_value_t = Victim::Server)]
     victim: Victim,
-    /// The server keeps everything in this PostgreSQL database, which is left alone
-    #[arg(long, value_name = "URL")]
-    database_url: Option<String>,
+    #[command(flatten)]
+    keeps: Keeps,
     /// Write the figures to docs/record/server.md
     #[arg(long)]
     record: bool,
@@ -52,7 +50,7 @@ pub(crate) struct Options {
 enum Victim {
     /// `ctx serve`, which is started again.
     Server,
-    /// A PostgreSQL that is started for this, below a `ctx serve` that goes on.
+    /// The PostgreSQL that is started for the run, below a `ctx serve` that goes on.
     Database,
 }
 
@@ -63,24 +61,20 @@ impl Options {
         if self.victim == Victim::Database {
             command += " --victim database";
         }
-        if self.database_url.is_some() {
-            command += " --database-url URL";
-        }
-        command + " --record"
+        command + &self.keeps.flags() + " --record"
     }
 
-    fn title(&self) -> &'static str {
-        match (self.victim, &self.database_url) {
-            (Victim::Server, None) => "Killed while it is written to, embedded store",
-            (Victim::Server, Some(_)) => "Killed while it is written to, PostgreSQL",
-            (Victim::Database, _) => "PostgreSQL killed while it is written to",
+    fn title(&self) -> String {
+        match self.victim {
+            Victim::Server => format!("Killed while it is written to, {}", self.keeps.kind.title()),
+            Victim::Database => "PostgreSQL killed while it is written to".to_owned(),
         }
     }
 
     fn what(&self) -> &'static str {
-        match (self.victim, &self.database_url) {
-            (Victim::Server, None) => "`ctx serve` with the embedded store",
-            (Victim::Server, Some(_)) => "`ctx serve` with the store in PostgreSQL",
+        match (self.victim, self.keeps.kind) {
+            (Victim::Server, Kind::Embedded) => "`ctx serve` with the embedded store",
+            (Victim::Server, Kind::Postgres) => "`ctx serve` with the store in PostgreSQL",
             (Victim::Database, _) => {
                 "All processes of the PostgreSQL that a `ctx serve` keeps its store in"
             }
@@ -96,13 +90,22 @@ type Faults = Vec<String>;
 /// # Errors
 /// Something that was acknowledged is gone, or counts twice.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    ensure!(
+        options.victim == Victim::Server || options.keeps.is_started(),
+        "--victim database is for --store postgres, with a database that is started for the run"
+    );
     let tool = served::build(workspace, false)?;
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let owners = served::owners(&tool, folder.path(), &OWNERS)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let place = Place::new(&tool, folder.path(), options, &runtime)?;
+    let place = Place {
+        tool: &tool,
+        folder: folder.path(),
+        store: runtime.block_on(options.keeps.store(&[]))?,
+        victim: options.victim,
+    };
     let mut random = Rng::with_seed(options.seed);
     let mut told: Vec<_> = owners.iter().map(|_| Acknowledged::default()).collect();
     let mut faults = Faults::new();
@@ -133,7 +136,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         faults.join("\n")
     );
     if options.record {
-        record::write(workspace, options.title(), &section)?;
+        record::write(workspace, &options.title(), &section)?;
     }
     Ok(())
 }
@@ -150,12 +153,13 @@ fn section(
 Written by `{}`. Measured {}.
 
 {}, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
-{} owners each add messages, send files, replace one, and vote. After each restart every message, file and vote that was ever
+{} owners each begin threads, pin to them, add messages, send files, replace one, and vote. After each restart every thread, pin, message, file and vote that was ever
 acknowledged is looked for: of each file the text is in a context that names it, and in one that is about a word of it. The votes of the
 run (after the last, all votes) are sent again.
 
 | acknowledged | | lost, or counted twice |
 |---|--:|--:|
+| threads, as they were pinned to last | {} | |
 | messages | {} | |
 | files | {} | |
 | votes | {} | |
@@ -167,6 +171,7 @@ run (after the last, all votes) are sent again.
         options.runs,
         LIFE.as_millis(),
         told.len(),
+        sum(|it| it.threads.len()),
         sum(|it| it.messages.len()),
         sum(|it| it.files.len()),
         sum(|it| it.votes.len()),
@@ -178,43 +183,17 @@ struct Place<'p> {
     tool: &'p Path,
     folder: &'p Path,
     store: Store,
-    /// Of its own, where that is what is killed.
-    database: Option<postgres::Server>,
+    victim: Victim,
 }
 
-impl<'p> Place<'p> {
-    fn new(
-        tool: &'p Path,
-        folder: &'p Path,
-        options: &Options,
-        runtime: &tokio::runtime::Runtime,
-    ) -> Result<Self> {
-        let place = |store, database| Place {
-            tool,
-            folder,
-            store,
-            database,
-        };
-        let url = options.database_url.as_deref();
-        if options.victim == Victim::Server {
-            return Ok(place(Store::of(url), None));
-        }
-        ensure!(
-            url.is_none(),
-            "--victim database starts a database of its own"
-        );
-        let database = postgres::Server::start(&[]).context("there is no PostgreSQL to start")?;
-        let url = runtime.block_on(database.database());
-        Ok(place(Store::Postgres(url), Some(database)))
-    }
-
+impl Place<'_> {
     fn start(&self) -> Result<Served> {
         Served::start(self.tool, self.folder, &self.store, None)
     }
 
     /// Kills, and starts again what was killed once all that write have noticed.
     async fn kill(&self, served: &mut Served, writers: JoinSet<Result<()>>) -> Result<()> {
-        if let Some(database) = &self.database {
+        if let (Victim::Database, Some(database)) = (self.victim, &self.store.database) {
             database.kill();
             writers.join_all().await;
             database.restart();
@@ -248,16 +227,12 @@ async fn once(
             told: Rc::clone(&shared),
         };
         // An answer that does not come ends a writer, which is what is wanted.
+        writers.spawn_local(writer.clone().threads());
         writers.spawn_local(writer.clone().messages());
         writers.spawn_local(writer.clone().files());
         writers.spawn_local(writer.votes());
     }
-    let count = |told: &[Acknowledged]| -> usize {
-        let all = told
-            .iter()
-            .map(|it| it.messages.len() + it.files.len() + it.votes.len());
-        all.sum()
-    };
+    let count = |told: &[Acknowledged]| -> usize { told.iter().map(Acknowledged::count).sum() };
     let before = count(&shared.borrow());
     while count(&shared.borrow()) == before && !writers.is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -8,11 +8,13 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::files;
-use crate::served::{Client, Owner, post};
+use crate::served::{Client, Owner, Request, post, put};
 
 /// What one owner was told is kept.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledged {
+    /// What is pinned to each thread.
+    pub(super) threads: BTreeMap<String, Vec<String>>,
     pub(super) messages: Vec<String>,
     /// The content of each path.
     pub(super) files: BTreeMap<String, String>,
@@ -20,6 +22,13 @@ pub(super) struct Acknowledged {
     pub(super) votes: Vec<(u32, String)>,
     /// Handles whose vote was sent; whether it was taken is not known.
     pub(super) unknown_votes: Vec<String>,
+}
+
+impl Acknowledged {
+    /// How much there is of it.
+    pub(super) fn count(&self) -> usize {
+        self.threads.len() + self.messages.len() + self.files.len() + self.votes.len()
+    }
 }
 
 /// Who writes for one owner.
@@ -34,12 +43,36 @@ pub(super) struct Writer {
 
 impl Writer {
     async fn send(&self, path: &str, body: &Value) -> Result<Value> {
-        let request = post(path, &self.owner.token, body)?;
+        self.ask(post(path, &self.owner.token, body)?).await
+    }
+
+    async fn ask(&self, request: Request) -> Result<Value> {
         self.client.ask(request).await?.data()
     }
 
     fn note(&self, note: impl FnOnce(&mut Acknowledged)) {
         note(&mut self.told.borrow_mut()[self.at]);
+    }
+
+    pub(super) async fn threads(self) -> Result<()> {
+        for number in 0_u64.. {
+            let id = format!("t-{}-{number}", self.run);
+            let first = vec![format!("first-{number}.md")];
+            let body = json!({"id": id, "title": id, "pinned": first});
+            self.send("/v1/threads", &body).await?;
+            self.note(|it| drop(it.threads.insert(id.clone(), first)));
+            if number % 2 == 0 {
+                continue;
+            }
+            let then = vec![format!("then-{number}.md"), format!("also-{number}.md")];
+            let path = format!("/v1/threads/{id}/pinned");
+            let request = put(&path, &self.owner.token, &json!({ "pinned": then }))?;
+            // Until it is acknowledged, either may be pinned.
+            self.note(|it| drop(it.threads.remove(&id)));
+            self.ask(request).await?;
+            self.note(|it| drop(it.threads.insert(id, then)));
+        }
+        Ok(())
     }
 
     pub(super) async fn messages(self) -> Result<()> {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::Run;
 use super::level::{Level, quantile};
 use super::sweep::Sweep;
-use super::{Kind, Run};
 use crate::bench::goals::Goal;
+use crate::served::Kind;
 
 /// Every goal of the store, for questions that are all new: what is kept from before costs nothing.
 pub(super) fn goals(run: &Run) -> Vec<Goal> {
@@ -19,6 +20,11 @@ pub(super) fn goals(run: &Run) -> Vec<Goal> {
     if let Some(rate) = rate {
         let what = "builds/s at the knee, none of them asked before";
         goals.push(Goal::least(what, rate, "", sweep.map(|it| it.knee)));
+    }
+    if run.kind == Kind::Postgres {
+        #[expect(clippy::cast_precision_loss, reason = "there are some 100,000")]
+        let parts = run.parts.map(|it| it as f64);
+        goals.push(Goal::least("chunks in the database", 1e5, "", parts));
     }
     let half = at(0.5).and_then(|it| p99(it, 200));
     goals.push(Goal::soon("p99 of a build at half the knee", latency, half));

@@ -15,13 +15,13 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ctx_testkit::postgres;
 
 use self::sweep::Sweep;
 use self::workload::Corpus;
 use crate::record;
-use crate::served::{self, Client, Served, Store};
+use crate::served::{self, Client, Keeps, Kind, Served, Store};
 use crate::workspace::Workspace;
 
 /// Of the questions of the second sweep, so many were asked a moment ago.
@@ -33,12 +33,8 @@ const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
 /// What to measure, and how long.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Where the server keeps what it is sent
-    #[arg(long, value_enum, default_value_t = Kind::Embedded)]
-    store: Kind,
-    /// The database of --store postgres; without it, one is started for the run
-    #[arg(long, value_name = "URL")]
-    database_url: Option<String>,
+    #[command(flatten)]
+    keeps: Keeps,
     /// Seconds of each level
     #[arg(long, value_name = "N", default_value_t = 10)]
     seconds: u64,
@@ -50,24 +46,10 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// The data folder.
-    Embedded,
-    /// A PostgreSQL database.
-    Postgres,
-}
-
 impl Options {
     /// The command that repeats the run.
     fn command(&self) -> String {
-        let mut command = "cargo xtask load".to_owned();
-        if self.store == Kind::Postgres {
-            command += " --store postgres";
-        }
-        if self.database_url.is_some() {
-            command += " --database-url URL";
-        }
+        let mut command = format!("cargo xtask load{}", self.keeps.flags());
         let builds = self.builds.map(|it| format!(" --builds {it}"));
         command += builds.as_deref().unwrap_or_default();
         if self.quick {
@@ -81,7 +63,7 @@ impl Options {
     }
 
     fn name(&self) -> &'static str {
-        match self.store {
+        match self.keeps.kind {
             Kind::Embedded => "embedded",
             Kind::Postgres => "postgres",
         }
@@ -96,6 +78,8 @@ struct Run {
     owners: usize,
     files: usize,
     bytes: usize,
+    /// Of all owners together, where that was asked.
+    parts: Option<i64>,
     questions: usize,
     time: Duration,
     sweeps: Vec<Sweep>,
@@ -116,15 +100,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    // Ends with the run.
-    let (store, _database) = runtime.block_on(store(options))?;
-    let corpus = match options.store {
+    let store = runtime.block_on(options.keeps.store(&DATABASE))?;
+    let corpus = match options.keeps.kind {
         Kind::Embedded => Corpus::of_workspace(workspace)?,
         Kind::Postgres => Corpus::of_dependencies(workspace)?,
     };
     let served = Served::start(&tool, folder.path(), &store, options.builds)?;
     let time = options.time();
-    let sweeps = tokio::task::LocalSet::new().block_on(&runtime, async {
+    let (parts, sweeps) = tokio::task::LocalSet::new().block_on(&runtime, async {
         let client = Client::new(served.addr);
         println!(
             "{} files, {} bytes for each of {} owners",
@@ -133,6 +116,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
             owners.len()
         );
         workload::seed(&client, &owners, &corpus).await?;
+        let parts = parts(&store).await?;
         let mut sweeps = Vec::new();
         for repeats in [0.0, REPEATS] {
             let sweep = sweep::run(&client, &served, &corpus, &owners, repeats, time).await?;
@@ -141,15 +125,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
                 break;
             }
         }
-        anyhow::Ok(sweeps)
+        anyhow::Ok((parts, sweeps))
     })?;
     let run = Run {
         command: options.command(),
-        kind: options.store,
+        kind: options.keeps.kind,
         machine: crate::bench::machine::describe(workspace)?,
         owners: owners.len(),
         files: corpus.files.len(),
         bytes: corpus.bytes,
+        parts,
         questions: corpus.questions(),
         time,
         sweeps,
@@ -157,16 +142,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     report(workspace, options, &run)
 }
 
-/// Where the server keeps things; with the database that was started for it, if none was named.
-async fn store(options: &Options) -> Result<(Store, Option<postgres::Server>)> {
-    if options.store == Kind::Embedded {
-        return Ok((Store::Embedded, None));
-    }
-    if let Some(url) = &options.database_url {
-        return Ok((Store::Postgres(url.clone()), None));
-    }
-    let database = postgres::Server::start(&DATABASE).context("there is no PostgreSQL to start")?;
-    Ok((Store::Postgres(database.database().await), Some(database)))
+/// How many parts all owners have together, by the database; the embedded store is not asked.
+async fn parts(store: &Store) -> Result<Option<i64>> {
+    let Some(url) = &store.url else {
+        return Ok(None);
+    };
+    let database = postgres::raw(url).await;
+    let row = database.query_one("SELECT count(*) FROM ctx.parts", &[]);
+    Ok(Some(row.await?.get(0)))
 }
 
 fn report(workspace: &Workspace, options: &Options, run: &Run) -> Result<()> {
@@ -178,7 +161,7 @@ fn report(workspace: &Workspace, options: &Options, run: &Run) -> Result<()> {
     fs::write(&path, format!("{:#}\n", page::json(run)))?;
     println!("wrote {}", path.display());
     if !options.quick {
-        record::write(workspace, page::title(run.kind), &page)?;
+        record::write(workspace, &page::title(run.kind), &page)?;
     }
     let levels = run.sweeps.iter().flat_map(Sweep::all);
     let errors: usize = levels.map(level::Level::errors).sum();

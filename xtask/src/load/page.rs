@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::Run;
 use super::goals::goals;
 use super::level::{DEADLINE, Level, quantile};
 use super::sweep::Sweep;
-use super::{Kind, Run};
 use crate::bench::figures::{bytes, digits, time};
 use crate::bench::goals::table;
+use crate::served::Kind;
 
 const HEAD: &str = "\
 | load | offered/s | in time/s | p50 | p99 | p99.9 | 503/s | p50 | p99 | slowest | partial | errors | memory | cores: server | client | others | server's per context |
@@ -23,11 +24,8 @@ otherwise as it comes.
 ";
 
 /// What the section is called.
-pub(super) fn title(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Embedded => "Load, embedded store",
-        Kind::Postgres => "Load, PostgreSQL",
-    }
+pub(super) fn title(kind: Kind) -> String {
+    format!("Load, {}", kind.title())
 }
 
 /// The section, without its title, as Markdown.

@@ -124,7 +124,19 @@ impl Client {
 /// # Errors
 /// The path or the token cannot be sent.
 pub(crate) fn post(path: &str, token: &str, body: &Value) -> Result<Request> {
-    Ok(request("POST", path, token)
+    sending("POST", path, token, body)
+}
+
+/// A `PUT` of JSON.
+///
+/// # Errors
+/// The path or the token cannot be sent.
+pub(crate) fn put(path: &str, token: &str, body: &Value) -> Result<Request> {
+    sending("PUT", path, token, body)
+}
+
+fn sending(method: &str, path: &str, token: &str, body: &Value) -> Result<Request> {
+    Ok(request(method, path, token)
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(body.to_string().into()))?)
 }

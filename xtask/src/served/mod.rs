@@ -1,7 +1,9 @@
 //! `ctx serve` as its users meet it: a process of its own, asked over sockets.
 
 mod client;
+mod keeps;
 mod process;
 
-pub(crate) use client::{Client, Reply, Request, get, post};
-pub(crate) use process::{Owner, Served, Store, Usage, build, machine_busy, own_usage, owners};
+pub(crate) use client::{Client, Reply, Request, get, post, put};
+pub(crate) use keeps::{Keeps, Kind, Store};
+pub(crate) use process::{Owner, Served, Usage, build, machine_busy, own_usage, owners};

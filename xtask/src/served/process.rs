@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
+use super::Store;
 use crate::command::Call;
 use crate::workspace::Workspace;
 
@@ -18,22 +19,6 @@ use crate::workspace::Workspace;
 pub(crate) struct Owner {
     pub(crate) name: String,
     pub(crate) token: String,
-}
-
-/// Where the server keeps what it is sent.
-#[derive(Clone, Debug)]
-pub(crate) enum Store {
-    /// In its data folder.
-    Embedded,
-    /// In the PostgreSQL database of this URL.
-    Postgres(String),
-}
-
-impl Store {
-    /// The database of this URL, if there is one.
-    pub(crate) fn of(url: Option<&str>) -> Self {
-        url.map_or(Store::Embedded, |url| Store::Postgres(url.to_owned()))
-    }
 }
 
 /// A server that runs until it is dropped, over a folder that stays.
@@ -113,7 +98,7 @@ impl Served {
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir"])
             .args([folder.join("data")])
             .args(["--tokens".as_ref(), folder.join("tokens").as_os_str()]);
-        if let Store::Postgres(url) = store {
+        if let Some(url) = &store.url {
             call = call.args(["--database-url", url]);
         }
         if let Some(builds) = builds {

@@ -1,5 +1,7 @@
 //! No owner sees what is another's.
 
+use std::thread;
+
 use serde_json::{Value, json};
 
 use crate::client::{ADA, BOB, OPERATOR, Running};
@@ -27,34 +29,18 @@ fn settle(server: &Running, token: &str) -> Value {
     server.post(token, "/v1/context/build", &wanted).data(200)
 }
 
-/// Builds by turns for two owners whose files, threads and questions are called the same, with either asking
-/// for what the other has just been given, and holds every answer against the other's word. For any store.
+/// Builds for two owners at the same time, whose files, threads and questions are called the same, and holds every
+/// answer against the other's word. For any store.
 pub(crate) fn never_meet(server: &Running, builds: usize) {
     let (of_ada, of_bob) = (settle(server, ADA), settle(server, BOB));
-    let mut cached = 0;
-    for turn in 0..builds / 4 {
-        // Each question comes twice from each, so that what is kept is asked for too.
-        let message = match turn % 3 {
-            0 => "shared_name".to_owned(),
-            1 => "canaryofada canaryofbob".to_owned(),
-            _ => format!("shared_name {turn}"),
-        };
-        let wanted = json!({"threadId": "same", "message": message, "references": ["same.rs"]});
-        for token in [ADA, BOB, BOB, ADA] {
-            let answer = server.post(token, "/v1/context/build", &wanted);
-            let context = answer.data(200)["context"].as_str().unwrap().to_owned();
-            holds_its_own(token, &context);
-            holds_its_own(token, &answer.body);
-            cached += usize::from(answer.json()["meta"]["cached"] == true);
-        }
-        if turn % 10 == 0 {
-            for token in [ADA, BOB] {
-                for path in ["/v1/threads", "/v1/threads/same/messages"] {
-                    holds_its_own(token, &server.get(token, path).body);
-                }
-            }
-        }
-    }
+    // Both ask at once, so that what is kept or being built for one is asked for by the other.
+    let at_once = |turn| -> usize {
+        thread::scope(|scope| {
+            let both = [ADA, BOB].map(|it| scope.spawn(move || ask_twice(server, it, turn)));
+            both.into_iter().map(|it| it.join().unwrap()).sum()
+        })
+    };
+    let cached: usize = (0..builds / 4).map(at_once).sum();
     assert!(cached >= builds / 4, "{cached} of {builds}");
     let metrics = server.get(OPERATOR, "/metrics").body;
     assert!(
@@ -72,6 +58,30 @@ pub(crate) fn never_meet(server: &Running, builds: usize) {
                 .refused(422, "handle");
         }
     }
+}
+
+/// Asks the question of a `turn` twice, so that what is kept is asked for too. How many answers were.
+fn ask_twice(server: &Running, token: &str, turn: usize) -> usize {
+    let message = match turn % 3 {
+        0 => "shared_name".to_owned(),
+        1 => "canaryofada canaryofbob".to_owned(),
+        _ => format!("shared_name {turn}"),
+    };
+    let wanted = json!({"threadId": "same", "message": message, "references": ["same.rs"]});
+    let mut cached = 0;
+    for _ in 0..2 {
+        let answer = server.post(token, "/v1/context/build", &wanted);
+        let context = answer.data(200)["context"].as_str().unwrap().to_owned();
+        holds_its_own(token, &context);
+        holds_its_own(token, &answer.body);
+        cached += usize::from(answer.json()["meta"]["cached"] == true);
+    }
+    if turn.is_multiple_of(10) {
+        for path in ["/v1/threads", "/v1/threads/same/messages"] {
+            holds_its_own(token, &server.get(token, path).body);
+        }
+    }
+    cached
 }
 
 /// Holds what the owner of `token` was told against what each owner alone has said.
