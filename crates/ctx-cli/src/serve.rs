@@ -34,7 +34,8 @@ pub(crate) struct ServeArgs {
     /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// A name of this server; requests to others are refused. May be given more than once
+    /// A name of this server, without a port; requests to others are refused. May be given more than once. `*` is any.
+    /// On the loopback its names by default
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
     /// Let pages of this site ask, besides those of the server itself; where a proxy encrypts, the site is the proxy's.
@@ -57,10 +58,11 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     if let Some(owner) = &args.new_token {
         return new_token(owner);
     }
-    if !args.addr.ip().is_loopback() && args.tokens.is_none() {
+    let is_open = args.tokens.is_none() || args.hosts.is_empty();
+    if !args.addr.ip().is_loopback() && is_open {
         let message = format!("{} can be reached from elsewhere", args.addr.ip());
         return Err(Failure::usage(message).with_hint(
-            "give --tokens, and --host with the names of this server; or listen on 127.0.0.1",
+            "give --tokens, and --host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));
     }
     let (credentials, token) = credentials(args)?;
@@ -157,6 +159,9 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
 
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
+        ServerError::Host { .. } | ServerError::NoHost { .. } => {
+            "--host is a name such as ctx.example, or '*' for any"
+        }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => {
             "--database-url is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::Client;
 use tokio_postgres::Transaction;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::StoreError;
 use crate::error::said;
@@ -49,12 +49,18 @@ const OLDEST: u32 = 150_000;
 
 /// All steps that are not done yet, each in a transaction of its own.
 pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), StoreError> {
-    let version = "SELECT current_setting('server_version_num'), current_setting('server_version')";
-    let row = client.query_one(version, &[]).await;
+    let server = "SELECT current_setting('server_version_num'), current_setting('server_version'),
+                  current_setting('data_checksums', true) = 'off'";
+    let row = client.query_one(server, &[]).await;
     let row = row.map_err(|source| failed(0, &source))?;
     if is_too_old(row.get(0)) {
         let found = row.get(1);
         return Err(StoreError::TooOld { found });
+    }
+    if row.get::<_, Option<bool>>(2) == Some(true) {
+        warn!(
+            "the server keeps no checksums of its pages: what a disk turns there is not noticed (`pg_checksums --enable`)"
+        );
     }
     loop {
         let transaction = client

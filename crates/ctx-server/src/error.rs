@@ -17,6 +17,18 @@ pub enum ServerError {
         #[source]
         source: io::Error,
     },
+    /// Others reach the address, and under which names is not said.
+    #[error("listen on {addr}: no name of the server is given")]
+    NoHost {
+        /// The address.
+        addr: SocketAddr,
+    },
+    /// What is given as a name of the server is none that a request could have.
+    #[error("be called {host:?}: that is no name without a scheme and a port")]
+    Host {
+        /// What was given.
+        host: String,
+    },
     /// The folder of the data cannot be made, opened or written.
     #[error("use the data folder {}", folder.display())]
     DataFolder {

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use crate::auth::Identity;
 use crate::json::check_length;
 use crate::problem::Problem;
+use crate::server::ANY_HOST;
 use crate::state::{App, Shared};
 
 /// What is answered without a token: nothing in it is anybody's.
@@ -99,7 +100,8 @@ fn check_origin(ours: &[String], headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn is_ours(hosts: &[String], host: &str) -> bool {
-    hosts.is_empty() || hosts.iter().any(|it| it.eq_ignore_ascii_case(host))
+    let mut hosts = hosts.iter();
+    hosts.any(|it| it == ANY_HOST || it.eq_ignore_ascii_case(host))
 }
 
 /// `[::1]:80` and `localhost:80` without the port; what is no port stays.

@@ -45,4 +45,4 @@ pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::Problem;
-pub use server::{Options, Server};
+pub use server::{ANY_HOST, Options, Server};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::http::header::CONNECTION;
+use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
@@ -46,6 +47,9 @@ const NO_MORE: Duration = Duration::from_millis(20);
 /// How long whoever was cancelled at the end may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Among [`Options::hosts`], whatever name a request has: for a server behind one that looks at the names.
+pub const ANY_HOST: &str = "*";
+
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -54,8 +58,9 @@ pub struct Options {
     pub credentials: Credentials,
     /// How much is taken on.
     pub limits: Limits,
-    /// The names of this server, without a port. Requests to other names, and from pages of other sites, are
-    /// refused. Without one, the names of the loopback are meant when it listens there, and else any.
+    /// The names of this server, without a port: requests to other names, and from pages of other sites, are
+    /// refused. [`ANY_HOST`] is any name. Without one, the names of the loopback are meant, and a server that listens
+    /// elsewhere does not start.
     pub hosts: Vec<String>,
     /// Sites whose pages may ask besides the server's own, `http://NAME:PORT`, by its names and the port it listens on:
     /// `https://ctx.example`, where something in front of it encrypts.
@@ -112,12 +117,13 @@ impl Server {
     /// Listens on `addr`; port 0 is any that is free.
     ///
     /// # Errors
-    /// [`ServerError::Listen`].
+    /// [`ServerError::Listen`]; [`ServerError::Host`] and [`ServerError::NoHost`], which are of the options.
     pub async fn bind(
         addr: SocketAddr,
         backend: Arc<dyn Backend>,
         options: Options,
     ) -> Result<Self, ServerError> {
+        let hosts = hosts(options.hosts, addr)?;
         let failed = |source| ServerError::Listen { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
         let addr = listener.local_addr().map_err(failed)?;
@@ -125,7 +131,6 @@ impl Server {
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
         let limits = options.limits;
         let percent = limits.owner_percent;
-        let hosts = hosts(options.hosts, addr);
         let app = Arc::new(App {
             backend,
             credentials: options.credentials,
@@ -307,26 +312,39 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
     Problem::internal().into_response()
 }
 
-/// The names of a server that listens on `addr`.
-fn hosts(given: Vec<String>, addr: SocketAddr) -> Vec<String> {
-    if !given.is_empty() || !addr.ip().is_loopback() {
-        return given;
+/// The names of a server that is to listen on `addr`.
+fn hosts(given: Vec<String>, addr: SocketAddr) -> Result<Vec<String>, ServerError> {
+    if let Some(host) = given.iter().find(|it| !is_host(it)) {
+        return Err(ServerError::Host { host: host.clone() });
+    }
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    if !addr.ip().is_loopback() {
+        return Err(ServerError::NoHost { addr });
     }
     let mut hosts = vec!["localhost".to_owned(), "[::1]".to_owned()];
     hosts.push("127.0.0.1".to_owned());
     if !hosts.contains(&addr.ip().to_string()) && addr.is_ipv4() {
         hosts.push(addr.ip().to_string());
     }
-    hosts
+    Ok(hosts)
+}
+
+/// Whether a request can name it: no site, and no port.
+fn is_host(given: &str) -> bool {
+    let parsed = given.parse::<Authority>();
+    given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
 }
 
 /// The sites whose pages may ask: those `given`, and that of a server with these names.
 fn origins(given: Vec<String>, hosts: &[String], port: u16) -> Vec<String> {
+    let hosts = hosts.iter().filter(|it| *it != ANY_HOST);
     let mut origins = given;
-    origins.extend(hosts.iter().map(|it| format!("http://{it}:{port}")));
+    origins.extend(hosts.clone().map(|it| format!("http://{it}:{port}")));
     if port == 80 {
         // Browsers leave it out.
-        origins.extend(hosts.iter().map(|it| format!("http://{it}")));
+        origins.extend(hosts.map(|it| format!("http://{it}")));
     }
     origins
 }

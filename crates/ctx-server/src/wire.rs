@@ -311,11 +311,11 @@ impl Input for MessageRequest {
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// So many at most.
-    #[param(minimum = 1, maximum = 200, default = 50)]
-    pub(crate) limit: Option<u8>,
+    #[param(value_type = Option<u8>, minimum = 1, maximum = 200, default = 50)]
+    pub(crate) limit: Option<String>,
     /// The `next` that came with the part before.
-    #[param(minimum = 0)]
-    pub(crate) after: Option<i64>,
+    #[param(value_type = Option<i64>, minimum = 0)]
+    pub(crate) after: Option<String>,
 }
 
 /// Nothing is to be known about it.

@@ -330,6 +330,16 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "0.0.0.0 can be reached from elsewhere",
         ),
         (
+            vec!["--addr", "0.0.0.0:0", "--tokens", "tokens"],
+            2,
+            "0.0.0.0 can be reached from elsewhere",
+        ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--host", "ctx.example:80"],
+            1,
+            "be called \"ctx.example:80\"",
+        ),
+        (
             vec!["--database-url", "postgres://ada:sesame@127.0.0.1:1/x"],
             1,
             "use the database at 127.0.0.1:1",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ctx_postgres::Limits;
 use ctx_retrieve::{
     Feedback as _, Generation as _, History as _, MOST_USES, Message, Usage as _, Vote,
 };
@@ -129,6 +130,52 @@ async fn those_who_speak_at_once_are_all_heard() {
     let said = fresh.owner("alice").messages("t", 100).await.unwrap();
     let ids: BTreeSet<&str> = said.iter().map(|it| it.id.as_str()).collect();
     assert_eq!((said.len(), ids.len()), (80, 80));
+}
+
+/// Each message is refused, as by a server that could not put transactions in an order, until it came this often.
+async fn refuse_messages(url: &str, times: u32) {
+    // A sequence counts on whatever becomes of a transaction.
+    let trigger = format!(
+        "CREATE SEQUENCE public.came;
+         CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN
+             IF nextval('public.came') <= {times} THEN
+                 RAISE EXCEPTION 'could not serialize access' USING ERRCODE = 'serialization_failure';
+             END IF;
+             RETURN NEW;
+         END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON ctx.messages FOR EACH ROW EXECUTE FUNCTION public.refuse();"
+    );
+    raw(url).await.batch_execute(&trigger).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_could_not_be_serialized_is_tried_again() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    refuse_messages(&fresh.url, 3).await;
+    let message = Message::new("m", "user", "x", 1);
+    assert!(store.append("t", &message).await.unwrap());
+    assert_eq!(store.messages("t", 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_can_never_be_serialized_is_an_error_after_the_last_try() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    refuse_messages(&fresh.url, 1_000).await;
+    let message = Message::new("m", "user", "x", 1);
+    let refused = store.append("t", &message).await.unwrap_err();
+    assert!(refused.to_string().contains("message"), "{refused}");
+    assert_eq!(store.messages("t", 10).await.unwrap(), []);
+    let came = "SELECT last_value FROM public.came";
+    let came: i64 = raw(&fresh.url)
+        .await
+        .query_one(came, &[])
+        .await
+        .unwrap()
+        .get(0);
+    assert_eq!(came, 1 + i64::from(Limits::default().retries));
 }
 
 #[tokio::test]

@@ -32,18 +32,16 @@ impl FromRequestParts<Shared> for Page {
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
         let query = Query::<PageQuery>::from_request_parts(parts, state).await;
         let Query(query) = query.map_err(|error| refused(&error))?;
-        let limit = match query.limit {
-            None => PageLimit::default(),
-            Some(limit) => PageLimit::new(limit)
-                .ok_or_else(|| Problem::invalid("limit", "it is a number from 1 to 200"))?,
-        };
-        if query.after.is_some_and(|it| it < 0) {
-            return Err(Problem::invalid("after", "it is the `next` of an answer"));
-        }
-        Ok(Page {
-            limit,
-            after: query.after,
-        })
+        let limit = query.limit.map_or(Ok(PageLimit::default()), |given| {
+            let limit = given.parse().ok().and_then(PageLimit::new);
+            limit.ok_or_else(|| Problem::invalid("limit", "it is a number from 1 to 200"))
+        })?;
+        let after = query.after.map(|given| {
+            let after = given.parse().ok().filter(|it| *it >= 0);
+            after.ok_or_else(|| Problem::invalid("after", "it is the `next` of an answer"))
+        });
+        let after = after.transpose()?;
+        Ok(Page { limit, after })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Who is let in.
 
-use ctx_server::{Credentials, Owner, Refusal};
+use std::sync::Arc;
+
+use ctx_server::{ANY_HOST, Credentials, Embedded, Options, Owner, Quota, Refusal, Server};
 use serde_json::json;
 
 use crate::client::{ADA, EXPIRED, OPERATOR, Running};
@@ -144,6 +146,52 @@ fn other_hosts_and_pages_of_other_sites_are_refused() {
     assert_eq!(absolute.status, 421);
     let answer = server.post(ADA, "/v1/threads", &json!({}));
     assert_eq!(answer.header("access-control-allow-origin"), None);
+}
+
+#[test]
+fn a_server_that_others_reach_has_names() {
+    let bind = |addr: &str, hosts: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Arc::new(Embedded::open(folder.path(), Quota::default()).unwrap());
+        let hosts = hosts.iter().map(|&it| it.to_owned()).collect();
+        let options = Options::default().with_hosts(hosts);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let bound = runtime.block_on(Server::bind(addr.parse().unwrap(), backend, options));
+        bound.map(drop).map_err(|it| it.to_string())
+    };
+    for addr in ["0.0.0.0:0", "[::]:0"] {
+        let refused = bind(addr, &[]).unwrap_err();
+        assert!(refused.contains("no name of the server"), "{refused}");
+    }
+    for host in [
+        "",
+        "ctx.example:80",
+        "http://ctx.example",
+        "a b",
+        "me@ctx.example",
+        "::1",
+        "x/",
+    ] {
+        let refused = bind("127.0.0.1:0", &["ctx.example", host]).unwrap_err();
+        assert!(refused.contains(&format!("{host:?}")), "{refused}");
+    }
+    for host in ["ctx.example", "10.0.0.7", "[::1]", ANY_HOST] {
+        assert_eq!(bind("0.0.0.0:0", &[host]), Ok(()), "{host}");
+    }
+}
+
+#[test]
+fn any_name_will_do_where_that_is_said_and_no_other_site() {
+    let server = Running::called(ANY_HOST);
+    for host in ["10.0.0.7:80", "ctx.example", "evil.example:1"] {
+        assert_eq!(
+            server.send("GET /healthz", &[("Host", host)], b"").status,
+            200
+        );
+        let origin = format!("http://{host}");
+        let headers = [("Host", host), ("Origin", origin.as_str())];
+        assert_eq!(server.send("GET /healthz", &headers, b"").status, 403);
+    }
 }
 
 #[test]

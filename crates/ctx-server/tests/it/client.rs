@@ -77,9 +77,21 @@ impl Running {
 
     /// With this store.
     pub(crate) fn start(backend: Arc<dyn Backend>, limits: Limits) -> Self {
-        let options = Options::default()
-            .with_credentials(credentials())
-            .with_limits(limits);
+        Running::with(backend, Options::default().with_limits(limits))
+    }
+
+    /// Under this name, with an embedded store.
+    pub(crate) fn called(host: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+        let options = Options::default().with_hosts(vec![host.to_owned()]);
+        let mut running = Running::with(Arc::new(backend), options);
+        running.folder = Some(folder);
+        running
+    }
+
+    fn with(backend: Arc<dyn Backend>, options: Options) -> Self {
+        let options = options.with_credentials(credentials());
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {

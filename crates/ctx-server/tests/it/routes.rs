@@ -319,20 +319,28 @@ fn threads_that_are_not_or_are_already_are_named() {
     server
         .get(ADA, "/v1/threads/a%20b/messages")
         .refused(400, "id");
-    server.get(ADA, "/v1/threads?limit=0").refused(400, "limit");
-    server.get(ADA, "/v1/threads?limit=x").refused(400, "limit");
-    server
-        .get(ADA, "/v1/threads?after=-1")
-        .refused(400, "after");
-    for (query, field) in [
-        ("foo=0", "foo"),
-        ("limit=1&limit=2", "limit"),
-        ("after=x", "after"),
-        ("limit=256", "limit"),
+    let (range, next) = (
+        "it is a number from 1 to 200",
+        "it is the `next` of an answer",
+    );
+    for (query, field, detail) in [
+        ("foo=0", "foo", "unknown field"),
+        ("limit=1&limit=2", "limit", "duplicate field"),
+        ("limit=", "limit", range),
+        ("limit=0", "limit", range),
+        ("limit=x", "limit", range),
+        ("limit=-1", "limit", range),
+        ("limit=201", "limit", range),
+        ("limit=999", "limit", range),
+        ("limit=99999999999999999999", "limit", range),
+        ("after=x", "after", next),
+        ("after=-1", "after", next),
+        ("after=99999999999999999999", "after", next),
     ] {
-        server
-            .get(ADA, &format!("/v1/threads?{query}"))
-            .refused(400, field);
+        let answer = server.get(ADA, &format!("/v1/threads?{query}"));
+        answer.refused(400, field);
+        let told = answer.json()["detail"].to_string();
+        assert!(told.contains(detail), "{query}: {told}");
     }
     let silent = json!({"role": "user", "content": ""});
     server
