@@ -5,6 +5,7 @@ use ctx_model::{Chunk, LineSpan, Warning};
 use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use crate::lines::{Line, can_be, lines_of};
 use crate::survey::Survey;
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
@@ -30,7 +31,7 @@ pub(crate) fn merge<'a>(
         let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
         if !is_plain {
             units.push(Unit::One(chunk));
-        } else if survey.lines != span.line_count() as usize {
+        } else if !can_be(span, &chunk.content, survey.lines) {
             warnings.push(contradiction(chunk, span, survey.lines));
             units.push(Unit::One(chunk));
         } else {
@@ -54,7 +55,7 @@ pub(crate) fn merge<'a>(
 struct Open<'a> {
     span: LineSpan,
     /// Empty until another chunk asks for them.
-    lines: Vec<&'a str>,
+    lines: Vec<Line<'a>>,
     parts: SmallVec<[&'a Chunk; 1]>,
 }
 
@@ -101,17 +102,18 @@ impl<'a> Open<'a> {
     /// Takes `chunk` in, unless it has other text for a line that is already here.
     fn take_in(&mut self, chunk: &'a Chunk, span: LineSpan) -> bool {
         if self.lines.is_empty() {
-            self.lines.extend(lines_of(self.parts[0]));
+            self.lines
+                .extend(lines_of(&self.parts[0].content, self.span));
         }
         let offset = (span.start() - self.span.start()) as usize;
-        let mut theirs = lines_of(chunk);
-        let ours = &self.lines[offset..];
-        if !ours
-            .iter()
-            .zip(theirs.by_ref().take(ours.len()))
-            .all(|(our, their)| *our == their)
-        {
+        let ours = &mut self.lines[offset..];
+        let mut shared = ours.iter().zip(lines_of(&chunk.content, span));
+        if !shared.all(|(our, their)| our.text == their.text) {
             return false;
+        }
+        let mut theirs = lines_of(&chunk.content, span);
+        for (our, their) in ours.iter_mut().zip(theirs.by_ref()) {
+            our.learn(their);
         }
         self.lines.extend(theirs);
         self.span = LineSpan::new(self.span.start(), self.span.end().max(span.end()))
@@ -127,11 +129,6 @@ impl<'a> Open<'a> {
         let parts = self.parts.into_vec();
         Unit::Many(Box::new(Merged::new(parts, self.span.start(), &self.lines)))
     }
-}
-
-fn lines_of(chunk: &Chunk) -> impl Iterator<Item = &str> {
-    let content = chunk.content.strip_suffix('\n').unwrap_or(&chunk.content);
-    content.split('\n')
 }
 
 fn contradiction(chunk: &Chunk, span: LineSpan, lines: usize) -> Warning {

@@ -6,6 +6,8 @@ use std::ops::Range;
 use ctx_model::{Chunk, LineSpan, Relation};
 use smallvec::SmallVec;
 
+use crate::lines::{Line, joined};
+
 /// A chunk, or several chunks of one file whose lines overlap or touch.
 #[derive(Debug)]
 pub(crate) enum Unit<'a> {
@@ -22,7 +24,7 @@ pub(crate) struct Merged<'a> {
     pub(crate) whole: Chunk,
     /// Most relevant first.
     pub(crate) parts: Vec<&'a Chunk>,
-    /// Where each line of the whole's content begins, and one past the end of the last.
+    /// Where each line of the whole's content begins.
     line_starts: Vec<usize>,
 }
 
@@ -58,23 +60,14 @@ impl<'a> Unit<'a> {
 
 impl<'a> Merged<'a> {
     /// Merges `parts`, whose lines are `lines` from line `start` on.
-    pub(crate) fn new(mut parts: Vec<&'a Chunk>, start: u32, lines: &[&str]) -> Self {
+    pub(crate) fn new(mut parts: Vec<&'a Chunk>, start: u32, lines: &[Line<'_>]) -> Self {
         parts.sort_unstable_by(|a, b| {
             b.relevance
                 .cmp(&a.relevance)
                 .then(a.span.cmp(&b.span))
                 .then(a.id.cmp(&b.id))
         });
-        let mut line_starts = Vec::with_capacity(lines.len() + 1);
-        let mut content = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
-        for line in lines {
-            line_starts.push(content.len());
-            content.push_str(line);
-            content.push('\n');
-        }
-        line_starts.push(content.len());
-        content.pop();
-
+        let (content, line_starts) = joined(lines);
         let mut whole = parts[0].clone();
         whole.content = content;
         whole.span = u32::try_from(lines.len())
@@ -95,7 +88,7 @@ impl<'a> Merged<'a> {
     /// The runs of lines that the first `count` parts cover, top to bottom.
     /// `worth` tells what all of a part is worth. O(lines of all parts), and O(n log n) for n parts.
     pub(crate) fn runs(&self, count: usize, worth: impl Fn(&Chunk) -> f64) -> Vec<Run<'a, '_>> {
-        let mut shown = vec![false; self.line_starts.len() - 1];
+        let mut shown = vec![false; self.line_starts.len()];
         for part in &self.parts[..count] {
             shown[self.indices(part)].fill(true);
         }
@@ -142,15 +135,26 @@ impl<'a> Merged<'a> {
     fn run(&self, lines: Range<usize>) -> Run<'a, '_> {
         let first = self.first_line();
         let number = |index: usize| first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX));
-        let start = self.line_starts[lines.start];
         let span = LineSpan::new(number(lines.start), number(lines.end - 1))
             .expect("a run has a line, and lines are counted from 1");
         Run {
             span,
-            text: &self.whole.content[start..(self.line_starts[lines.end] - 1)],
+            text: self.text(lines),
             parts: SmallVec::new(),
             value: 0.0,
         }
+    }
+
+    /// The text of those lines, without what ends the last.
+    fn text(&self, lines: Range<usize>) -> &str {
+        let content = &self.whole.content;
+        let start = self.line_starts[lines.start];
+        let Some(&next) = self.line_starts.get(lines.end) else {
+            return &content[start..];
+        };
+        let lines = &content[start..next];
+        let lines = lines.strip_suffix('\n').unwrap_or(lines);
+        lines.strip_suffix('\r').unwrap_or(lines)
     }
 
     fn indices(&self, part: &Chunk) -> Range<usize> {

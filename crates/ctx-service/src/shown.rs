@@ -1,6 +1,5 @@
 //! What a context shows of a source: its text, and which lines that is.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, Citation, LineSpan, Rendition};
@@ -157,14 +156,9 @@ fn merged(citation: &Citation, speaker: &Chunk, all: &[Chunk]) -> Option<String>
             && it.renditions.is_empty()
             && it.span.is_some_and(|its| span.contains(its))
     };
-    let mut lines: BTreeMap<u32, &str> = BTreeMap::new();
-    for part in all.iter().filter(is_part) {
-        let content = part.content.strip_suffix('\n').unwrap_or(&part.content);
-        let first = part.span.map_or(1, LineSpan::start);
-        lines.extend((first..).zip(content.split('\n')));
-    }
-    let lines: Vec<&str> = lines.into_values().collect();
-    Some(lines.join("\n"))
+    let parts = all.iter().filter(is_part);
+    let parts = parts.filter_map(|it| Some((it.span?, it.content.as_str())));
+    Some(ctx_assemble::merged_text(parts))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Every generator shrinks, and repeats under proptest's own seeds. How many cases a test runs is
 //! proptest's affair too: `PROPTEST_CASES`.
 
+use std::collections::BTreeMap;
+
 use ctx_model::{
     BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, LineSpan, Order, Origin,
     Relation, Relevance, Rendition, RenditionKind, Selection, Tokens, XmlContent,
@@ -11,7 +13,7 @@ use proptest::bool::weighted;
 use proptest::collection::{SizeRange, vec};
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 
 /// Ordinary words, in several scripts.
 const WORDS: &[&str] = &[
@@ -318,6 +320,55 @@ pub fn chunks(count: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Chunk>> 
             chunk.id = format!("{index}.{}", chunk.id);
         }
         chunks
+    })
+}
+
+/// Files, each with its text, and chunks cut from them: runs of lines that often meet, with or without what ends the
+/// last line. Line ends of a file are all alike; its last line may have none.
+pub fn chunks_of_files() -> impl Strategy<Value = (BTreeMap<String, String>, Vec<Chunk>)> + Clone {
+    let line = vec((select(WORDS), Just(" ")), 0..5).prop_map(|words| joined(words));
+    let cut = (
+        any::<Index>(),
+        1_usize..9,
+        any::<bool>(),
+        relevance(),
+        weighted(0.05),
+    );
+    let file = (
+        vec(line, 1..24),
+        select(&["\n", "\r\n"][..]),
+        any::<bool>(),
+        vec(cut, 1..6),
+    );
+    vec(file, 1..4).prop_map(|files| {
+        let (mut texts, mut chunks) = (BTreeMap::new(), Vec::new());
+        for (number, (mut lines, ending, is_ended, cuts)) in files.into_iter().enumerate() {
+            let path = format!("src/file{number}.rs");
+            let last = lines.len() - 1;
+            for (at, line) in lines.iter_mut().enumerate() {
+                if at < last || is_ended {
+                    line.push_str(ending);
+                } else {
+                    // An empty line that nothing ends is none.
+                    line.push('.');
+                }
+            }
+            for (start, length, has_end, relevance, is_pinned) in cuts {
+                let start = start.index(lines.len());
+                let end = (start + length).min(lines.len());
+                let text = lines[start..end].concat();
+                // One line alone would tell nothing of how its file's lines end.
+                let cut = (!has_end && length > 1).then(|| text.strip_suffix(ending));
+                let text = cut.flatten().unwrap_or(&text);
+                let number = |at: usize| u32::try_from(at).expect("there are few");
+                let span = LineSpan::new(number(start) + 1, number(end)).expect("it has a line");
+                let mut chunk = Chunk::new(format!("c{}", chunks.len()), text, relevance);
+                chunk.pinned = is_pinned;
+                chunks.push(chunk.with_path(path.clone()).with_span(span));
+            }
+            texts.insert(path, lines.concat());
+        }
+        (texts, chunks)
     })
 }
 

@@ -1,15 +1,19 @@
 //! The invariants, over generated chunks, options, formats and counters, ordinary and hostile.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, Citation, CounterName, Format, OmittedReason, Rendition,
-    Tokens,
+    BuildOptions, BuiltContext, Chunk, Citation, CounterName, Format, Omitted, OmittedReason,
+    Rendition, Tokens,
 };
 use ctx_testkit::generate;
 use ctx_tokens::{CachedCounter, TokenCounter};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 use crate::support::is_sound;
 
@@ -86,10 +90,93 @@ fn reads_back(chunks: &[Chunk], options: &BuildOptions, built: &BuiltContext) {
     }
 }
 
+/// Of any kind, or such as meet.
+fn any_chunks() -> impl Strategy<Value = Vec<Chunk>> {
+    prop_oneof![
+        2 => generate::chunks(0..16),
+        1 => generate::chunks_of_files().prop_map(|(_, chunks)| chunks),
+    ]
+}
+
+type Input = (
+    (BTreeMap<String, String>, Vec<Chunk>),
+    BuildOptions,
+    u32,
+    bool,
+);
+
+/// Of each citation of lines, the file says there what the hash is of: without what ends the last line, or with it.
+fn cites_what_files_say(files: &BTreeMap<String, String>, built: &BuiltContext) {
+    for citation in &built.citations {
+        let text = &files[citation
+            .file_path
+            .as_deref()
+            .expect("each chunk is of a file")];
+        let (first, last) = (citation.start_line.unwrap(), citation.end_line.unwrap());
+        let lines = text.split_inclusive('\n').skip(first as usize - 1);
+        let lines: String = lines.take((last - first + 1) as usize).collect();
+        let cut = lines.strip_suffix('\n').unwrap_or(&lines);
+        let cut = cut.strip_suffix('\r').unwrap_or(cut);
+        let is_it = |text: &&str| {
+            let hash = blake3::hash(text.as_bytes());
+            hash.to_hex().as_str() == citation.content_hash
+        };
+        assert!(
+            [cut, &lines].iter().any(is_it),
+            "{citation:?} is not {lines:?}\n{}",
+            built.context
+        );
+    }
+}
+
+#[test]
+fn lines_that_were_put_together_again_are_those_of_their_file() {
+    let mut runner = TestRunner::new(ProptestConfig::with_source_file(file!()));
+    let inputs = (
+        generate::chunks_of_files(),
+        generate::options(),
+        prop_oneof![3 => 60_u32..1_000, 1 => Just(1_000_000)],
+        any::<bool>(),
+    );
+    let (tried, merged) = (Cell::new(0_u32), Cell::new(0_u32));
+    let law = |((files, chunks), options, tokens, is_wide): Input| {
+        let mut options = options
+            .with_max_tokens(Tokens::new(tokens))
+            .with_merge(true)
+            .with_content(true);
+        if is_wide {
+            options = options
+                .with_max_chunks(None)
+                .with_min_relevance(None)
+                .with_max_tokens(Tokens::new(1_000_000));
+        }
+        match build(&chunks, &options) {
+            Ok(built) => {
+                is_sound(&chunks, &options, &*counter_of(&options), &built);
+                let of_chunks = built.warnings.iter().find(|it| it.id.is_some());
+                assert_eq!(of_chunks, None, "{}", built.context);
+                cites_what_files_say(&files, &built);
+                let is_merged = |it: &Omitted| it.reason == OmittedReason::MergedInto;
+                tried.set(tried.get() + 1);
+                merged.set(merged.get() + u32::from(built.omitted.iter().any(is_merged)));
+            }
+            Err(error) => is_justified(&chunks, &options, &error),
+        }
+        Ok(())
+    };
+    runner.run(&inputs, law).unwrap();
+    assert!(
+        merged.get() > tried.get() / 3,
+        "of {} contexts {} have a block of several chunks",
+        tried.get(),
+        merged.get()
+    );
+}
+
 proptest! {
     #[test]
     fn every_input_gives_a_sound_result_or_a_justified_refusal(
-        chunks in generate::chunks(0..16),
+        chunks in any_chunks(),
         options in generate::options(),
     ) {
         match build(&chunks, &options) {
@@ -103,7 +190,7 @@ proptest! {
 
     #[test]
     fn the_order_of_arrival_does_not_show(
-        (chunks, shuffled) in generate::chunks(0..16)
+        (chunks, shuffled) in any_chunks()
             .prop_flat_map(|chunks| (Just(chunks.clone()), Just(chunks).prop_shuffle())),
         options in generate::options(),
     ) {

@@ -1,0 +1,85 @@
+//! Lines of chunks that are put together again, with the line ends that their file has.
+
+use std::collections::BTreeMap;
+use std::iter;
+
+use ctx_model::LineSpan;
+
+/// A line, and what ends it where it was found: a chunk's last line may have lost that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) text: &'a str,
+    end: &'a str,
+}
+
+const LF: &str = "\n";
+const CRLF: &str = "\r\n";
+
+/// Whether `content`, in which there are so many `lines`, can be what is said of it: a final line end begins no further
+/// line, unless that is empty and its own end was cut off.
+pub(crate) fn can_be(span: LineSpan, content: &str, lines: usize) -> bool {
+    let count = span.line_count() as usize;
+    lines == count || lines + 1 == count && content.ends_with('\n')
+}
+
+/// The lines of `content`, which is [said to be](can_be) those of `span`.
+pub(crate) fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Line<'_>> {
+    let lines = content.split_inclusive('\n').chain(iter::repeat(""));
+    lines.take(span.line_count() as usize).map(Line::of)
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &'a str) -> Self {
+        let text = line.strip_suffix('\n').unwrap_or(line);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        let end = &line[text.len()..];
+        Line { text, end }
+    }
+
+    /// What ends it, unless that was cut off.
+    fn whole_end(self) -> Option<&'static str> {
+        match self.end {
+            LF => Some(LF),
+            // Of a line end that was cut through there is the first half.
+            CRLF | "\r" => Some(CRLF),
+            _ => None,
+        }
+    }
+
+    /// Learns how the line ends from the `same` one in another chunk.
+    pub(crate) fn learn(&mut self, same: Line<'a>) {
+        if same.end.len() > self.end.len() {
+            self.end = same.end;
+        }
+    }
+}
+
+/// All of `lines` with what ends each, but for the last, and where each begins. A line whose end was cut off ends as its
+/// nearest neighbour does, the one above first. O(bytes).
+pub(crate) fn joined(lines: &[Line<'_>]) -> (String, Vec<usize>) {
+    let mut starts = Vec::with_capacity(lines.len());
+    let mut text = String::with_capacity(lines.iter().map(|it| it.text.len() + CRLF.len()).sum());
+    let mut end = lines.iter().find_map(|it| it.whole_end()).unwrap_or(LF);
+    for (index, line) in lines.iter().enumerate() {
+        starts.push(text.len());
+        text.push_str(line.text);
+        end = line.whole_end().unwrap_or(end);
+        if index + 1 < lines.len() {
+            text.push_str(end);
+        }
+    }
+    (text, starts)
+}
+
+/// The text of a block that several chunks of one file were merged to: of each, its lines and its content.
+/// O(lines + bytes).
+pub fn merged_text<'a>(parts: impl IntoIterator<Item = (LineSpan, &'a str)>) -> String {
+    let mut lines: BTreeMap<u32, Line<'a>> = BTreeMap::new();
+    for (span, content) in parts {
+        for (number, line) in (span.start()..).zip(lines_of(content, span)) {
+            lines.entry(number).or_insert(line).learn(line);
+        }
+    }
+    let lines: Vec<Line<'_>> = lines.into_values().collect();
+    joined(&lines).0
+}
