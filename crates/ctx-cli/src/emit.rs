@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use ctx::format::{Slot, count_neutralised, neutralise};
-use ctx::model::{BuiltContext, Exactness, Warning};
+use ctx::model::{BuiltContext, Exactness, OmittedReason, Warning};
 
 use crate::args::Output;
 use crate::explain;
@@ -58,6 +58,9 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
             "masked secrets in {n} texts (--keep-secrets shows them)"
         )),
     }
+    if let Some(note) = of_gone(built) {
+        report.note(&note);
+    }
     if !built.included.is_empty() {
         return;
     }
@@ -71,6 +74,20 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
             "no chunk fits; the first to enter is {id} at {tokens} tokens"
         ));
     }
+}
+
+/// What is said of parts that are not as they were when they were found.
+fn of_gone(built: &BuiltContext) -> Option<String> {
+    let is_gone = |reason| matches!(reason, OmittedReason::Stale | OmittedReason::Unreadable);
+    let gone = built.omitted.iter().filter(|it| is_gone(it.reason)).count();
+    let parts = match gone {
+        0 => return None,
+        1 => "1 part".to_owned(),
+        n => format!("{} parts", grouped(n as u64)),
+    };
+    Some(format!(
+        "left out {parts} of files that have changed or cannot be read (-v tells which)"
+    ))
 }
 
 /// Whether it tells of secrets.

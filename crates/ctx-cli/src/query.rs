@@ -221,7 +221,10 @@ fn ask(
     let root = Root::open(index.root())
         .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
     let sources = Sources::new(root, source::Limits::default()).with_secrets(stores.secrets);
-    let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
+    let indexed = index.clone();
+    let resolver = Resolver::new(sources, syntax::Limits::default())
+        .with_outlines(index.clone())
+        .with_indexed(move |path| indexed.hash_of(path));
     let mut retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());

@@ -302,6 +302,14 @@ impl Manifest {
 }
 
 impl Manifest {
+    /// The hash of the text that is indexed of the file at `path`, unless it is being written.
+    pub(crate) fn hash_of(&self, path: &str) -> Result<Option<[u8; 32]>, IndexError> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached("SELECT hash FROM files WHERE path = ?1 AND lines > 0 AND size >= 0")?;
+        Ok(statement.query_row([path], |row| row.get(0)).optional()?)
+    }
+
     /// The paths of files that hold no text.
     pub(crate) fn without_text(&self) -> Result<Vec<String>, IndexError> {
         let connection = self.lock();

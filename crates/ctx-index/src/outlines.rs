@@ -23,6 +23,13 @@ impl Outlines for Index {
 }
 
 impl Index {
+    /// The hash ([`ctx_source::Text::hash`]) of the text that is indexed of the file at `path`: of that are the lines of its
+    /// parts. `None` where nothing is, or another process is about to write it.
+    pub fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
+        // Who cannot read it now has the lines as they are told.
+        self.store().manifest.hash_of(path).ok().flatten()
+    }
+
     fn of_file(
         &self,
         searcher: &Searcher,

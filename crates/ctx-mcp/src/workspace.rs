@@ -144,7 +144,9 @@ fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
     if let Some(changes) = &changes {
         retriever = retriever.with_changes(changes.clone());
     }
-    let resolver = Arc::new(resolver.clone().with_outlines(index.clone()));
+    let indexed = index.clone();
+    let resolver = resolver.clone().with_outlines(index.clone());
+    let resolver = Arc::new(resolver.with_indexed(move |path| indexed.hash_of(path)));
     Ok(Search {
         index,
         changes,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod changed;
 mod mask;
 mod prose;
 mod relate;

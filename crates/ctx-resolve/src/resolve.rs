@@ -11,6 +11,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use crate::changed::{Changed, Indexed, is_by_lines, why};
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
 use crate::renditions::{Known, renditions};
@@ -72,6 +73,7 @@ pub struct Resolver {
     /// Whether files are read one after the other.
     one_thread: bool,
     awaited: Awaited,
+    indexed: Indexed,
     outlines: Arc<Kept>,
 }
 
@@ -123,6 +125,7 @@ impl Resolver {
             parsed: None,
             one_thread: false,
             awaited: Awaited::default(),
+            indexed: Indexed::default(),
             outlines: Arc::new(Cache::with_weighter(FILES, MOST_KEPT, Size)),
         }
     }
@@ -141,6 +144,18 @@ impl Resolver {
     #[must_use]
     pub fn with_outlines(mut self, parsed: Arc<dyn Outlines>) -> Self {
         self.parsed = Some(parsed);
+        self
+    }
+
+    /// Asks which text of a file was indexed, by the hash ([`Text::hash`]): a hit by lines alone is of that. Where the file
+    /// is another now, what the hit names is looked for in it, and left out as stale if it is not there. `None` is for what
+    /// is not known: then the lines are taken as they are told.
+    #[must_use]
+    pub fn with_indexed(
+        mut self,
+        hash_of: impl Fn(&str) -> Option<[u8; 32]> + Send + Sync + 'static,
+    ) -> Self {
+        self.indexed = Indexed::new(hash_of);
         self
     }
 
@@ -190,7 +205,15 @@ impl Resolver {
         path: &str,
         mut chunk: Chunk,
         text: Result<&Arc<Text>, &SourceError>,
+        changed: Option<&Changed>,
     ) -> Found {
+        let told = chunk.span;
+        if let Some((changed, span)) = changed.zip(told).filter(|_| is_by_lines(&chunk)) {
+            let Some(place) = changed.place(&chunk, span) else {
+                return left_out(index, &chunk, false, why(path, &chunk));
+            };
+            chunk.span = Some(place);
+        }
         let whole = || {
             let lines = text.map_or(1, |text| text.lines().count());
             LineSpan::new(1, lines).ok()
@@ -220,7 +243,10 @@ impl Resolver {
         };
         let (warning, shown) = match located {
             Located::Fresh { text, span } | Located::Unverified { text, span } => {
-                (None, Some((text, span)))
+                let from = told.filter(|it| *it != span);
+                let detail = from.map(|it| format!("lines {it} of {path} are lines {span} now"));
+                let moved = detail.and_then(|it| warning("moved", it));
+                (moved, Some((text, span)))
             }
             Located::Moved { text, from, to } => {
                 let detail = format!("lines {from} of {path} are lines {to} now");
@@ -373,12 +399,16 @@ fn of_file(
 ) -> OfFile {
     let sources = &resolver.sources;
     let text = sources.text(&path);
-    let mut found: Vec<Found> = chunks
-        .into_iter()
-        .map(|(index, chunk)| resolver.look_up(index, &path, chunk, text.as_ref()))
-        .collect();
-    let Ok(text) = text else {
-        return OfFile { found, read: None };
+    let look_up = |changed: Option<&Changed>| {
+        let look_up =
+            |(index, chunk)| resolver.look_up(index, &path, chunk, text.as_ref(), changed);
+        chunks.into_iter().map(look_up).collect()
+    };
+    let Ok(text) = &text else {
+        return OfFile {
+            found: look_up(None),
+            read: None,
+        };
     };
     let hash = *text.hash();
     let with = |found, path, outline| OfFile {
@@ -391,10 +421,16 @@ fn of_file(
     };
     let language = Language::of(&path, text.as_str());
     // Grammars and renditions count lines by their line feeds; a file with other ends has its text alone.
-    if has_lone_returns(text.as_str()) {
+    let has_grammar = !has_lone_returns(text.as_str());
+    let outline = has_grammar.then(|| resolver.outline(&path, text, language));
+    let changed = resolver.indexed.is_of_another(&path, text).then(|| {
+        let none = Outline::default();
+        Changed::new(text.as_str(), outline.as_deref().unwrap_or(&none))
+    });
+    let mut found: Vec<Found> = look_up(changed.as_ref());
+    let Some(outline) = outline else {
         return with(found, path, None);
-    }
-    let outline = resolver.outline(&path, &text, language);
+    };
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
     let imports = imports(&outline);
     let mut is_first = true;

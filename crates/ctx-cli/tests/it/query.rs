@@ -203,6 +203,30 @@ fn without_an_update_the_index_answers_as_it_is() {
 }
 
 #[test]
+fn what_has_moved_since_the_index_was_made_is_shown_where_it_is_and_what_is_gone_is_told() {
+    let asked = Asked::small();
+    let pay = "def charge_card(card, amount):\n    check(card)\n    return amount * 2\n";
+    asked.root.write("pay.py", pay.as_bytes());
+    asked.run(&["index"]).ok();
+    let above = "import os\nSECRET = 1\ndef unrelated():\n    return 42\n\n";
+    let ask = |content: &str| {
+        asked.root.write("pay.py", content.as_bytes());
+        asked.run(&["query", "charge card", "--no-index-update", "--limit", "1"])
+    };
+    let moved = ask(&format!("{above}{pay}"));
+    assert!(moved.ok().contains(pay), "{moved:?}");
+    assert!(!moved.stdout.contains("SECRET"), "{moved:?}");
+    assert!(moved.stdout.contains("Lines 6-8"), "{moved:?}");
+    let gone = ask(above);
+    assert!(!gone.ok().contains("unrelated"), "{gone:?}");
+    let note = "left out 1 part of files that have changed or cannot be read (-v tells which)";
+    assert!(gone.stderr.contains(note), "{gone:?}");
+    let told = asked.run(&["query", "charge card", "--no-index-update", "-v"]);
+    let why = "pay.py has changed since it was indexed, and has no \"charge_card\" now";
+    assert!(told.stderr.contains(why), "{told:?}");
+}
+
+#[test]
 fn the_receipt_tells_how_things_were_found_and_holds() {
     let asked = Asked::small();
     let run = asked.run(&["query", "Parser::next_token in src/parser.rs", "--json"]);

@@ -430,3 +430,67 @@ fn secrets_are_masked_in_what_files_say_and_in_what_hits_bring_along() {
             .all(|it| format!("{it:?}").contains(&token))
     );
 }
+
+#[test]
+fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_indexed() {
+    let (folder, resolver) = setting();
+    let indexed = hash(SHAPES);
+    let resolver = resolver.with_indexed(move |path| (path == "app/shapes.py").then_some(indexed));
+    let hits = || {
+        let named = |id: &str, name: &str, lines| {
+            let mut chunk = hit(id, "app/shapes.py", lines, "");
+            chunk.qualified_name = Some(name.to_owned());
+            chunk
+        };
+        let mut asked_for = hit("asked", "app/shapes.py", (1, 1), "");
+        asked_for.origin = ctx_model::Origin::Reference;
+        vec![
+            named("area", "area", (3, 6)),
+            named("gone", "unused", (9, 10)),
+            hit("nameless", "app/shapes.py", (1, 1), ""),
+            asked_for,
+            // Of this file nobody says what it was.
+            hit("other", "app/util.py", (1, 1), ""),
+        ]
+    };
+    let same = run(&resolver, hits());
+    assert_eq!((same.chunks.len(), same.warnings.len()), (5, 0), "{same:?}");
+
+    let (before, _) = SHAPES.split_once("\n\ndef unused").unwrap();
+    let changed = format!("import os\nimport sys\n\n{before}\n");
+    fs::write(folder.path().join("app/shapes.py"), changed).unwrap();
+    let sources = Sources::new(Root::open(folder.path()).unwrap(), Limits::default());
+    let found = run(&resolver.over(sources), hits());
+    let area = &found.chunks[0];
+    assert_eq!(area.span, LineSpan::new(6, 9).ok());
+    assert!(area.content.starts_with("def area(r):"), "{area:?}");
+    let shown: Vec<&str> = found.chunks.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(shown, ["area", "asked", "other"]);
+    let left_out: Vec<_> = found
+        .omitted
+        .iter()
+        .map(|it| (it.id.as_str(), it.reason))
+        .collect();
+    let stale = OmittedReason::Stale;
+    assert_eq!(left_out, [("gone", stale), ("nameless", stale)]);
+    let told: Vec<String> = found
+        .warnings
+        .iter()
+        .map(|it| format!("{} {}: {}", it.id.as_deref().unwrap(), it.code, it.detail))
+        .collect();
+    let told: Vec<&str> = told.iter().map(String::as_str).collect();
+    assert_eq!(
+        told,
+        [
+            "area moved: lines 3-6 of app/shapes.py are lines 6-9 now",
+            "gone stale: app/shapes.py has changed since it was indexed, and has no \"unused\" now",
+            "nameless stale: app/shapes.py has changed since it was indexed: which lines are meant is not known",
+        ]
+    );
+}
+
+/// As a store has it.
+fn hash(text: &str) -> [u8; 32] {
+    let text = ctx_source::Text::decode("a", text.as_bytes().to_vec(), Secrets::Masked);
+    *text.unwrap().hash()
+}
