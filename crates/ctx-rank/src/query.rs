@@ -13,6 +13,9 @@ pub const MOST_TERMS: usize = 128;
 /// So many names, places, frames and phrases are kept, of each the first.
 pub const MOST_MENTIONS: usize = 128;
 
+/// A question of one line and so many words at most is typed as it comes to mind.
+const FEW_WORDS: usize = 12;
+
 /// Where in a question something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -72,6 +75,9 @@ pub struct Query {
     pub frames: Vec<Frame>,
     /// What stands between quotation marks, or backticks, and holds more than one word.
     pub phrases: Vec<String>,
+    /// All of it, where it is a single line of at most twelve words: such a question is typed as it comes to mind, and says
+    /// of itself what it is for.
+    pub typed: Option<String>,
     /// The text of its code blocks.
     pub code: Vec<String>,
     /// How many terms there were beyond the limit.
@@ -89,7 +95,7 @@ impl Query {
         let mut fence: Option<&str> = None;
         let mut block = String::new();
         let body = without_comments(&text[..end]);
-        for line in body.lines() {
+        for line in body.lines().filter(|it| !is_head_of_trace(it)) {
             let trimmed = line.trim_start();
             match (fence, fence_of(trimmed)) {
                 (None, Some(mark)) => fence = Some(mark),
@@ -110,8 +116,17 @@ impl Query {
         }
         let mut query = reader.finish();
         query.title = title(&body);
+        query.typed = typed(&body);
         query.bytes_left_out = text.len() - end;
         query
+    }
+
+    /// The words of a question that is [typed](Query::typed), without what stands around them; else none.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let is_around = |it: char| !it.is_alphanumeric();
+        let words = self.typed.iter().flat_map(|it| it.split_whitespace());
+        let words = words.map(move |it| it.trim_matches(is_around));
+        words.filter(|it| !it.is_empty())
     }
 
     /// Whether there is nothing to look for.
@@ -120,9 +135,32 @@ impl Query {
     }
 }
 
-/// The terms of the first line that says something.
+/// What a trace begins with, whatever failed.
+fn is_head_of_trace(line: &str) -> bool {
+    const HEADS: [&str; 3] = [
+        "Traceback (most recent call last):",
+        "stack backtrace:",
+        "Stack trace:",
+    ];
+    HEADS.contains(&line.trim())
+}
+
+/// The only line of `text`, if its words are few.
+fn typed(text: &str) -> Option<String> {
+    let mut lines = text.lines().filter(|it| !it.trim().is_empty());
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return None;
+    };
+    let is_short = line.split_whitespace().nth(FEW_WORDS).is_none();
+    is_short.then(|| line.trim().to_owned())
+}
+
+/// The terms of the first line that says something; where a trace stands first, of what follows it.
 fn title(text: &str) -> Vec<Term> {
-    let Some(line) = text.lines().find(|line| !line.trim().is_empty()) else {
+    let mut lines = text.lines().filter(|it| !it.trim().is_empty());
+    let says = |line: &&str| !is_head_of_trace(line) && frame_of(line, None).0.is_none();
+    let first = lines.clone().find(says);
+    let Some(line) = first.or_else(|| lines.next()) else {
         return Vec::new();
     };
     let mut reader = Reader::default();
@@ -180,12 +218,13 @@ impl Reader {
         if line.trim().is_empty() {
             return;
         }
-        let region = if self.has_title {
+        let is_frame = || frame_of(line, self.last_function.as_deref()).0.is_some();
+        let region = if self.has_title || is_frame() {
             Region::Prose
         } else {
+            self.has_title = true;
             Region::Title
         };
-        self.has_title = true;
         let region = self.about(line, region);
         // Text and code take turns between backticks; one that is not closed is text.
         let mut pieces: Vec<&str> = line.split('`').collect();
@@ -241,14 +280,7 @@ impl Reader {
     fn line(&mut self, line: &str, region: Region) {
         let (frame, function) = frame_of(line, self.last_function.as_deref());
         self.last_function = function;
-        let region = if frame.is_some() {
-            Region::Trace
-        } else {
-            region
-        };
-        if let Some(frame) = frame {
-            keep(&mut self.query.frames, frame);
-        } else {
+        let Some(frame) = frame else {
             for word in line.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)) {
                 if let Some(place) = place_of(word) {
                     keep(&mut self.query.places, place);
@@ -257,14 +289,28 @@ impl Reader {
             for phrase in quoted(line) {
                 keep(&mut self.query.phrases, phrase.to_owned());
             }
+            return self.says(line, region);
+        };
+        match &frame.function {
+            // All else in the line is the form of a trace.
+            Some(function) => {
+                self.says(function, Region::Trace);
+                self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
+            }
+            None => self.says(line, Region::Trace),
         }
-        for name in names_in(line, region) {
+        keep(&mut self.query.frames, frame);
+    }
+
+    /// Takes in the names and the terms of `text`.
+    fn says(&mut self, text: &str, region: Region) {
+        for name in names_in(text, region) {
             match self.query.names.iter_mut().find(|it| it.text == name.text) {
                 Some(known) => known.region = known.region.min(name.region),
                 None => keep(&mut self.query.names, name),
             }
         }
-        self.terms(line, region);
+        self.terms(text, region);
     }
 
     fn terms(&mut self, text: &str, region: Region) {

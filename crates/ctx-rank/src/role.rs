@@ -1,5 +1,7 @@
 //! What a file is for, by its path.
 
+use crate::Query;
+
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -51,6 +53,40 @@ impl Role {
         let has_upper = path.bytes().any(|it| it.is_ascii_uppercase());
         let lower = has_upper.then(|| path.to_ascii_lowercase());
         Role::of_lower(lower.as_deref().unwrap_or(path))
+    }
+
+    /// Whether a question that is [typed](Query::typed) has a word for it: who asks for the tests of something
+    /// wants tests. Reports have such words in passing.
+    pub fn is_asked_for(self, query: &Query) -> bool {
+        let words: &[&str] = match self {
+            Role::Test => &[
+                "test", "tests", "tested", "fixture", "fixtures", "spec", "specs",
+            ],
+            Role::Example => &[
+                "bench",
+                "benchmark",
+                "benchmarks",
+                "demo",
+                "example",
+                "examples",
+                "sample",
+            ],
+            Role::Documentation => &[
+                "changelog",
+                "docs",
+                "documentation",
+                "documented",
+                "guide",
+                "install",
+                "installation",
+                "manual",
+                "readme",
+                "tutorial",
+            ],
+            _ => return false,
+        };
+        let is_it = |word: &str| words.iter().any(|it| it.eq_ignore_ascii_case(word));
+        query.words().any(is_it)
     }
 
     fn of_lower(path: &str) -> Role {

@@ -200,11 +200,15 @@ impl Options {
         self.most().saturating_mul(6).clamp(300, 400)
     }
 
-    /// With the weight that names have in `query`.
-    pub(crate) fn for_names(&self, query: &Query) -> Options {
+    /// With the weight that names have in `query`, and all of theirs for roles that it asks for.
+    pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
         options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
+        let roles = Weights::ROLES.iter().zip(&mut options.weights.roles);
+        for (_, worth) in roles.filter(|(role, _)| role.is_asked_for(query)) {
+            *worth = worth.max(1.0);
+        }
         options
     }
 

@@ -177,6 +177,11 @@ impl Pool {
         number
     }
 
+    /// Whether nothing was found.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// The `most` best parts, the best first, equals in the order of their places. O(what was found).
     pub(crate) fn best(&self, options: &Options, most: usize) -> Vec<Ranked<'_>> {
         let mut best = self.ranking(options).all;

@@ -122,7 +122,7 @@ impl Retriever {
         if query.is_empty() {
             return retrieved;
         }
-        let options = &options.for_names(query);
+        let options = &options.for_query(query);
         let weights = Arc::new(options.weights.clone());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
@@ -145,6 +145,14 @@ impl Retriever {
         let mut pool = Pool::default();
         for (strategy, (answer, took)) in join_all(asked).await {
             retrieved.note(strategy, answer, took, &mut pool);
+        }
+        let has_failed = retrieved.reports.iter().any(|it| it.failure.is_some());
+        if pool.is_empty() && !has_failed && options.wants(Strategy::Similar) {
+            let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
+            // Words that nothing has may be misspelt.
+            let misspelt = async move { strategies::misspelt(&*search, &query).await };
+            let (answer, took) = ask(options.deadline, misspelt).await;
+            retrieved.note_again(Strategy::Similar, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
             self.expand(relations, options, &mut pool, &mut retrieved)
@@ -277,6 +285,21 @@ impl Retriever {
 }
 
 impl Retrieved {
+    /// The same of a strategy that found nothing before.
+    fn note_again(
+        &mut self,
+        strategy: Strategy,
+        answer: Answer<Vec<Hit>>,
+        took: Duration,
+        pool: &mut Pool,
+    ) {
+        let before = self.reports.iter().position(|it| it.strategy == strategy);
+        self.note(strategy, answer, took, pool);
+        if let Some(before) = before {
+            self.reports.swap_remove(before);
+        }
+    }
+
     /// Notes how `strategy` fared, and puts what it found into `pool`.
     fn note(
         &mut self,

@@ -34,6 +34,8 @@ const SHORT: usize = 4;
 const LIKE: f64 = 0.4;
 /// Places of earlier changes that are looked up.
 const TOUCHED: usize = 200;
+/// What a call of a trace is worth.
+const OF_FRAME: f64 = 0.7;
 /// The best parts that relations are followed from.
 pub(crate) const SEEDS: usize = 10;
 /// What uses a name is not followed to its definition where there are more.
@@ -269,7 +271,12 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
         .chain(frames.iter().flat_map(of_frame))
         .collect();
     let wanted = unique(wanted.iter());
-    let answers = search.parts_of(&wanted, WIDE).await?;
+    let astray = frames.iter().filter(|it| of_frame(it).is_empty());
+    let functions = astray.filter_map(|it| it.function.as_deref().map(last_name));
+    let functions: Vec<String> = functions.collect();
+    let functions = unique(functions.iter());
+    let (answers, of_functions) =
+        tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     let parts = by_question(&wanted, answers);
     let (mut found, mut named) = (Sum::default(), BTreeSet::new());
     for place in places {
@@ -282,12 +289,28 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     }
     for query in frames.iter().flat_map(of_frame) {
         let hits = parts.get(&query).into_iter().flatten();
-        hits.for_each(|hit| found.add(&hit.part, 0.7));
+        hits.for_each(|hit| found.add(&hit.part, OF_FRAME));
+    }
+    for hits in of_functions {
+        #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
+        let share = OF_FRAME / (hits.len() as f64).sqrt();
+        hits.iter().for_each(|hit| found.add(&hit.part, share));
     }
     let mut hits = found.hits;
     let named = named.into_iter().map(Part::of_file);
     hits.extend(named.map(|it| Hit::new(it, 0.3)));
     Ok(hits)
+}
+
+/// Definitions of each of `names`, as far as those are somebody's in particular: compiled code has other files than what it was
+/// made of, and the same names.
+async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut answers = search.definitions(names, MOST_DEFINITIONS + 1).await?;
+    answers.retain(|it| it.len() <= MOST_DEFINITIONS);
+    Ok(answers)
 }
 
 /// What `place` means in the file at `path`.
@@ -302,12 +325,16 @@ fn place_in(path: &str, place: &Place) -> PartQuery {
 fn frame_in(path: &str, frame: &Frame) -> Option<PartQuery> {
     let query = PartQuery::new(path);
     match (&frame.function, frame.line) {
-        (Some(function), _) => {
-            Some(query.called(function.rsplit(['.', ':']).next().unwrap_or(function)))
-        }
+        (Some(function), _) => Some(query.called(last_name(function))),
         (None, Some(line)) => Some(query.at(line)),
         (None, None) => None,
     }
+}
+
+/// `f` of `a::b::f` and `C.f`.
+fn last_name(function: &str) -> String {
+    let last = function.rsplit(['.', ':']).next();
+    last.unwrap_or(function).to_owned()
 }
 
 /// The files that each of `paths`, of another machine, may mean: those with the longest end in common.
@@ -361,6 +388,19 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
     for ((_, score), parts) in files.iter().zip(parts) {
         hits.extend(parts.into_iter().map(|it| Hit::new(it.part, *score)));
     }
+    Ok(hits)
+}
+
+/// What is called nearly like a word of a question that was typed as it came to mind.
+pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let words = query.words().filter(|it| it.len() > SHORT);
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    let words = unique(words.iter());
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut hits = search.similar(&words, WIDE / 4).await?;
+    hits.retain(|hit| hit.score >= LIKE);
     Ok(hits)
 }
 

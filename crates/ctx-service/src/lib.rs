@@ -19,6 +19,7 @@ mod prime;
 mod prose;
 mod service;
 mod shown;
+mod verbatim;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
 pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve};

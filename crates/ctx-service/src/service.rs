@@ -18,6 +18,7 @@ use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
 use crate::prose::Prose;
+use crate::verbatim;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
@@ -198,10 +199,12 @@ impl Service {
         let chunks = chunks_of(&query, &retrieved.found);
         let (build, control) = (build.clone(), Service::control_here(control));
         let resolver = self.resolver_for(&control);
+        let asked = Arc::clone(&query);
         let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);
             found.omitted.extend(prose.weigh(&mut found.chunks));
+            verbatim::raise(&asked, &mut found.chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;

@@ -377,3 +377,69 @@ fn terms_are_those_of_the_analyzer() {
     assert!(query.terms.iter().all(|it| of_text.contains(&it.text)));
     assert_eq!(query.terms.len(), of_text.len());
 }
+
+#[test]
+fn of_a_trace_its_calls_are_names_and_its_form_is_not() {
+    let python = "Traceback (most recent call last):\n  File \"/home/u/app/tools/run.py\", line 12, in lock_patiently\n    wait()\nValueError: no lock\n";
+    let script = "TypeError: no lock\n    at lock_patiently (/srv/x/dist/a.js:3:4)\n";
+    for trace in [python, script] {
+        let query = Query::analyse(trace);
+        let names: Vec<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
+        assert!(names.contains(&"lock_patiently"), "{names:?}");
+        for form in ["File", "home", "tools", "line", "srv", "dist", "Traceback"] {
+            assert!(!names.contains(&form), "{names:?}");
+        }
+        let is_form =
+            |it: &&ctx_rank::Term| ["recent", "call", "traceback"].contains(&it.text.as_str());
+        assert_eq!(query.terms.iter().find(is_form), None, "{trace}");
+        let lock = query
+            .title
+            .iter()
+            .chain(&query.terms)
+            .find(|it| it.text == "lock");
+        assert!(lock.is_some(), "{query:?}");
+    }
+    // What it is about is what follows the calls.
+    let title = Query::analyse(python).title;
+    assert!(title.iter().any(|it| it.text == "wait"), "{title:?}");
+}
+
+#[test]
+fn a_question_of_a_few_words_is_kept_as_it_is_written() {
+    let words = |text: &str| -> Option<String> {
+        let query = Query::analyse(text);
+        let words: Vec<&str> = query.words().collect();
+        query.typed.as_ref().map(|_| words.join(" "))
+    };
+    let quick = "  asembler, \"quick\"!";
+    assert_eq!(
+        words(&format!("{quick}\n\n")).as_deref(),
+        Some("asembler quick")
+    );
+    assert_eq!(Query::analyse(quick).typed.as_deref(), Some(quick.trim()));
+    assert_eq!(words("two\nlines"), None);
+    assert_eq!(words(&"word ".repeat(12)), Some(["word"; 12].join(" ")));
+    assert_eq!(words(&"word ".repeat(13)), None);
+    assert_eq!(words(""), None);
+}
+
+#[test]
+fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
+    use ctx_rank::Role;
+    let asked = |text: &str| -> Vec<Role> {
+        let query = Query::analyse(text);
+        let roles = [Role::Source, Role::Test, Role::Example, Role::Documentation];
+        roles
+            .into_iter()
+            .filter(|it| it.is_asked_for(&query))
+            .collect()
+    };
+    assert_eq!(asked("README"), [Role::Documentation]);
+    assert_eq!(asked("which Tests cover --watch?"), [Role::Test]);
+    assert_eq!(
+        asked("an example in the docs"),
+        [Role::Example, Role::Documentation]
+    );
+    assert_eq!(asked("where is the lock taken?"), []);
+    assert_eq!(asked("the tests fail\nsince yesterday"), []);
+}

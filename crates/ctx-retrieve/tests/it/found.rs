@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ctx_rank::{Query, Role};
-use ctx_retrieve::{Report, Retriever, Strategy, Touched, Weights};
+use ctx_retrieve::{Options, Report, Retriever, Strategy, Touched, Weights};
 
 use crate::store::Store;
 use crate::{ask, options, paths, report};
@@ -259,7 +259,7 @@ async fn no_more_than_the_limit_is_found() {
 #[test]
 fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
     let limit = |set, max_tokens| {
-        let mut options = ctx_retrieve::Options::default();
+        let mut options = Options::default();
         options.limit = set;
         options.for_budget(max_tokens, 100).limit
     };
@@ -359,8 +359,8 @@ async fn many_names_and_places_are_asked_for_together() {
         // Files, the parts in them that fit, and all of the best.
         (Strategy::Files, 3),
         (Strategy::Names, 1),
-        // Each end of the longest path, then the parts of all files.
-        (Strategy::Places, 6),
+        // Each end of the longest path, then the parts of all files, and what is called as calls are whose files are not there.
+        (Strategy::Places, 7),
         // Which names and files are of nothing, what is like them, and the parts of such files.
         (Strategy::Similar, 4),
     ] {
@@ -379,6 +379,49 @@ async fn a_name_that_is_nowhere_is_found_by_one_like_it() {
     options.strategies = vec![Strategy::Similar];
     let retrieved = ask(library(), "`tunnels` is gone", &options).await;
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+}
+
+#[tokio::test]
+async fn a_call_in_a_file_that_is_not_there_is_found_by_its_name() {
+    let trace = "TypeError: it broke\n    at tunnel (/srv/x/dist/bundle.js:3:4)\n";
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let retrieved = ask(library(), trace, &options).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+}
+
+#[tokio::test]
+async fn words_that_nothing_has_are_taken_for_misspelt_names() {
+    let retrieved = ask(library(), "xtunnelx", &options()).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+    assert_eq!(report(&retrieved, Strategy::Similar).found, 1);
+    let order: Vec<Strategy> = retrieved.reports.iter().map(|it| it.strategy).collect();
+    let known: Vec<Strategy> = Strategy::ALL
+        .into_iter()
+        .filter(|it| order.contains(it))
+        .collect();
+    assert_eq!(order, known);
+    // A word that something has is meant as it is.
+    assert_eq!(
+        paths(&ask(library(), "xtunnelx evict", &options()).await),
+        ["src/cache.py"]
+    );
+}
+
+#[tokio::test]
+async fn who_asks_for_documents_is_shown_documents() {
+    let text = "how a connection is made";
+    let store = || {
+        let source = ("src/a.py", 1, "function", "", text);
+        Store::of(&[source, ("docs/guide.md", 1, "section", "", text)])
+    };
+    for (question, first) in [
+        ("connection made", "src/a.py"),
+        ("connection made, in the docs", "docs/guide.md"),
+    ] {
+        let retrieved = ask(store(), question, &Options::default()).await;
+        assert_eq!(paths(&retrieved)[0], first, "{question}");
+    }
 }
 
 /// `serve` uses `route`, which uses `parse`.

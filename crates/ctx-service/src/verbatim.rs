@@ -1,0 +1,162 @@
+//! Texts that say what the question quotes.
+
+use std::cell::OnceCell;
+
+use aho_corasick::AhoCorasick;
+use ctx_model::{Chunk, Relevance};
+use ctx_rank::Query;
+
+/// A shorter phrase, in bytes or in words, stands in many texts by chance.
+const SHORT: usize = 12;
+const FEW_WORDS: usize = 3;
+/// A phrase that more texts have is nobody's in particular.
+const MOST_TEXTS: usize = 8;
+/// What a text is worth that alone has a phrase: what the best of a ranking is.
+const WORTH: f64 = 0.4;
+
+/// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by letter but for case and
+/// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
+/// of an error. To a search, words that stand together are the same terms as words that do not.
+/// O(bytes of the chunks × phrases).
+pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
+    let phrases = query.phrases.iter().chain(&query.typed);
+    let mut phrases: Vec<String> = phrases
+        .map(|it| plain(it))
+        .filter(|it| is_telling(it))
+        .collect();
+    phrases.sort_unstable();
+    phrases.dedup();
+    let mut worth = vec![0.0; chunks.len()];
+    let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
+    for phrase in phrases.into_iter().filter_map(Phrase::new) {
+        let has_it = texts.iter().map(|text| phrase.is_in(text));
+        let has_it: Vec<bool> = has_it.collect();
+        let count = has_it.iter().filter(|&&it| it).count();
+        if count > MOST_TEXTS {
+            continue;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
+        let share = WORTH / (count.max(1) as f64).sqrt();
+        for (worth, _) in worth.iter_mut().zip(has_it).filter(|(_, it)| *it) {
+            *worth = f64::max(*worth, share);
+        }
+    }
+    for (chunk, worth) in chunks.iter_mut().zip(worth) {
+        let worth = Relevance::new(worth).unwrap_or(Relevance::ZERO);
+        chunk.relevance = chunk.relevance.max(worth);
+    }
+}
+
+/// A text, and what is compared of it once that is wanted.
+struct Text<'c> {
+    full: &'c str,
+    plain: OnceCell<String>,
+}
+
+impl<'c> Text<'c> {
+    fn of(chunk: &'c Chunk) -> Self {
+        Text {
+            full: chunk.full_text(),
+            plain: OnceCell::new(),
+        }
+    }
+}
+
+/// A phrase, and its longest word, which tells most texts apart without a copy.
+struct Phrase {
+    plain: String,
+    word: AhoCorasick,
+}
+
+impl Phrase {
+    /// `None` where no word of it has a letter or digit of ASCII.
+    fn new(plain: String) -> Option<Self> {
+        let words = plain.split(|it: char| !it.is_ascii_alphanumeric());
+        let longest = words.max_by_key(|it| it.len());
+        let longest = longest.filter(|it| !it.is_empty())?;
+        let word = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build([longest])
+            .ok()?;
+        Some(Phrase { plain, word })
+    }
+
+    fn is_in(&self, text: &Text<'_>) -> bool {
+        self.word.is_match(text.full)
+            && text
+                .plain
+                .get_or_init(|| plain(text.full))
+                .contains(&self.plain)
+    }
+}
+
+fn is_telling(phrase: &str) -> bool {
+    phrase.len() >= SHORT && phrase.split(' ').count() >= FEW_WORDS
+}
+
+/// In lower case, with one blank for any run of blanks.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The relevance of each text once `question` was asked, all being worth 0.1 before, in hundredths.
+    #[track_caller]
+    fn come_to(question: &str, texts: &[&str], expected: &[u32]) {
+        let before = Relevance::new(0.1).expect("it is a share");
+        let chunk = |(at, text): (usize, &&str)| Chunk::new(at.to_string(), *text, before);
+        let mut chunks: Vec<Chunk> = texts.iter().enumerate().map(chunk).collect();
+        raise(&Query::analyse(question), &mut chunks);
+        let hundredths = |it: &Chunk| format!("{:.0}", it.relevance.get() * 100.0);
+        let found: Vec<String> = chunks.iter().map(hundredths).collect();
+        let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{question:?}");
+    }
+
+    #[test]
+    fn a_text_that_has_the_question_word_by_word_is_worth_more() {
+        let texts = [
+            "bail!(\"{path} is a file, not a folder\")",
+            "a folder is not a file",
+            "It IS a  File,\n not a Folder.",
+        ];
+        come_to("is a file, not a folder", &texts, &[28, 10, 28]);
+        come_to(
+            "what does \"is a file, not a folder\" mean?",
+            &texts[..2],
+            &[40, 10],
+        );
+    }
+
+    #[test]
+    fn few_words_tell_nothing() {
+        come_to("a folder", &["a folder", "b"], &[10, 10]);
+        come_to("it is a", &["it is a", "b"], &[10, 10]);
+    }
+
+    #[test]
+    fn what_many_say_tells_nothing() {
+        let texts = ["all rights are reserved"; 9];
+        come_to("all rights are reserved", &texts, &[10; 9]);
+        come_to("all rights are reserved", &texts[..4], &[20; 4]);
+    }
+
+    #[test]
+    fn words_of_other_scripts_are_compared_where_one_is_of_ascii() {
+        come_to(
+            "der Größe von x2",
+            &["DER  GRÖßE VON X2", "der Grosse von x2"],
+            &[40, 10],
+        );
+    }
+}
