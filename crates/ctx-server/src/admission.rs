@@ -6,7 +6,8 @@
 //!
 //! How many may wait is bounded twice: by their number, and by how long the last of them would wait, going by
 //! what work took lately. A place that comes up when nobody wants it any more is worth nothing, and what is
-//! turned away at once can be asked for elsewhere.
+//! turned away at once can be asked for elsewhere. What one owner may have is a part of what there is by both bounds:
+//! of the number alone, it would be all that there is time for.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +25,8 @@ pub(crate) struct Admission {
     places: Arc<Semaphore>,
     running: Arc<Semaphore>,
     owners: Mutex<BTreeMap<Owner, usize>>,
-    /// The most places of one owner.
-    share: usize,
+    /// The most places of one owner, in percent of those that there are now.
+    percent: usize,
     /// So many run at once, and have or wait for a place.
     workers: usize,
     /// On so many cores.
@@ -71,7 +72,7 @@ pub(crate) struct Place {
 
 impl Admission {
     /// `workers` run on `cores`, `queue` wait, for `patience` at most as far as can be told, and one owner has at most
-    /// `percent` of all these places.
+    /// `percent` of the places that this leaves, or one.
     pub(crate) fn new(
         (workers, cores): (usize, usize),
         queue: usize,
@@ -84,7 +85,7 @@ impl Admission {
             places: Arc::new(Semaphore::new(places)),
             running: Arc::new(Semaphore::new(workers)),
             owners: Mutex::new(BTreeMap::new()),
-            share: (places * percent.min(100)).div_ceil(100).max(1),
+            percent: percent.min(100),
             workers,
             cores,
             all: places,
@@ -95,27 +96,35 @@ impl Admission {
 
     /// Why `owner` would not be let in now, if that is so.
     pub(crate) fn full(&self, owner: &Owner) -> Option<Full> {
+        let line = self.line();
         match self.places.available_permits() {
             0 => Some(Full::All),
-            free if self.is_late(self.all - free) => Some(Full::Late),
+            free if self.all - free >= line => Some(Full::Late),
             _ => {
                 let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
                 let held = owners.get(owner).copied().unwrap_or(0);
-                (held >= self.share).then_some(Full::Owner)
+                (held >= self.share(line)).then_some(Full::Owner)
             }
         }
     }
 
-    /// Whether the turn of who comes after `taken` others would come too late. Whoever would be the first in
-    /// line is never too late: else one long piece of work would turn all away for good.
-    fn is_late(&self, taken: usize) -> bool {
-        let Some(before) = taken.checked_sub(self.workers).filter(|it| *it > 0) else {
-            return false;
-        };
-        let ends = u64::try_from(before + 1).unwrap_or(u64::MAX);
-        let workers = u64::try_from(self.workers).unwrap_or(u64::MAX);
-        let mean = self.mean.load(Ordering::Relaxed);
-        Duration::from_nanos(mean.saturating_mul(ends) / workers) > self.patience
+    /// So many places there are now: one for each that runs, and for those whose turn would come in time. Whoever would
+    /// be the first in line is never too late: else one long piece of work would turn all away for good.
+    fn line(&self) -> usize {
+        let mean = u128::from(self.mean.load(Ordering::Relaxed));
+        let all = self
+            .patience
+            .as_nanos()
+            .saturating_mul(self.workers as u128);
+        // Before anything has ended there is no mean, and only the number counts.
+        let in_time = all.checked_div(mean).unwrap_or(u128::MAX).max(1);
+        let in_time = usize::try_from(in_time).unwrap_or(usize::MAX);
+        self.workers.saturating_add(in_time).min(self.all)
+    }
+
+    /// So many of `line` places one owner may have.
+    fn share(&self, line: usize) -> usize {
+        (line.saturating_mul(self.percent) / 100).max(1)
     }
 
     /// Some work took so long.
@@ -135,14 +144,14 @@ impl Admission {
     pub(crate) fn enter(self: &Arc<Self>, owner: &Owner) -> Result<Place, Full> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| Full::All)?;
-        // Without the place that it has just taken.
-        let taken = self.all - self.places.available_permits();
-        if self.is_late(taken.saturating_sub(1)) {
+        let line = self.line();
+        // The place that it has just taken is among these.
+        if self.all - self.places.available_permits() > line {
             return Err(Full::Late);
         }
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let held = owners.entry(owner.clone()).or_default();
-        if *held >= self.share {
+        if *held >= self.share(line) {
             return Err(Full::Owner);
         }
         *held += 1;
@@ -272,6 +281,26 @@ mod tests {
         }
         assert_eq!(slow.places.available_permits(), 9);
         assert!(slow.owners.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_owner_leaves_room_to_others_however_short_the_line_is() {
+        // What work takes, what one owner is let in with, and what others are.
+        for (milliseconds, ada_has, others_have) in
+            [(1, 38, 13), (100, 13, 5), (300, 6, 2), (5_000, 3, 1)]
+        {
+            let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
+            admission.note(Duration::from_millis(milliseconds));
+            let [ada, bob] = ["ada", "bob"].map(|it| Owner::new(it).unwrap());
+            let all = |owner: &Owner| -> Vec<Place> {
+                std::iter::from_fn(|| admission.enter(owner).ok()).collect()
+            };
+            let adas = all(&ada);
+            assert_eq!(admission.full(&ada), Some(Full::Owner));
+            assert_eq!(admission.full(&bob), None, "{milliseconds} ms");
+            let bobs = all(&bob);
+            assert_eq!((adas.len(), bobs.len()), (ada_has, others_have));
+        }
     }
 
     #[tokio::test]

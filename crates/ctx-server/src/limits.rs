@@ -44,7 +44,8 @@ pub struct Limits {
     pub store_workers: usize,
     /// Of those, so many wait.
     pub store_queue: usize,
-    /// The most of the places, in percent, that one owner may take.
+    /// The most of the places, in percent, that one owner may take: of those that there are, with no more waiting than
+    /// `queue_time` lets in.
     pub owner_percent: usize,
     /// Connections; more wait to be accepted.
     pub connections: usize,
