@@ -1,12 +1,13 @@
 //! Threads as a service lists them: with titles, in the order they began, and not without having been begun.
 
+use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
 use crate::threads::check_key;
-use crate::transaction::Mode;
+use crate::transaction::{Mode, given_back};
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,23 +177,34 @@ impl OwnedStore {
         thread: &str,
         pinned: &[String],
     ) -> Result<Option<StoredThread>, StoreError> {
-        let failed = |error| StoreError::of("pin references", self.limits().writing, &error);
         let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Writes).await?;
+        let set = self.set_pins_on(&mut client, thread, pinned).await;
+        given_back(client, set)
+    }
+
+    async fn set_pins_on(
+        &self,
+        client: &mut Client,
+        thread: &str,
+        pinned: &[String],
+    ) -> Result<Option<StoredThread>, StoreError> {
+        let waiting = self.waiting("pin references", Mode::Writes);
+        let transaction = self.begin(client, Mode::Writes).await?;
         let owner = self.owner();
-        let turn = transaction.prepare_cached(TURN).await.map_err(failed)?;
-        let found = transaction.query_opt(&turn, &[&owner, &thread]).await;
-        if found.map_err(failed)?.is_none() {
-            transaction.rollback().await.map_err(failed)?;
+        let turn = waiting.of(transaction.prepare_cached(TURN)).await?;
+        let found = waiting
+            .of(transaction.query_opt(&turn, &[&owner, &thread]))
+            .await?;
+        if found.is_none() {
+            waiting.of(transaction.rollback()).await?;
             return Ok(None);
         }
         // A statement sees what was there when it began, so this is another than the one that waited.
-        let pin = transaction.prepare_cached(PIN).await.map_err(failed)?;
-        let set = transaction
-            .query_one(&pin, &[&owner, &thread, &pinned])
-            .await;
-        let row = set.map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
+        let pin = waiting.of(transaction.prepare_cached(PIN)).await?;
+        let row = waiting
+            .of(transaction.query_one(&pin, &[&owner, &thread, &pinned]))
+            .await?;
+        waiting.of(transaction.commit()).await?;
         Ok(Some(StoredThread {
             number: row.get(0),
             thread: thread.to_owned(),

@@ -88,6 +88,15 @@ pub enum StoreError {
         /// The limit.
         limit: Duration,
     },
+    /// The server said nothing for longer than it may take over a statement. The connection is given up, and whether what
+    /// was asked for was done is not known.
+    #[error("{doing}: the server was silent for {waited:?}")]
+    Silent {
+        /// What was being done.
+        doing: &'static str,
+        /// How long it was waited for.
+        waited: Duration,
+    },
     /// The server refused or failed.
     #[error("{doing}: {why}")]
     Database {

@@ -8,6 +8,7 @@ use tracing::{info, warn};
 
 use crate::StoreError;
 use crate::error::said;
+use crate::transaction::Waiting;
 
 /// The steps, in their order. What was released is never changed: a change is another step.
 const STEPS: [&str; 11] = [
@@ -161,10 +162,8 @@ async fn version(client: &tokio_postgres::Client) -> Result<Option<i32>, tokio_p
 
 /// Whether the tables are those that this program needs.
 pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreError> {
-    let found = version(client)
-        .await
-        .map_err(|error| StoreError::of("read the version of the tables", limit, &error))?
-        .unwrap_or(0);
+    let waiting = Waiting::new("read the version of the tables", limit);
+    let found = waiting.of(version(client)).await?.unwrap_or(0);
     match found.cmp(&VERSION) {
         std::cmp::Ordering::Less => Err(StoreError::NotMigrated {
             found,

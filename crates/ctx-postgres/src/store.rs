@@ -1,21 +1,25 @@
 //! Connections, and whose they are for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deadpool_postgres::{
     Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
 };
-use tokio_postgres::NoTls;
+use tokio_postgres::{Config, NoTls};
 
 use crate::address::{Address, Encryption};
 use crate::documents::Kept;
 use crate::error::said;
 use crate::opening::Opening;
-use crate::transaction::not_migrated;
+use crate::transaction::{Waiting, given_back};
 use crate::{Limits, StoreError, migrate, tls};
 
 /// No owner's name is longer, in bytes: it is in every key.
 const LONGEST_OWNER: usize = 255;
+/// A connection to which nothing leads is noticed after so long, also where nobody asks anything of it.
+const QUIET: Duration = Duration::from_secs(30);
+
 /// A database that many processes share, with the data of many owners. Clones share their connections, and what
 /// searches have read.
 #[derive(Clone)]
@@ -59,6 +63,7 @@ impl Store {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(limits.wait);
         }
+        notice_silence(&mut config);
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
@@ -105,7 +110,8 @@ impl Store {
     /// [`StoreError::Connect`], [`StoreError::NotMigrated`], [`StoreError::TooNew`].
     pub async fn ready(&self) -> Result<(), StoreError> {
         let client = self.client().await?;
-        migrate::check(&client, self.limits.reading).await
+        let ready = migrate::check(&client, self.limits.reading).await;
+        given_back(client, ready)
     }
 
     /// What `owner` has.
@@ -126,10 +132,11 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn secret(&self) -> Result<[u8; 32], StoreError> {
-        let limit = self.limits.reading;
+        let waiting = Waiting::new("read the secret", self.limits.reading);
         let client = self.client().await?;
-        let rows = client.query_one("SELECT secret FROM ctx.secret", &[]).await;
-        let row = rows.map_err(|error| not_migrated("read the secret", &error, limit))?;
+        let row = client.query_one("SELECT secret FROM ctx.secret", &[]);
+        let row = waiting.of_tables(row).await;
+        let row = given_back(client, row)?;
         // The table holds nothing of another length.
         Ok(row.get::<_, &[u8]>(0).try_into().unwrap_or_default())
     }
@@ -139,6 +146,22 @@ impl Store {
             .get()
             .await
             .map_err(|error| StoreError::Connect { why: why(&error) })
+    }
+}
+
+/// Has the system close connections whose other end is gone without a word, where it can, and the address says nothing else.
+fn notice_silence(config: &mut Config) {
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(QUIET);
+    }
+    if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
+        config.keepalives_idle(QUIET / 2);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(QUIET / 6);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(3);
     }
 }
 

@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, History, Message, References};
+use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
-use crate::transaction::Mode;
+use crate::transaction::{Mode, given_back};
 
 /// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
 const LONGEST_KEY: usize = 1024;
@@ -16,6 +17,16 @@ const LONGEST_KEY: usize = 1024;
 pub(crate) fn check_key(what: &'static str, key: &str) -> Result<(), StoreError> {
     check_name(what, key, LONGEST_KEY)
 }
+
+/// The number of the next message of a thread, which begins with it where it is new.
+const NEXT: &str = "
+    INSERT INTO ctx.threads AS t (owner, thread, last, changed_at) VALUES ($1, $2, 1, $3)
+    ON CONFLICT (owner, thread) DO UPDATE
+        SET last = t.last + 1, changed_at = greatest(t.changed_at, excluded.changed_at)
+    RETURNING last";
+const ADD: &str = "
+    INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (owner, thread, id) DO NOTHING";
 
 impl OwnedStore {
     /// Adds `message` to the end of `thread`, which begins with it where it is new. Once this returns, the message is
@@ -41,49 +52,39 @@ impl OwnedStore {
     }
 
     async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
-        let failed = |error| StoreError::of("store a message", self.limits().writing, &error);
         let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Writes).await?;
-        let next = transaction
-            .prepare_cached(
-                "INSERT INTO ctx.threads AS t (owner, thread, last, changed_at) VALUES ($1, $2, 1, $3)
-                 ON CONFLICT (owner, thread) DO UPDATE
-                     SET last = t.last + 1, changed_at = greatest(t.changed_at, excluded.changed_at)
-                 RETURNING last",
-            )
-            .await
-            .map_err(failed)?;
-        let row = transaction
-            .query_one(&next, &[&self.owner(), &thread, &message.created_at])
-            .await
-            .map_err(failed)?;
-        let add = transaction
-            .prepare_cached(
-                "INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (owner, thread, id) DO NOTHING",
-            )
-            .await
-            .map_err(failed)?;
-        let added = transaction
-            .execute(
-                &add,
-                &[
-                    &self.owner(),
-                    &thread,
-                    &row.get::<_, i64>(0),
-                    &message.id,
-                    &message.role,
-                    &message.content,
-                    &message.created_at,
-                ],
-            )
-            .await
-            .map_err(failed)?;
-        if added == 0 {
-            transaction.rollback().await.map_err(failed)?;
+        let added = self.append_on(&mut client, thread, message).await;
+        given_back(client, added)
+    }
+
+    async fn append_on(
+        &self,
+        client: &mut Client,
+        thread: &str,
+        message: &Message,
+    ) -> Result<bool, StoreError> {
+        let waiting = self.waiting("store a message", Mode::Writes);
+        let transaction = self.begin(client, Mode::Writes).await?;
+        let owner = self.owner();
+        let next = waiting.of(transaction.prepare_cached(NEXT)).await?;
+        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.created_at];
+        let row = waiting.of(transaction.query_one(&next, &values)).await?;
+        let add = waiting.of(transaction.prepare_cached(ADD)).await?;
+        let number: i64 = row.get(0);
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &owner,
+            &thread,
+            &number,
+            &message.id,
+            &message.role,
+            &message.content,
+            &message.created_at,
+        ];
+        if waiting.of(transaction.execute(&add, &values)).await? == 0 {
+            waiting.of(transaction.rollback()).await?;
             return Ok(false);
         }
-        transaction.commit().await.map_err(failed)?;
+        waiting.of(transaction.commit()).await?;
         Ok(true)
     }
 

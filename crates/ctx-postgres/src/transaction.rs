@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use deadpool_postgres::{Client, Transaction};
+use deadpool_postgres::{Client, Object, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -14,6 +14,10 @@ use crate::{StoreError, migrate};
 
 /// The first wait before a transaction is tried again; each next is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(4);
+
+/// So much longer than the server may take over a statement its answer is waited for: it ends the statement by itself, and
+/// that it did so has to come here.
+const SLACK: Duration = Duration::from_secs(2);
 
 /// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that.
 const SETTINGS: &str = "
@@ -28,6 +32,61 @@ pub(crate) enum Mode {
     Writes,
     /// Writes what a crash may take along: nobody waits for the disk.
     Notes,
+}
+
+/// Who waits for answers of the server, and for how long. A server that is stopped, or to which nothing leads any more,
+/// does not end its statements by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    doing: &'static str,
+    limit: Duration,
+}
+
+impl Waiting {
+    /// `limit` is what the server may take over a statement.
+    pub(crate) fn new(doing: &'static str, limit: Duration) -> Self {
+        Waiting { doing, limit }
+    }
+
+    /// What one statement came to.
+    pub(crate) async fn of<T>(
+        self,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, StoreError> {
+        self.until(answer).await?.map_err(|it| self.failed(&it))
+    }
+
+    /// The same, where a failure may be that there are no tables.
+    pub(crate) async fn of_tables<T>(
+        self,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, StoreError> {
+        let answer = self.until(answer).await?;
+        answer.map_err(|it| not_migrated(self.doing, &it, self.limit))
+    }
+
+    /// What `answer` is, where it comes in time.
+    async fn until<T>(self, answer: impl Future<Output = T>) -> Result<T, StoreError> {
+        let waited = self.limit.saturating_add(SLACK);
+        let answer = tokio::time::timeout(waited, answer).await;
+        answer.map_err(|_| StoreError::Silent {
+            doing: self.doing,
+            waited,
+        })
+    }
+
+    fn failed(self, error: &tokio_postgres::Error) -> StoreError {
+        StoreError::of(self.doing, self.limit, error)
+    }
+}
+
+/// Gives `client` back to the others, once this was `done` with it. A connection on which the server was silent is closed, and
+/// makes way for a new one: who had it next would wait for the same answer first.
+pub(crate) fn given_back<T>(client: Client, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    if matches!(done, Err(StoreError::Silent { .. })) {
+        drop(Object::take(client));
+    }
+    done
 }
 
 /// What is wanted of a statement.
@@ -53,6 +112,11 @@ impl OwnedStore {
         }
     }
 
+    /// Waits as long as for statements of this mode.
+    pub(crate) fn waiting(&self, doing: &'static str, mode: Mode) -> Waiting {
+        Waiting::new(doing, self.limit_of(mode))
+    }
+
     /// Begins a transaction of this owner: every setting ends with it, so that the next user of the connection
     /// finds none of them.
     pub(crate) async fn begin<'c>(
@@ -60,23 +124,17 @@ impl OwnedStore {
         client: &'c mut Client,
         mode: Mode,
     ) -> Result<Transaction<'c>, StoreError> {
-        let limit = self.limit_of(mode);
-        let failed = |error| StoreError::of("begin a transaction", limit, &error);
-        let transaction = client
-            .build_transaction()
-            .read_only(mode == Mode::Reads)
-            .start()
-            .await
-            .map_err(failed)?;
-        let settings = transaction.prepare_cached(SETTINGS).await.map_err(failed)?;
-        let timeout = limit.as_millis().max(1).to_string();
-        transaction
-            .query_one(
-                &settings,
-                &[&self.owner(), &timeout, &(mode == Mode::Notes)],
-            )
-            .await
-            .map_err(|error| not_migrated("begin a transaction", &error, limit))?;
+        let waiting = self.waiting("begin a transaction", mode);
+        let builder = client.build_transaction();
+        let begun = builder.read_only(mode == Mode::Reads).start();
+        let transaction = waiting.of(begun).await?;
+        let settings = waiting.of(transaction.prepare_cached(SETTINGS)).await?;
+        let timeout = waiting.limit.as_millis().max(1).to_string();
+        let (owner, is_note) = (self.owner(), mode == Mode::Notes);
+        let set: [&(dyn ToSql + Sync); 3] = [&owner, &timeout, &is_note];
+        waiting
+            .of_tables(transaction.query_one(&settings, &set))
+            .await?;
         Ok(transaction)
     }
 
@@ -101,13 +159,33 @@ impl OwnedStore {
         values: &[&(dyn ToSql + Sync)],
         wanted: Wanted,
     ) -> Result<Done, StoreError> {
-        let limit = self.limit_of(mode);
-        let failed = |error| StoreError::of(doing, limit, &error);
-        let unknown = |error| not_migrated(doing, &error, limit);
         let client = self.client().await?;
-        let settings = client.prepare_cached(SETTINGS).await.map_err(failed)?;
-        let statement = client.prepare_cached(sql).await.map_err(unknown)?;
-        let (owner, timeout) = (self.owner(), limit.as_millis().max(1).to_string());
+        let done = self.at_once_on(
+            &client,
+            self.waiting(doing, mode),
+            mode,
+            sql,
+            values,
+            wanted,
+        );
+        let done = done.await;
+        given_back(client, done)
+    }
+
+    /// The same, on this connection.
+    async fn at_once_on(
+        &self,
+        client: &Client,
+        waiting: Waiting,
+        mode: Mode,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+        wanted: Wanted,
+    ) -> Result<Done, StoreError> {
+        let settings = waiting.of(client.prepare_cached(SETTINGS)).await?;
+        let statement = waiting.of_tables(client.prepare_cached(sql)).await?;
+        let timeout = waiting.limit.as_millis().max(1).to_string();
+        let owner = self.owner();
         let is_note = mode == Mode::Notes;
         let set: [&(dyn ToSql + Sync); 3] = [&owner, &timeout, &is_note];
         let opening = match mode {
@@ -123,15 +201,19 @@ impl OwnedStore {
             Ok(done)
         };
         // The server answers in this order, and after a failure refuses the rest.
-        let (begun, set, done, ended) = tokio::join!(
-            biased;
-            client.batch_execute(opening),
-            client.query_one(&settings, &set),
-            run,
-            client.batch_execute("COMMIT"),
-        );
+        let together = async {
+            tokio::join!(
+                biased;
+                client.batch_execute(opening),
+                client.query_one(&settings, &set),
+                run,
+                client.batch_execute("COMMIT"),
+            )
+        };
+        let (begun, set, done, ended) = waiting.until(together).await?;
+        let failed = |error| waiting.failed(&error);
         begun.map_err(failed)?;
-        set.map_err(unknown)?;
+        set.map_err(|error| not_migrated(waiting.doing, &error, waiting.limit))?;
         let done = done.map_err(failed)?;
         ended.map_err(failed)?;
         Ok(done)
@@ -206,11 +288,7 @@ fn with_owner<'v>(
 }
 
 /// Without the role there are no tables either, nor the other way round.
-pub(crate) fn not_migrated(
-    doing: &'static str,
-    error: &tokio_postgres::Error,
-    limit: Duration,
-) -> StoreError {
+fn not_migrated(doing: &'static str, error: &tokio_postgres::Error, limit: Duration) -> StoreError {
     let unknown = [
         SqlState::INVALID_PARAMETER_VALUE,
         SqlState::UNDEFINED_OBJECT,

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, REMEMBERED, Usage, Vote};
+use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::opening::{Progress, progress};
 use crate::store::{OwnedStore, check_name};
-use crate::transaction::Mode;
+use crate::transaction::{Mode, given_back};
 
 /// No key or path of a vote is longer, in bytes.
 const LONGEST_KEY: usize = 1024;
@@ -47,44 +49,46 @@ const FORGOTTEN: i64 = 32;
 impl OwnedStore {
     /// Counts votes, and forgets some that need not be remembered any more.
     async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
-        let failed = |error| StoreError::of("store feedback", self.limits().writing, &error);
+        let mut client = self.client().await?;
+        let counted = self.count_votes_on(&mut client, votes).await;
+        given_back(client, counted)
+    }
+
+    async fn count_votes_on(
+        &self,
+        client: &mut Client,
+        votes: &[Vote],
+    ) -> Result<usize, StoreError> {
+        let waiting = self.waiting("store feedback", Mode::Writes);
         let keys: Vec<&str> = votes.iter().map(|it| it.key.as_str()).collect();
         let paths: Vec<&str> = votes.iter().map(|it| it.path.as_str()).collect();
         let useful: Vec<bool> = votes.iter().map(|it| it.is_useful).collect();
         let at: Vec<i64> = votes.iter().map(|it| it.at).collect();
-        let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Writes).await?;
-        let turn = transaction.prepare_cached(VOTE).await.map_err(failed)?;
+        let transaction = self.begin(client, Mode::Writes).await?;
+        let turn = waiting.of(transaction.prepare_cached(VOTE)).await?;
         let owner = self.owner();
-        transaction
-            .query_one(&turn, &[&owner])
-            .await
-            .map_err(failed)?;
-        let count = transaction.prepare_cached(KEYS).await.map_err(failed)?;
+        waiting.of(transaction.query_one(&turn, &[&owner])).await?;
+        let count = waiting.of(transaction.prepare_cached(KEYS)).await?;
         let most = MOST_USES.cast_signed();
-        let row = transaction
-            .query_one(&count, &[&owner, &keys, &paths, &useful, &at, &most])
-            .await
-            .map_err(failed)?;
+        let values: [&(dyn ToSql + Sync); 6] = [&owner, &keys, &paths, &useful, &at, &most];
+        let row = waiting.of(transaction.query_one(&count, &values)).await?;
         let counted: i64 = row.get(0);
         if counted == 0 {
-            transaction.rollback().await.map_err(failed)?;
+            waiting.of(transaction.rollback()).await?;
             return Ok(0);
         }
         let sql = "UPDATE ctx.votes SET counted = counted + $2 WHERE owner = $1";
-        let add = transaction.prepare_cached(sql).await.map_err(failed)?;
-        transaction
-            .execute(&add, &[&owner, &counted])
-            .await
-            .map_err(failed)?;
+        let add = waiting.of(transaction.prepare_cached(sql)).await?;
+        waiting
+            .of(transaction.execute(&add, &[&owner, &counted]))
+            .await?;
         let now = at.iter().copied().max().unwrap_or(0);
-        let forget = transaction.prepare_cached(FORGET).await.map_err(failed)?;
+        let forget = waiting.of(transaction.prepare_cached(FORGET)).await?;
         let (until, most) = (now.saturating_sub(REMEMBERED), FORGOTTEN + counted);
-        transaction
-            .execute(&forget, &[&owner, &until, &most])
-            .await
-            .map_err(failed)?;
-        transaction.commit().await.map_err(failed)?;
+        waiting
+            .of(transaction.execute(&forget, &[&owner, &until, &most]))
+            .await?;
+        waiting.of(transaction.commit()).await?;
         Ok(usize::try_from(counted).unwrap_or(0))
     }
 }

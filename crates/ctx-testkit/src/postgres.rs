@@ -142,26 +142,21 @@ impl Server {
     /// Ends every process of the server at once, without a warning.
     pub fn kill(&self) {
         let mut process = self.process.lock().unwrap();
-        let parent = process.id();
-        let mut all = vec![parent];
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            let Some((_, rest)) = stat.rsplit_once(") ") else {
-                continue;
-            };
-            if rest.split(' ').nth(1) == Some(&parent.to_string()) {
-                all.extend(
-                    entry
-                        .file_name()
-                        .to_str()
-                        .and_then(|it| it.parse::<u32>().ok()),
-                );
-            }
-        }
-        let mut kill = Command::new("kill");
-        kill.arg("-9").args(all.iter().map(u32::to_string));
-        kill.stderr(Stdio::null()).status().unwrap();
+        signal("KILL", &family(process.id()));
         process.wait().unwrap();
+    }
+
+    /// Stops every process of the server: whatever is asked of it has no answer, and no connection is closed.
+    pub fn stop(&self) {
+        let parent = self.process.lock().unwrap().id();
+        // It begins no more of them then.
+        signal("STOP", &[parent]);
+        signal("STOP", &family(parent));
+    }
+
+    /// Has all that was stopped go on.
+    pub fn go_on(&self) {
+        signal("CONT", &family(self.process.lock().unwrap().id()));
     }
 
     /// Starts it again, on what is on the disk.
@@ -227,6 +222,34 @@ pub async fn raw(url: &str) -> tokio_postgres::Client {
     let (client, connection) = connected.unwrap();
     tokio::spawn(connection);
     client
+}
+
+/// A process and its children.
+fn family(parent: u32) -> Vec<u32> {
+    let mut all = vec![parent];
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((_, rest)) = stat.rsplit_once(") ") else {
+            continue;
+        };
+        if rest.split(' ').nth(1) == Some(&parent.to_string()) {
+            all.extend(
+                entry
+                    .file_name()
+                    .to_str()
+                    .and_then(|it| it.parse::<u32>().ok()),
+            );
+        }
+    }
+    all
+}
+
+/// Some of these may be gone already.
+fn signal(name: &str, processes: &[u32]) {
+    let mut kill = Command::new("kill");
+    kill.arg(format!("-{name}"));
+    kill.args(processes.iter().map(u32::to_string));
+    kill.stderr(Stdio::null()).status().unwrap();
 }
 
 fn postgres(bin: &Path, folder: &Path, user: Option<(u32, u32)>, arguments: &[String]) -> Child {

@@ -8,12 +8,13 @@ mod write;
 use std::collections::BTreeMap;
 
 use ctx_retrieve::Hold;
+use deadpool_postgres::Client;
 
 use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
 use self::write::Writing;
 use crate::store::OwnedStore;
-use crate::transaction::Mode;
+use crate::transaction::{Mode, given_back};
 use crate::{Limits, StoreError};
 
 /// No path is longer, in bytes: it is in keys.
@@ -185,22 +186,33 @@ impl OwnedStore {
 
     /// Stores a batch in place of what is at its paths. Returns how many files went.
     async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<usize, StoreError> {
-        let failed = |error| StoreError::of("store files", self.limits().writing, &error);
         let mut client = self.client().await?;
-        let transaction = self.begin(&mut client, Mode::Writes).await?;
+        let gone = self.write_on(&mut client, batch, bounds).await;
+        given_back(client, gone)
+    }
+
+    async fn write_on(
+        &self,
+        client: &mut Client,
+        batch: &Batch,
+        bounds: Option<Bounds>,
+    ) -> Result<usize, StoreError> {
+        let patience = self.waiting("store files", Mode::Writes);
+        let transaction = self.begin(client, Mode::Writes).await?;
         let writing = Writing {
             owner: self.owner(),
             transaction: &transaction,
+            waiting: patience,
         };
-        writing.take_turn().await.map_err(failed)?;
-        if let Some((path, is_folder)) = writing.misplaced(batch).await.map_err(failed)? {
+        writing.take_turn().await?;
+        if let Some((path, is_folder)) = writing.misplaced(batch).await? {
             return Err(StoreError::Place { path, is_folder });
         }
-        let gone = writing.all(batch).await.map_err(failed)?;
+        let gone = writing.all(batch).await?;
         if let Some(bounds) = bounds {
-            within(bounds, writing.totals().await.map_err(failed)?)?;
+            within(bounds, writing.totals().await?)?;
         }
-        transaction.commit().await.map_err(failed)?;
+        patience.of(transaction.commit()).await?;
         Ok(gone)
     }
 }

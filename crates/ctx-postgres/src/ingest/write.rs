@@ -8,17 +8,21 @@ use std::pin::pin;
 
 use ctx_rank::Role;
 use deadpool_postgres::Transaction;
+use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::rows::{Batch, FileRow, LONGEST_NAME, PartRow, reversed};
+use crate::StoreError;
+use crate::transaction::Waiting;
 
-type Done<T> = Result<T, tokio_postgres::Error>;
+type Done<T> = Result<T, StoreError>;
 
 /// One transaction that stores files.
 pub(super) struct Writing<'t> {
     pub(super) owner: &'t str,
     pub(super) transaction: &'t Transaction<'t>,
+    pub(super) waiting: Waiting,
 }
 
 impl Writing<'_> {
@@ -40,20 +44,20 @@ impl Writing<'_> {
             .iter()
             .flat_map(|path| above(path).map(|it| (it, *path)));
         let (folders, of): (Vec<&str>, Vec<&str>) = above.unzip();
-        let statement = self.transaction.prepare_cached(MISPLACED).await?;
+        let statement = self.prepared(MISPLACED).await?;
         let values: [&(dyn ToSql + Sync); 4] = [&self.owner, &paths, &folders, &of];
-        let row = self.transaction.query_opt(&statement, &values).await?;
+        let found = self.transaction.query_opt(&statement, &values);
+        let row = self.waiting.of(found).await?;
         Ok(row.map(|row| (row.get(0), row.get(1))))
     }
 
     /// How many files the owner has, and their bytes.
     pub(super) async fn totals(&self) -> Done<(u64, u64)> {
         let sql = "SELECT files, bytes FROM ctx.owners WHERE owner = $1";
-        let statement = self.transaction.prepare_cached(sql).await?;
-        let row = self
-            .transaction
-            .query_opt(&statement, &[&self.owner])
-            .await?;
+        let statement = self.prepared(sql).await?;
+        let values: [&(dyn ToSql + Sync); 1] = [&self.owner];
+        let found = self.transaction.query_opt(&statement, &values);
+        let row = self.waiting.of(found).await?;
         let count = |at: usize| {
             row.as_ref()
                 .map_or(0, |it| it.get::<_, i64>(at).cast_unsigned())
@@ -63,7 +67,8 @@ impl Writing<'_> {
 
     /// Stores `batch` in place of what is at its paths. Returns how many files went.
     pub(super) async fn all(&self, batch: &Batch) -> Done<usize> {
-        self.transaction.batch_execute(STAGING).await?;
+        let staged = self.transaction.batch_execute(STAGING);
+        self.waiting.of(staged).await?;
         let gone = self.forget(&batch.paths).await?;
         self.copy_files(&batch.files).await?;
         self.copy_parts(&batch.parts).await?;
@@ -76,18 +81,22 @@ impl Writing<'_> {
             self.run(sql, &[path, at]).await?;
         }
         self.run(COUNT, &[]).await?;
-        self.transaction
-            .batch_execute("SELECT ctx.settle()")
-            .await?;
+        let settled = self.transaction.batch_execute("SELECT ctx.settle()");
+        self.waiting.of(settled).await?;
         usize::try_from(gone).map_or(Ok(usize::MAX), Ok)
     }
 
     /// Runs a statement whose first value is the owner.
     async fn run(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Done<u64> {
-        let statement = self.transaction.prepare_cached(sql).await?;
+        let statement = self.prepared(sql).await?;
         let mut all: Vec<&(dyn ToSql + Sync)> = vec![&self.owner];
         all.extend(values);
-        self.transaction.execute(&statement, &all).await
+        let done = self.transaction.execute(&statement, &all);
+        self.waiting.of(done).await
+    }
+
+    async fn prepared(&self, sql: &str) -> Done<Statement> {
+        self.waiting.of(self.transaction.prepare_cached(sql)).await
     }
 
     async fn forget(&self, paths: &[String]) -> Done<u64> {
@@ -121,31 +130,31 @@ impl Writing<'_> {
             Type::TEXT,
             Type::BYTEA,
         ];
-        let sink = self.transaction.copy_in(sql).await?;
+        let sink = self.waiting.of(self.transaction.copy_in(sql)).await?;
         let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
         for row in files {
             let path = &row.file.path;
             let name = path.rsplit('/').next().unwrap_or(path);
             let name = &name[..name.floor_char_boundary(LONGEST_NAME)];
-            rows.as_mut()
-                .write(&[
-                    path,
-                    &reversed(path),
-                    &name,
-                    &&row.hash[..],
-                    &row.file.modified_at,
-                    &Role::of(path).as_str(),
-                    &row.language,
-                    &row.lines,
-                    &row.parts,
-                    &row.terms.length,
-                    &row.terms,
-                    &row.file.text,
-                    &row.outline,
-                ])
-                .await?;
+            let reversed = reversed(path);
+            let values: [&(dyn ToSql + Sync); 13] = [
+                path,
+                &reversed,
+                &name,
+                &&row.hash[..],
+                &row.file.modified_at,
+                &Role::of(path).as_str(),
+                &row.language,
+                &row.lines,
+                &row.parts,
+                &row.terms.length,
+                &row.terms,
+                &row.file.text,
+                &row.outline,
+            ];
+            self.waiting.of(rows.as_mut().write(&values)).await?;
         }
-        rows.as_mut().finish().await.map(drop)
+        self.waiting.of(rows.as_mut().finish()).await.map(drop)
     }
 
     async fn copy_parts(&self, parts: &[PartRow]) -> Done<()> {
@@ -164,38 +173,39 @@ impl Writing<'_> {
             Type::TEXT_ARRAY,
             Type::TEXT_ARRAY,
         ];
-        let sink = self.transaction.copy_in(sql).await?;
+        let sink = self.waiting.of(self.transaction.copy_in(sql)).await?;
         let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
         for row in parts {
-            rows.as_mut()
-                .write(&[
-                    &row.path,
-                    &row.span.start().cast_signed(),
-                    &row.span.end().cast_signed(),
-                    &row.kind,
-                    &row.name,
-                    &row.qualified_name,
-                    &row.language,
-                    &row.refers_to,
-                    &row.terms.length,
-                    &row.terms,
-                    &row.defines,
-                    &row.uses,
-                ])
-                .await?;
+            let lines = [row.span.start(), row.span.end()].map(u32::cast_signed);
+            let values: [&(dyn ToSql + Sync); 12] = [
+                &row.path,
+                &lines[0],
+                &lines[1],
+                &row.kind,
+                &row.name,
+                &row.qualified_name,
+                &row.language,
+                &row.refers_to,
+                &row.terms.length,
+                &row.terms,
+                &row.defines,
+                &row.uses,
+            ];
+            self.waiting.of(rows.as_mut().write(&values)).await?;
         }
-        rows.as_mut().finish().await.map(drop)
+        self.waiting.of(rows.as_mut().finish()).await.map(drop)
     }
 
     async fn copy_terms(&self, terms: &BTreeMap<String, (i32, i32)>) -> Done<()> {
         let sql = "COPY pg_temp.ctx_terms FROM STDIN (FORMAT binary)";
-        let sink = self.transaction.copy_in(sql).await?;
+        let sink = self.waiting.of(self.transaction.copy_in(sql)).await?;
         let types = [Type::TEXT, Type::INT4, Type::INT4];
         let mut rows = pin!(BinaryCopyInWriter::new(sink, &types));
         for (term, (parts, files)) in terms {
-            rows.as_mut().write(&[term, parts, files]).await?;
+            let values: [&(dyn ToSql + Sync); 3] = [term, parts, files];
+            self.waiting.of(rows.as_mut().write(&values)).await?;
         }
-        rows.as_mut().finish().await.map(drop)
+        self.waiting.of(rows.as_mut().finish()).await.map(drop)
     }
 }
 

@@ -23,6 +23,7 @@ mod owners;
 mod questions;
 mod ranking;
 mod server;
+mod silent;
 mod together;
 mod usage;
 

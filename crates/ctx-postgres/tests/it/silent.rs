@@ -1,0 +1,114 @@
+//! A server that is there, and says nothing.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use ctx_postgres::{FileText, Limits, Store, StoreError};
+use ctx_retrieve::{Feedback as _, History as _, Message, Vote};
+
+use crate::server::Server;
+
+/// What the server may take over a statement, and a caller over a connection.
+const LIMIT: Duration = Duration::from_millis(300);
+/// So long after a statement is to have ended it is waited for; and what a busy machine takes.
+const SLACK: Duration = Duration::from_secs(2 + 10);
+
+/// A store of one connection, which has answered.
+async fn store(url: &str) -> Store {
+    let mut limits = Limits::default().with_connections(1);
+    limits.writing = LIMIT;
+    limits.reading = LIMIT;
+    limits.wait = LIMIT;
+    let store = Store::connect(url, limits).await.unwrap();
+    store.ready().await.unwrap();
+    store
+}
+
+/// A server of one test, with a database that has the tables.
+async fn server() -> Option<(Server, String)> {
+    let server = Server::start(&[])?;
+    let url = server.database().await;
+    let store = Store::connect(&url, Limits::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    Some((server, url))
+}
+
+type Asked = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// What was said to all who asked a server that stands still.
+async fn refused(asked: Vec<Asked>) -> Vec<String> {
+    let tasks: Vec<_> = asked.into_iter().map(tokio::spawn).collect();
+    let mut errors = Vec::new();
+    for task in tasks {
+        let ended = tokio::time::timeout(LIMIT + SLACK, task).await;
+        let ended = ended.expect("it waits for a server that says nothing");
+        errors.extend(ended.unwrap().err());
+    }
+    errors
+}
+
+fn append(store: &Store, n: i64) -> Asked {
+    let owned = store.owner("ada").unwrap();
+    Box::pin(async move {
+        let message = Message::new(n.to_string(), "user", "said", n);
+        let appended = owned.append("t", &message).await;
+        appended.map(drop).map_err(|it| it.to_string())
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_says_nothing_is_not_waited_for_and_is_asked_again_when_it_speaks() {
+    let Some((server, url)) = server().await else {
+        return;
+    };
+    let store = store(&url).await;
+    server.stop();
+    let errors = refused((0..6).map(|n| append(&store, n)).collect()).await;
+    server.go_on();
+    assert_eq!(errors.len(), 6);
+    let silent = errors.iter().filter(|it| it.contains("was silent"));
+    assert_eq!(silent.count(), 1, "it has one connection: {errors:?}");
+    append(&store, 7).await.unwrap();
+    // What was not said to be kept may be or not, and holds no lock.
+    let said = store.owner("ada").unwrap().messages("t", 10).await.unwrap();
+    assert_eq!(said.last().unwrap().id, "7");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
+    let Some((server, url)) = server().await else {
+        return;
+    };
+    let said = |it: StoreError| it.to_string();
+    // Each has a connection of its own.
+    let mut asked: Vec<Asked> = Vec::new();
+    let it = store(&url).await;
+    asked.push(append(&it, 1));
+    let it = store(&url).await;
+    asked.push(Box::pin(async move { it.ready().await.map_err(said) }));
+    let it = store(&url).await;
+    asked.push(Box::pin(async move {
+        it.secret().await.map(drop).map_err(said)
+    }));
+    for n in 0..5 {
+        let store = store(&url).await;
+        asked.push(Box::pin(async move {
+            let it = store.owner("ada").unwrap();
+            let file = FileText::new("a.rs", "fn a() {}\n");
+            let vote = Vote::new("k", "a.rs", true, 1);
+            match n {
+                0 => it.set_pins("t", &[]).await.map(drop).map_err(said),
+                1 => it.has_thread("t").await.map(drop).map_err(said),
+                2 => it.pin("t", "a.rs").await.map(drop).map_err(said),
+                3 => it.ingest(vec![file]).await.map(drop).map_err(said),
+                _ => it.vote(&vote).await.map(drop).map_err(|it| it.to_string()),
+            }
+        }));
+    }
+    let all = asked.len();
+    server.stop();
+    let errors = refused(asked).await;
+    server.go_on();
+    let silent = errors.iter().filter(|it| it.contains("was silent"));
+    assert_eq!(silent.count(), all, "{errors:?}");
+}
