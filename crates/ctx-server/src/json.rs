@@ -7,16 +7,22 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use ctx_retrieve::Hold;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::admission::{Admission, Place};
 use crate::auth::Identity;
+use crate::backend::BackendError;
 use crate::job;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
+use crate::whole::Whole;
+
+/// What is no longer is read at once, in bytes: that takes a fraction of a millisecond.
+const QUICK: usize = 64 << 10;
 
 /// Fields that the model's own errors begin with.
 const CHECKED: [&str; 9] = [
@@ -32,7 +38,7 @@ const CHECKED: [&str; 9] = [
 ];
 
 /// What a body is read into.
-pub(crate) trait Input: DeserializeOwned {
+pub(crate) trait Input: DeserializeOwned + Send + 'static {
     /// The most bytes it may have.
     fn limit(limits: &Limits) -> usize {
         limits.body_bytes
@@ -104,16 +110,38 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             Ok(bytes) => bytes?,
             Err(_) => return Err(Problem::late_body(limits.body_time)),
         };
-        let request: T = parse(&bytes)?;
-        drop(bytes);
-        request.check(limits)?;
-        let place = job::enter(app, W::places(app), &owner)?.with_body(room);
+        let place = || Ok(job::enter(app, W::places(app), &owner)?.with_body(room));
+        let (request, place) = taken(bytes, limits, place).await?;
         Ok(Json {
             request,
             place,
             work: PhantomData,
         })
     }
+}
+
+/// The request that a body is, and its place. A body that takes long is read in the place, where it keeps nobody waiting: a
+/// thread that serves the runtime serves many.
+async fn taken<T: Input, P: Send + 'static>(
+    bytes: Vec<u8>,
+    limits: &Limits,
+    place: impl FnOnce() -> Result<P, Problem>,
+) -> Result<(T, P), Problem> {
+    if bytes.len() <= QUICK {
+        let request = checked(&bytes, limits)?;
+        return Ok((request, place()?));
+    }
+    let (place, limits) = (place()?, limits.clone());
+    let reading = move || Ok((checked(&bytes, &limits)?, place));
+    let read = Hold::current().blocking(reading).await;
+    read.map_err(|error| BackendError::failed("read a body", error))?
+}
+
+/// The request that a body is.
+fn checked<T: Input>(bytes: &[u8], limits: &Limits) -> Result<T, Problem> {
+    let request: T = parse(bytes)?;
+    request.check(limits)?;
+    Ok(request)
 }
 
 fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -167,7 +195,7 @@ pub(crate) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Prob
     }
 }
 
-/// Reads JSON.
+/// Reads JSON, once: nothing is kept of it but what `T` is.
 ///
 /// # Errors
 /// Names the field and says what is wrong with it.
@@ -177,22 +205,14 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         return Err(Problem::invalid("", "the body is an array, not an object"));
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = match serde_path_to_error::deserialize(&mut json) {
-        Ok(value) => value,
-        Err(error) if is_of_floats(error.inner()) => {
-            let value = serde_json::from_slice(bytes);
-            let value = value.map_err(|error| refused("", &error))?;
-            return convert("", value);
-        }
-        Err(error) => return Err(refused(&error.path().to_string(), error.inner())),
-    };
+    let value = serde_path_to_error::deserialize(Whole(&mut json))
+        .map_err(|error| refused(&error.path().to_string(), error.inner()))?;
     json.end().map_err(|error| refused("", &error))?;
     Ok(value)
 }
 
-/// Reads a value that was read as JSON before, from the field `prefix`.
-pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, mut value: Value) -> Result<T, Problem> {
-    make_whole(&mut value);
+/// Reads a value that was read by [`parse`] before, from the field `prefix`.
+pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = match error.path().to_string().as_str() {
             "." => prefix.to_owned(),
@@ -201,33 +221,6 @@ pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, mut value: Value) -> Re
         };
         refused(&path, error.inner())
     })
-}
-
-/// To JSON, 59.0 is the whole number 59.
-fn is_of_floats(error: &serde_json::Error) -> bool {
-    error.is_data()
-        && error
-            .to_string()
-            .starts_with("invalid type: floating point")
-}
-
-/// Writes whole numbers without a fraction. O(bytes); no deeper than what was read.
-fn make_whole(value: &mut Value) {
-    /// The whole numbers up to here are exact.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(make_whole),
-        Value::Object(fields) => fields.values_mut().for_each(make_whole),
-        Value::Number(number) if number.is_f64() => {
-            let float = number.as_f64().unwrap_or(f64::NAN);
-            if float.fract() == 0.0 && float.abs() <= EXACT {
-                #[expect(clippy::cast_possible_truncation, reason = "it is whole and exact")]
-                let whole = float as i64;
-                *value = whole.into();
-            }
-        }
-        _ => {}
-    }
 }
 
 fn refused(path: &str, error: &serde_json::Error) -> Problem {
@@ -282,4 +275,86 @@ fn named(detail: &str) -> Option<&str> {
     };
     let word = said.split(' ').next()?;
     CHECKED.contains(&word).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::{self, ThreadId};
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Lines {
+        first: u32,
+        #[serde(default)]
+        factor: f64,
+    }
+
+    fn fault<T: DeserializeOwned + std::fmt::Debug>(body: &str) -> String {
+        let problem = serde_json::to_value(parse::<T>(body.as_bytes()).unwrap_err()).unwrap();
+        problem["field"].as_str().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn whole_numbers_may_have_a_fraction_of_nothing() {
+        let lines: Lines = parse(b"{\"first\": 59.0, \"factor\": 2.0}").unwrap();
+        assert_eq!((lines.first, lines.factor), (59, 2.0));
+        assert_eq!(fault::<Lines>("{\"first\": 59.5}"), "first");
+        assert_eq!(fault::<Lines>("{\"first\": 59.0, \"last\": 60.0}"), "last");
+    }
+
+    /// Were the text read again, as a tree or not, that it breaks off would be what is told of it.
+    #[test]
+    fn nothing_is_read_after_a_fraction_that_must_not_be() {
+        let body = format!("{{\"first\": 1.5, \"x\": [{}", "0,".repeat(100_000));
+        assert_eq!(fault::<Lines>(&body), "first");
+        let body = format!("{{\"files\": 1.5, \"x\": [{}", "0,".repeat(100_000));
+        assert_eq!(fault::<crate::wire::FilesRequest>(&body), "files");
+    }
+
+    /// Which thread reads it.
+    #[derive(Debug)]
+    struct Reader(ThreadId);
+
+    impl<'de> Deserialize<'de> for Reader {
+        fn deserialize<D: serde::Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
+            serde::de::IgnoredAny::deserialize(text)?;
+            Ok(Reader(thread::current().id()))
+        }
+    }
+
+    impl Input for Reader {
+        fn check(&self, _: &Limits) -> Result<(), Problem> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_body_keeps_no_thread_of_the_runtime() {
+        let own = thread::current().id();
+        for (zeros, is_own) in [(10, true), (1_000_000, false)] {
+            let body = format!("{{\"x\": [{}0]}}", "0,".repeat(zeros));
+            let body = body.into_bytes();
+            let taken = taken(body, &Limits::default(), || Ok(())).await;
+            let (reader, ()): (Reader, ()) = taken.unwrap();
+            assert_eq!(reader.0 == own, is_own, "{zeros}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_body_is_read_in_its_place_and_gives_that_back_when_it_is_refused() {
+        let body = || format!("{{\"x\": [{}", "0,".repeat(1_000_000)).into_bytes();
+        let held = Arc::new(());
+        let place = || Ok(Arc::clone(&held));
+        let refused = taken::<Reader, _>(body(), &Limits::default(), place).await;
+        assert!(refused.is_err());
+        assert_eq!(Arc::strong_count(&held), 1);
+        let full = || Err::<(), _>(Problem::overloaded("full"));
+        let refused = taken::<Reader, _>(body(), &Limits::default(), full).await;
+        let problem = serde_json::to_value(refused.unwrap_err()).unwrap();
+        assert_eq!(problem["detail"], "full");
+    }
 }

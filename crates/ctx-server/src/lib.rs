@@ -28,6 +28,7 @@ mod routes;
 mod schema;
 mod server;
 mod state;
+mod whole;
 mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};
