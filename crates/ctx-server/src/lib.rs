@@ -23,6 +23,7 @@ mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod problem;
+mod readiness;
 mod recall;
 mod routes;
 mod schema;

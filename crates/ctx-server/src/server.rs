@@ -34,6 +34,7 @@ use crate::guard::guard;
 use crate::meter::Meter;
 use crate::peers::Peers;
 use crate::problem::Problem;
+use crate::readiness::Readiness;
 use crate::state::{App, Shared};
 use crate::{Limits, ServerError, page, routes};
 
@@ -150,6 +151,7 @@ impl Server {
             )),
             bodies: Arc::new(Bodies::new(limits.held_bytes)),
             meter: Meter::new(),
+            readiness: Readiness::default(),
             cancel: Cancel::new(),
             is_draining: AtomicBool::new(false),
             page: page::render(&openapi),

@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::limits::Limits;
 use crate::meter::Meter;
+use crate::readiness::Readiness;
 
 /// The state, as handlers hold it.
 pub(crate) type Shared = Arc<App>;
@@ -31,6 +32,8 @@ pub(crate) struct App {
     /// Bodies of requests, until their work has ended.
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) meter: Meter,
+    /// What the store said last of whether it is ready.
+    pub(crate) readiness: Readiness,
     /// Raised when the server ends before its requests do.
     pub(crate) cancel: Cancel,
     pub(crate) is_draining: AtomicBool,

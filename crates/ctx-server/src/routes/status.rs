@@ -1,5 +1,7 @@
 //! How the server is, and what it can do.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
@@ -18,7 +20,7 @@ pub(crate) async fn healthz() -> Response {
     answer(StatusCode::OK, &Health { status: "ok" })
 }
 
-/// Whether requests are to be sent to it.
+/// Whether requests are to be sent to it, as of the last second.
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
     (status = 200, description = "They are", body = Health),
     (status = 503, description = "It is about to end, or its store has no answer", body = Problem, content_type = "application/problem+json"),
@@ -27,10 +29,15 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
     if app.is_draining() {
         return Err(Problem::overloaded("the server is about to end"));
     }
-    let ready = tokio::time::timeout(app.limits.request_time, app.backend.ready());
-    match ready.await {
-        Ok(Ok(())) => Ok(answer(StatusCode::OK, &Health { status: "ok" })),
-        _ => Err(Problem::overloaded("the store has no answer")),
+    let (backend, limit) = (Arc::clone(&app.backend), app.limits.request_time);
+    let asking = || async move {
+        let ready = tokio::time::timeout(limit, backend.ready()).await;
+        matches!(ready, Ok(Ok(())))
+    };
+    if app.readiness.of(asking).await {
+        Ok(answer(StatusCode::OK, &Health { status: "ok" }))
+    } else {
+        Err(Problem::overloaded("the store has no answer"))
     }
 }
 

@@ -21,6 +21,10 @@ pub(crate) trait Builds: Send + Sync {
     async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
         no()
     }
+
+    async fn ready(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
 }
 
 /// The same, as a server has it.
@@ -34,7 +38,7 @@ pub(crate) fn no<T>() -> Result<T, BackendError> {
 #[async_trait]
 impl<T: Builds + 'static> Backend for Only<T> {
     async fn ready(&self) -> Result<(), BackendError> {
-        Ok(())
+        self.0.ready().await
     }
 
     async fn build(

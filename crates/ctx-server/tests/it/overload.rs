@@ -71,6 +71,15 @@ impl Builds for Slow {
     async fn create_thread(&self, _: &Owner, _: NewThread) -> Result<Thread, BackendError> {
         panic!("a store that panics")
     }
+
+    async fn ready(&self) -> Result<(), BackendError> {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let _ = self.began.lock().unwrap().send(());
+        while !self.open.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
 }
 
 fn limits(workers: usize, queue: usize) -> Limits {
@@ -146,6 +155,31 @@ fn what_finds_no_place_is_turned_away_at_once() {
         assert_eq!(Answer::read(stream).status, 500);
     }
     assert_eq!(slow.most.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_store_is_asked_once_whether_it_is_ready_however_many_want_to_know() {
+    let (slow, starts) = Slow::new();
+    let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(2, 3));
+    let ask = || {
+        let mut stream = server.connect();
+        let request = server.request("GET /readyz", &[], b"");
+        stream.write_all(&request).unwrap();
+        stream
+    };
+    // The first of them goes, and is no reason to ask again.
+    let first = ask();
+    starts.recv().unwrap();
+    drop(first);
+    let waiting: Vec<_> = (0..50).map(|_| ask()).collect();
+    // None of them is answered, and each could have asked by now.
+    wait_until(|| server.get("", "/healthz").status == 200);
+    std::thread::sleep(Duration::from_millis(100));
+    slow.open.store(true, Ordering::SeqCst);
+    for stream in waiting {
+        assert_eq!(Answer::read(stream).status, 200);
+    }
+    assert_eq!(slow.running.load(Ordering::SeqCst), 1);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The store of many processes, over HTTP.
 
 use std::future::Future;
+use std::time::Duration;
 
 use ctx_server::{DatabaseLimits, Postgres, Quota};
 use ctx_testkit::postgres::Server;
@@ -280,11 +281,14 @@ fn a_server_is_ready_when_its_database_is_and_keeps_what_it_said() {
         .post(ADA, "/v1/threads/t/messages", &message)
         .data(201);
     database.kill();
+    let is_forgotten = || std::thread::sleep(Duration::from_millis(1_100));
+    is_forgotten();
     assert_eq!(server.get("", "/readyz").status, 503);
     assert_eq!(server.get("", "/healthz").status, 200);
     let failed = server.post(ADA, "/v1/threads/t/messages", &message);
     assert!(failed.status >= 500, "{failed:?}");
     database.restart();
+    is_forgotten();
     assert_eq!(server.get("", "/readyz").status, 200);
     let said = server.get(ADA, "/v1/threads/t/messages").data(200);
     assert_eq!(said[0]["content"], "kept");
