@@ -1,5 +1,6 @@
 //! What is kept, for how long, and for whom.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use ctx_assemble::{Cancel, Control};
 use ctx_model::Tokens;
 use ctx_retrieve::{Message, Threads};
-use ctx_service::{Cache, Key, Owner, PrimeContext, Served};
+use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served};
 use tokio::sync::Semaphore;
 
 use crate::support::{FILES, NOW, World, options, world_of, write};
@@ -111,6 +112,37 @@ async fn whatever_an_answer_depends_on_makes_another() {
         .await
         .unwrap();
     assert_eq!(prime.served, Served::Miss, "a thread");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn owners_with_equal_files_have_answers_of_their_own() {
+    let cache = Arc::new(Cache::default());
+    let of = |owner| world_of(owner, FILES, Some(Arc::clone(&cache)));
+    let (ada, bob) = (of("ada"), of("bob"));
+    assert_eq!(served(&ada).await, Served::Miss);
+    assert_eq!(served(&bob).await, Served::Miss);
+    assert_eq!(served(&ada).await, Served::Hit);
+    assert_eq!(served(&bob).await, Served::Hit);
+    assert_eq!(cache.metrics().refused, 0, "one had the key of the other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_in_which_nothing_was_said_have_answers_of_their_own() {
+    let (world, _) = kept_world();
+    let ask = async |thread| {
+        let (options, control) = (options(), Control::default());
+        let prime = world.service.prime(thread, QUESTION, &options, &control);
+        prime.await.unwrap()
+    };
+    let (one, other) = (ask("t").await, ask("u").await);
+    assert_eq!((one.served, other.served), (Served::Miss, Served::Miss));
+    assert_ne!(one.context.id, other.context.id);
+    let labels = |prime: &Prime| -> BTreeSet<String> {
+        let citations = prime.context.citations.iter();
+        citations.map(|it| it.id.clone()).collect()
+    };
+    assert!(!labels(&one).is_empty());
+    assert!(labels(&one).is_disjoint(&labels(&other)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
