@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ctx_model::{BuiltContext, Warning};
 use ctx_resolve::Resolver;
-use ctx_retrieve::Retriever;
+use ctx_retrieve::{Retriever, is_awaited};
 use ctx_service::{
     Cache, CacheMetrics, Cited, FeedbackError, Memory, Ports, PrimeContext, PrimeOptions,
-    PrimeStage, Resolved, Secret, Served, Service, resolve,
+    PrimeStage, Resolved, Secret, Served, Service, resolve_while,
 };
 
 use crate::Owner;
@@ -225,10 +225,14 @@ impl Prime {
 
 impl Receipt {
     /// Finds what `answer` cites of the context, which may be cited by what comes with it.
-    /// O(bytes of the answer and of the sources it quotes).
-    pub(crate) fn resolve(&self, answer: &str) -> (Resolved, Vec<Cited>) {
+    /// O(bytes of the answer and of the sources).
+    ///
+    /// # Errors
+    /// Nobody waits for it any more.
+    pub(crate) fn resolve(&self, answer: &str) -> Result<(Resolved, Vec<Cited>), BackendError> {
         let citations: Vec<Cited> = self.sources.iter().map(Into::into).collect();
-        (resolve(answer, &citations), citations)
+        let resolved = resolve_while(answer, &citations, is_awaited);
+        Ok((resolved.ok_or(BackendError::Cancelled)?, citations))
     }
 }
 
@@ -236,4 +240,34 @@ impl Receipt {
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_assemble::{Control, assemble};
+    use ctx_model::BuildOptions;
+    use ctx_retrieve::Hold;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_is_resolved_as_long_as_somebody_waits() {
+        let (options, control) = (BuildOptions::default(), Control::default());
+        let built = assemble(&[], &options, &ctx_tokens::Words, &control).unwrap();
+        let receipt = Receipt {
+            id: "ctx-1".to_owned(),
+            created_at: 0,
+            thread_id: None,
+            stats: Stats::default(),
+            receipt: Arc::new(built),
+            sources: Vec::new(),
+        };
+        let resolve = || async { receipt.resolve("[fil-9f2a1c]") };
+        let (hold, watch) = Hold::default().watched();
+        let resolved = hold.clone().within(resolve()).await;
+        assert_eq!(resolved.unwrap().0.marks.len(), 1);
+        drop(watch);
+        let gone = hold.within(resolve()).await;
+        assert!(matches!(gone, Err(BackendError::Cancelled)));
+    }
 }

@@ -454,7 +454,7 @@ pub(crate) struct ByteRange {
 }
 
 /// What is wrong with a citation: nothing; the context has no item of that id; it is no id; the item has no
-/// such lines; the words quoted are not the item's.
+/// such lines; the words quoted are not the item's; so much is quoted that these were not looked for.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Verdict {
@@ -463,6 +463,7 @@ pub(crate) enum Verdict {
     Malformed,
     OutOfRange,
     Misquoted,
+    Unchecked,
 }
 
 /// Where the tokens went: the parts add up to the total.

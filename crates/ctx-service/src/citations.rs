@@ -1,6 +1,6 @@
 //! What an answer cites, and whether it may.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -16,6 +16,8 @@ use crate::mention::lines_of;
 const LONGEST_LIST: usize = 400;
 /// So far before a citation its quotation begins at most, in bytes.
 const LONGEST_QUOTE: usize = 4_000;
+/// So many times the bytes of the answer and of all sources are looked through for quotations.
+const LOOKS: usize = 64;
 /// Fewer words between quotation marks are a name or irony.
 const FEWEST_WORDS: usize = 3;
 
@@ -38,6 +40,8 @@ pub enum Verdict {
     OutOfRange,
     /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
+    /// The answer quotes so much that these words were not looked for.
+    Unchecked,
 }
 
 impl Verdict {
@@ -49,6 +53,7 @@ impl Verdict {
             Verdict::Malformed => "malformed",
             Verdict::OutOfRange => "no such lines",
             Verdict::Misquoted => "not a quotation",
+            Verdict::Unchecked => "not checked",
         }
     }
 }
@@ -94,13 +99,29 @@ impl Resolved {
 }
 
 /// Finds what `answer` cites of `citations`: ids between brackets, alone or in a list, each with lines or
-/// without. O(bytes of the answer and of the sources it quotes).
+/// without. O(bytes of the answer and of the sources): quotations are looked for in so many times those bytes, which is enough
+/// for 64 different ones that each take the whole of all sources, and the rest is [`Verdict::Unchecked`].
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
-    let known = Known::new(citations);
+    resolve_while(answer, citations, || true).unwrap_or_default()
+}
+
+/// The same, as long as it `is_wanted`, which is asked at each citation; `None` once it is not.
+pub fn resolve_while(
+    answer: &str,
+    citations: &[Cited],
+    is_wanted: impl Fn() -> bool,
+) -> Option<Resolved> {
+    resolved(answer, &Known::new(answer, citations), is_wanted)
+}
+
+fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Option<Resolved> {
     let mut resolved = Resolved::default();
     let mut from = 0;
     for range in parts(answer) {
-        let Some(mark) = mark(answer, range, &known) else {
+        if !is_wanted() {
+            return None;
+        }
+        let Some(mark) = mark(answer, range, known) else {
             continue;
         };
         let is_known = known.of(&mark.id).is_some();
@@ -115,7 +136,7 @@ pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
         resolved.marks.push(mark);
     }
     resolved.text.push_str(&answer[from..]);
-    resolved
+    Some(resolved)
 }
 
 /// Where what may be an id stands: what is between brackets on one line, cut at commas and semicolons.
@@ -141,25 +162,69 @@ fn parts(answer: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// What may be cited, by id; and what it says, as quotations are held against it, once one is.
-struct Known<'c>(BTreeMap<&'c str, (&'c Cited, OnceCell<String>)>);
+/// What may be cited, by id.
+struct Known<'c> {
+    sources: BTreeMap<&'c str, Source<'c>>,
+    /// So many more bytes of sources are looked through.
+    left: Cell<usize>,
+}
+
+/// What may be cited; and what it says, as quotations are held against it, once one is.
+struct Source<'c> {
+    cited: &'c Cited,
+    text: OnceCell<String>,
+    /// What was said of the quotations that were looked for.
+    quotes: RefCell<BTreeMap<String, Verdict>>,
+}
 
 impl<'c> Known<'c> {
-    fn new(citations: &'c [Cited]) -> Self {
-        let entry = |it: &'c Cited| (it.id.as_str(), (it, OnceCell::new()));
-        Known(citations.iter().map(entry).collect())
+    /// What `answer` may cite.
+    fn new(answer: &str, citations: &'c [Cited]) -> Self {
+        let entry = |cited: &'c Cited| {
+            let (text, quotes) = (OnceCell::new(), RefCell::default());
+            let source = Source {
+                cited,
+                text,
+                quotes,
+            };
+            (cited.id.as_str(), source)
+        };
+        let shown = citations.iter().map(|it| it.shown.text.len());
+        let bytes = shown.fold(answer.len(), usize::saturating_add);
+        Known {
+            sources: citations.iter().map(entry).collect(),
+            left: Cell::new(bytes.saturating_mul(LOOKS)),
+        }
     }
 
     fn of(&self, id: &str) -> Option<&'c Cited> {
-        self.0.get(id).map(|(cited, _)| *cited)
+        self.sources.get(id).map(|it| it.cited)
     }
 
-    /// Whether the source of this id has the words of `quote`.
-    fn says(&self, id: &str, quote: &str) -> bool {
-        self.0.get(id).is_some_and(|(cited, text)| {
-            let text = text.get_or_init(|| words(&cited.shown.text));
-            says(text, quote)
-        })
+    /// Whether the source of this id has the words of `quote`. A quotation that was looked for before is not again.
+    fn verdict(&self, id: &str, quote: &str) -> Verdict {
+        let Some(source) = self.sources.get(id) else {
+            return Verdict::Unknown;
+        };
+        if let Some(verdict) = source.quotes.borrow().get(quote) {
+            return *verdict;
+        }
+        let text = source.text.get_or_init(|| words(&source.cited.shown.text));
+        let left = self.left.get();
+        let verdict = if text.len() > left {
+            Verdict::Unchecked
+        } else {
+            let (is_there, looked_through) = says(text, quote);
+            self.left.set(left - looked_through);
+            if is_there {
+                Verdict::Sound
+            } else {
+                Verdict::Misquoted
+            }
+        };
+        let mut quotes = source.quotes.borrow_mut();
+        quotes.insert(quote.to_owned(), verdict);
+        verdict
     }
 }
 
@@ -194,14 +259,9 @@ fn mark(answer: &str, range: Range<usize>, known: &Known<'_>) -> Option<Mark> {
     mark.quote = quote_before(answer, mark.range.start);
     mark.verdict = if span.is_some_and(|it| !cited.shown.has(it)) {
         Verdict::OutOfRange
-    } else if mark
-        .quote
-        .as_ref()
-        .is_some_and(|quote| !known.says(id, quote))
-    {
-        Verdict::Misquoted
     } else {
-        Verdict::Sound
+        let quote = mark.quote.as_ref();
+        quote.map_or(Verdict::Sound, |quote| known.verdict(id, quote))
     };
     Some(mark)
 }
@@ -240,11 +300,11 @@ fn block_quote(before: &str) -> Option<String> {
 }
 
 /// Whether `text`, as [`words`] has it, has the words of `quote`, whatever space is between them. `…` and `...`
-/// stand for what was left out.
-fn says(text: &str, quote: &str) -> bool {
+/// stand for what was left out. And how many bytes of `text` were looked through for that, which are no more than it has.
+fn says(text: &str, quote: &str) -> (bool, usize) {
     let quote = quote.replace("...", "…");
     let mut from = 0;
-    quote.split('…').all(|piece| {
+    let is_there = quote.split('…').all(|piece| {
         let piece = words(piece.trim_matches(['[', ']']));
         let piece = piece.trim_end_matches([',', '.']);
         match text[from..].find(piece) {
@@ -254,7 +314,8 @@ fn says(text: &str, quote: &str) -> bool {
             }
             None => false,
         }
-    })
+    });
+    (is_there, if is_there { from } else { text.len() })
 }
 
 /// `text` with one space between its words, and typewriter's quotation marks.
@@ -285,4 +346,82 @@ pub fn format_citations(citations: &[Cited], used: &[String]) -> String {
         return String::new();
     }
     format!("\n\n---\nSources:\n{}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_assemble::{Control, assemble};
+    use ctx_model::{BuildOptions, Chunk, Relevance};
+
+    use super::*;
+    use crate::shown::Shown;
+
+    /// A source that shows `text`.
+    fn source(text: &str) -> Vec<Cited> {
+        let chunk = [Chunk::new("a", "text", Relevance::ONE)];
+        let (options, control) = (BuildOptions::default(), Control::default());
+        let built = assemble(&chunk, &options, &ctx_tokens::Words, &control).unwrap();
+        let mut cited = Cited::of(&built, &chunk);
+        cited[0].shown = Shown::whole(text, None);
+        cited
+    }
+
+    /// `marks` citations of a source of `bytes`, each with the quotation of its number; what is said of them, and how many
+    /// bytes of the source were looked through.
+    fn looked_through(
+        marks: usize,
+        bytes: usize,
+        quote: impl Fn(usize) -> String,
+    ) -> (Vec<Verdict>, usize) {
+        let cited = source(&"x".repeat(bytes));
+        let marks = (0..marks).map(|at| format!("\"{}\"[{}]", quote(at), cited[0].id));
+        let answer: String = marks.collect();
+        let known = Known::new(&answer, &cited);
+        let before = known.left.get();
+        let resolved = resolved(&answer, &known, || true).unwrap();
+        let verdicts = resolved.marks.iter().map(|it| it.verdict).collect();
+        (verdicts, before - known.left.get())
+    }
+
+    #[test]
+    fn a_quotation_is_looked_for_once_however_often_it_stands_there() {
+        for n in [1, 2, 4] {
+            let (verdicts, bytes) = looked_through(n * 500, n * 10_000, |_| "a b c".to_owned());
+            assert_eq!(verdicts, vec![Verdict::Misquoted; n * 500]);
+            assert_eq!(bytes, n * 10_000);
+        }
+    }
+
+    #[test]
+    fn many_quotations_of_much_cost_no_more_than_a_multiple_of_both() {
+        let costs = [1, 2, 4].map(|n| {
+            let (verdicts, bytes) = looked_through(n * 500, n * 10_000, |at| format!("a b {at}"));
+            let checked = verdicts.iter().take_while(|it| **it == Verdict::Misquoted);
+            let checked = checked.count();
+            assert!(checked >= LOOKS && checked < verdicts.len());
+            let rest = &verdicts[checked..];
+            assert!(rest.iter().all(|it| *it == Verdict::Unchecked));
+            bytes
+        });
+        // As the answer and the source; were all looked for, it would be four times as much at each step.
+        assert!(
+            costs[1] < costs[0] * 9 / 4 && costs[2] < costs[1] * 9 / 4,
+            "{costs:?}"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_nobody_waits_for_is_looked_through_no_further() {
+        let cited = source("a b c");
+        let answer = format!("\"a b c\"[{}]", cited[0].id).repeat(100);
+        let asked = Cell::new(0);
+        let wanted = || {
+            asked.set(asked.get() + 1);
+            asked.get() <= 10
+        };
+        assert_eq!(resolve_while(&answer, &cited, wanted), None);
+        assert_eq!(asked.get(), 11);
+        let all = resolve_while(&answer, &cited, || true).unwrap();
+        assert_eq!(all.marks.len(), 100);
+    }
 }

@@ -22,7 +22,7 @@ mod shown;
 mod verbatim;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
-pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve};
+pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};
 pub use cited::{Cited, Metadata, StoredSource};
 pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};

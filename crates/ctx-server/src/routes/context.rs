@@ -278,7 +278,7 @@ pub(crate) async fn resolve(
     let work = |_| async move {
         let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
-        aside("resolve an answer", resolving).await
+        aside("resolve an answer", resolving).await?
     };
     let (resolved, citations) = job::run(&app, place, None, work).await?;
     let meta = ResolvedMeta::of(&resolved);
