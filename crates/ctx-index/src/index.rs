@@ -18,7 +18,7 @@ use crate::scan::Seen;
 use crate::schema::Fields;
 use crate::statistics::Statistics;
 use crate::store::Store;
-use crate::update::decoded;
+use crate::update::Content;
 
 /// The index of one folder. Any number may read it while one writes.
 pub struct Index {
@@ -229,9 +229,9 @@ impl Index {
         let Some(known) = known.filter(|it| !it.is_unread()) else {
             return false;
         };
-        match decoded(&seen.path, bytes) {
-            Some(text) => *text.hash() == known.hash,
-            None => !known.may_be_found(),
+        match Content::of(&seen.path, bytes, wanted) {
+            Content::Text(text, _) => *text.hash() == known.hash,
+            Content::NoText | Content::Generated => !known.may_be_found(),
         }
     }
 

@@ -13,10 +13,13 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::IndexError;
 use crate::database::{self, Access, Seal, Sum, check_pages, short};
+use crate::options::{Passed, Reason};
 use crate::schema::FORMAT;
 
-/// The form of the tables. Others are made anew. Before 4 they held what is remembered besides.
-pub(crate) const LAYOUT: u32 = 4;
+/// The form of the tables. Others are made anew.
+pub(crate) const LAYOUT: u32 = 5;
+/// Before this they held what is remembered besides.
+pub(crate) const APART: u32 = 4;
 
 /// How often the text index was committed.
 const GENERATION: &str = "generation";
@@ -27,7 +30,7 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS files (
         path TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, hash BLOB NOT NULL,
-        parts INTEGER NOT NULL, lines INTEGER NOT NULL, seal BLOB NOT NULL
+        parts INTEGER NOT NULL, lines INTEGER NOT NULL, generated INTEGER NOT NULL, seal BLOB NOT NULL
     ) WITHOUT ROWID;";
 
 /// One file, as it was indexed.
@@ -39,10 +42,14 @@ pub(crate) struct FileRow {
     pub(crate) hash: [u8; 32],
     pub(crate) parts: u32,
     pub(crate) lines: u32,
+    /// Whether its text says that a machine wrote it.
+    pub(crate) is_generated: bool,
 }
 
 /// In place of the hash of a file that holds no text,
 pub(crate) const NO_TEXT: [u8; 32] = [0; 32];
+/// of one that says that a machine wrote it, where such are not wanted,
+const GENERATED: [u8; 32] = [0xfe; 32];
 /// and of one that could not be read.
 const UNREAD: [u8; 32] = [0xff; 32];
 
@@ -53,6 +60,15 @@ impl FileRow {
             hash: UNREAD,
             parts: 0,
             lines: 0,
+            ..self
+        }
+    }
+
+    /// Of a file that says that a machine wrote it, and is passed over.
+    pub(crate) fn generated(self) -> Self {
+        FileRow {
+            hash: GENERATED,
+            is_generated: true,
             ..self
         }
     }
@@ -70,7 +86,13 @@ impl FileRow {
             hash: NO_TEXT,
             parts: known.map_or(0, |it| it.parts),
             lines: known.map_or(0, |it| it.lines),
+            is_generated: false,
         }
+    }
+
+    /// Whether it is indexed, or passed over, where generated files are wanted or are not.
+    pub(crate) fn is_as_wanted(&self, include_generated: bool) -> bool {
+        !self.is_generated || (self.hash == GENERATED) != include_generated
     }
 
     fn is_unsure(&self) -> bool {
@@ -79,7 +101,7 @@ impl FileRow {
 
     /// Whether the text index may have something of it: of a text without a word it has the file and no part.
     pub(crate) fn may_be_found(&self) -> bool {
-        self.is_unsure() || (self.hash != NO_TEXT && !self.is_unread())
+        self.is_unsure() || ![NO_TEXT, GENERATED, UNREAD].contains(&self.hash)
     }
 
     /// Tells a row that was changed on the disk from one that was written.
@@ -91,6 +113,7 @@ impl FileRow {
         hasher.update(&self.hash);
         hasher.update(&self.parts.to_le_bytes());
         hasher.update(&self.lines.to_le_bytes());
+        hasher.update(&[u8::from(self.is_generated)]);
         short(&hasher)
     }
 }
@@ -194,8 +217,9 @@ impl Manifest {
         let mut files = BTreeMap::new();
         let mut sum = Sum::default();
         {
-            let mut statement = transaction
-                .prepare("SELECT path, size, modified, hash, parts, lines, seal FROM files")?;
+            let mut statement = transaction.prepare(
+                "SELECT path, size, modified, hash, parts, lines, generated, seal FROM files",
+            )?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let (path, file, seal) = read_row(row)?;
@@ -239,8 +263,8 @@ impl Manifest {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut put = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO files (path, size, modified, hash, parts, lines, seal)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT OR REPLACE INTO files (path, size, modified, hash, parts, lines, generated, seal)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?;
             for (path, row) in rows {
                 put.execute(params![
@@ -250,6 +274,7 @@ impl Manifest {
                     row.hash,
                     row.parts,
                     row.lines,
+                    row.is_generated,
                     row.seal(path)
                 ])?;
             }
@@ -310,13 +335,22 @@ impl Manifest {
         Ok(statement.query_row([path], |row| row.get(0)).optional()?)
     }
 
-    /// The paths of files that hold no text.
-    pub(crate) fn without_text(&self) -> Result<Vec<String>, IndexError> {
+    /// The files that were read and passed over.
+    pub(crate) fn passed_over(&self) -> Result<Vec<Passed>, IndexError> {
         let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached("SELECT path FROM files WHERE hash = ?1 AND size >= 0 ORDER BY path")?;
-        let paths = statement.query_map([NO_TEXT], |row| row.get(0))?;
-        Ok(paths.collect::<rusqlite::Result<_>>()?)
+        let mut statement = connection.prepare_cached(
+            "SELECT path, hash FROM files WHERE hash IN (?1, ?2) AND size >= 0 ORDER BY path",
+        )?;
+        let passed = statement.query_map([NO_TEXT, GENERATED], |row| {
+            let path: String = row.get(0)?;
+            let reason = match row.get(1)? {
+                GENERATED => Reason::Generated,
+                _ => Reason::NoText,
+            };
+            let path = path.into();
+            Ok(Passed { path, reason })
+        })?;
+        Ok(passed.collect::<rusqlite::Result<_>>()?)
     }
 }
 
@@ -357,8 +391,9 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), IndexErr
         hash: row.get(3)?,
         parts: row.get(4)?,
         lines: row.get(5)?,
+        is_generated: row.get(6)?,
     };
-    let seal = row.get(6)?;
+    let seal = row.get(7)?;
     if seal != file.seal(&path) {
         let what = format!("the entry of {path:?} is not as it was written");
         return Err(IndexError::Damaged { what });

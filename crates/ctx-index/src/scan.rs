@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ctx_rank::Role;
-use ctx_source::{Entry, EntryKind, Root, Step, WalkFault, WalkOptions};
+use ctx_source::{Entry, EntryKind, Mark, Root, Step, WalkFault, WalkOptions};
 
 use crate::options::{Passed, Reason, Wanted};
 
@@ -108,7 +108,12 @@ fn seen(entry: &Entry<'_>, settled: i64, wanted: Wanted) -> Result<Seen, Reason>
     if ctx_secrets::is_secret_file(&path) {
         return Err(Reason::Secret);
     }
-    match Role::of(&path) {
+    let role = match entry.mark() {
+        Some(Mark::Environment) => Role::Vendored,
+        Some(_) => Role::Generated,
+        None => Role::of(&path),
+    };
+    match role {
         Role::Generated if !wanted.include_generated => return Err(Reason::Generated),
         Role::Vendored if !wanted.include_generated => return Err(Reason::Vendored),
         _ => {}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use ctx_rank::Role;
 use ctx_source::{Secrets, SourceError, Text};
 use ctx_syntax::{Fallback, Language, Outline};
 
@@ -11,7 +12,7 @@ use crate::ahead::{Held, in_order};
 use crate::documents::{HeldDocument, documents};
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::{FileRow, NO_TEXT};
-use crate::options::{Passed, Progress, Reason, Updated, Wanted};
+use crate::options::{Progress, Updated, Wanted};
 use crate::scan::{Scan, Seen, scan};
 use crate::store::{open_text, sweep};
 use crate::writer::{Read, Writer};
@@ -86,12 +87,8 @@ impl Index {
         store.reader.reload()?;
         let totals = store.manifest.totals()?;
         updated.files = usize::try_from(totals.files).unwrap_or(usize::MAX);
-        let without_text = store.manifest.without_text()?;
-        updated.skipped += without_text.len();
-        let passed = without_text.into_iter().map(|path| Passed {
-            path: path.into(),
-            reason: Reason::NoText,
-        });
+        let passed = store.manifest.passed_over()?;
+        updated.skipped += passed.len();
         updated.passed.extend(passed);
         updated.passed.sort_unstable();
         Ok(updated)
@@ -195,6 +192,7 @@ impl Index {
             hash: NO_TEXT,
             parts: 0,
             lines: 0,
+            is_generated: false,
         };
         let bytes = match self.root.read(&seen.path, wanted.max_file_bytes) {
             Ok(bytes) => bytes,
@@ -204,13 +202,16 @@ impl Index {
                 return Read::Fault(told(error), is_there.then(|| row.unread()));
             }
         };
-        let Some(text) = decoded(&seen.path, bytes) else {
-            return Read::NoText(row);
+        let (text, is_generated) = match Content::of(&seen.path, bytes, wanted) {
+            Content::Text(text, is_generated) => (text, is_generated),
+            Content::NoText => return Read::NoText(row),
+            Content::Generated => return Read::Generated(row.generated()),
         };
         let row = FileRow {
             hash: *text.hash(),
             parts: known.map_or(0, |it| it.parts),
             lines: text.lines().count(),
+            is_generated,
             ..row
         };
         if known.is_some_and(|it| it.hash == row.hash) {
@@ -238,7 +239,7 @@ impl Index {
         known: &BTreeMap<String, FileRow>,
         scan: &'s Scan,
     ) -> Work<'s> {
-        let mut work = Work::of(known, scan);
+        let mut work = Work::of(wanted, known, scan);
         let is_unread = |it: &&Seen| known.get(&it.path).is_some_and(FileRow::is_unread);
         for seen in scan.files.iter().filter(is_unread) {
             match self.root.read(&seen.path, wanted.max_file_bytes) {
@@ -269,9 +270,28 @@ fn is_limit(fallback: &Fallback) -> bool {
     )
 }
 
-/// `None` if there is nothing to be found in it.
-pub(crate) fn decoded(path: &str, bytes: Vec<u8>) -> Option<Text> {
-    Text::decode(path, bytes, Secrets::Masked).filter(|it| !it.as_str().trim().is_empty())
+/// What the bytes of a file are.
+pub(crate) enum Content {
+    /// Text, and whether it says that a machine wrote it.
+    Text(Text, bool),
+    /// There is nothing to be found in it.
+    NoText,
+    /// It says that a machine wrote it, and such files are not wanted.
+    Generated,
+}
+
+impl Content {
+    pub(crate) fn of(path: &str, bytes: Vec<u8>, wanted: Wanted) -> Self {
+        let text = Text::decode(path, bytes, Secrets::Masked);
+        let Some(text) = text.filter(|it| !it.as_str().trim().is_empty()) else {
+            return Content::NoText;
+        };
+        let is_generated = Role::of_text(path, text.as_str()) == Role::Generated;
+        if is_generated && !wanted.include_generated {
+            return Content::Generated;
+        }
+        Content::Text(text, is_generated)
+    }
 }
 
 /// How much is indexed.
@@ -294,11 +314,13 @@ pub(crate) struct Work<'s> {
 }
 
 impl<'s> Work<'s> {
-    fn of(known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
+    fn of(wanted: Wanted, known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
         let is_known = |it: &&Seen| {
-            known
-                .get(&it.path)
-                .is_some_and(|row| row.size == it.size && row.modified == it.modified)
+            known.get(&it.path).is_some_and(|row| {
+                row.size == it.size
+                    && row.modified == it.modified
+                    && row.is_as_wanted(wanted.include_generated)
+            })
         };
         Work {
             wanted: scan.files.iter().filter(|it| !is_known(it)).collect(),
@@ -335,6 +357,7 @@ fn unseen(known: &BTreeMap<String, FileRow>, scan: &Scan) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kept;
     use crate::manifest::Changes;
 
     #[test]
@@ -345,12 +368,14 @@ mod tests {
             hash: [0; 32],
             parts: 1,
             lines: 1,
+            is_generated: false,
         };
+        let wanted = Wanted::of(&crate::Options::default(), Kept::default());
         let known = BTreeMap::from([("a.rs".to_owned(), row)]);
         let mut scan = Scan::default();
-        assert_eq!(Work::of(&known, &scan).removed, ["a.rs"]);
+        assert_eq!(Work::of(wanted, &known, &scan).removed, ["a.rs"]);
         scan.is_partial = true;
-        assert!(Work::of(&known, &scan).is_empty());
+        assert!(Work::of(wanted, &known, &scan).is_empty());
         // Where all is forgotten, what is known of it is not kept either: it is indexed the next time.
         assert_eq!(Work::anew(&known, &scan).removed, ["a.rs"]);
     }

@@ -41,6 +41,8 @@ pub(crate) enum Read {
     /// Its metadata changed alone.
     Same(FileRow),
     NoText(FileRow),
+    /// It says that a machine wrote it, and such files are not wanted.
+    Generated(FileRow),
     /// It could not be read, and why; without a row what will be is another matter.
     Fault(String, Option<FileRow>),
 }
@@ -150,6 +152,12 @@ impl<'i> Writer<'i> {
             Read::Same(row) => row,
             Read::NoText(row) => {
                 updated.changed += usize::from(self.forget(&seen.path, known)?);
+                row
+            }
+            Read::Generated(row) => {
+                let was_there = usize::from(self.forget(&seen.path, known)?);
+                updated.removed += was_there;
+                updated.left_out += was_there;
                 row
             }
             Read::Fault(why, row) => {

@@ -2,6 +2,7 @@
 
 mod bags;
 mod fusion;
+mod generated;
 mod mentions;
 mod names;
 mod query;

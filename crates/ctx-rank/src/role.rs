@@ -1,6 +1,7 @@
-//! What a file is for, by its path.
+//! What a file is for, by its path and by what it says of itself.
 
 use crate::Query;
+use crate::generated::says_generated;
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +53,9 @@ impl Role {
         // The names that say something are ASCII, and few paths have a capital.
         let has_upper = path.bytes().any(|it| it.is_ascii_uppercase());
         let lower = has_upper.then(|| path.to_ascii_lowercase());
+        if has_upper && is_below_pods(path) {
+            return Role::Vendored;
+        }
         Role::of_lower(lower.as_deref().unwrap_or(path))
     }
 
@@ -89,6 +93,17 @@ impl Role {
         query.words().any(is_it)
     }
 
+    /// The same, where `text` is what the file at `path` says: one whose first comments say that a machine wrote it is
+    /// [`Generated`](Role::Generated), unless it is a copy of what others wrote. Looks at the first KiB.
+    pub fn of_text(path: &str, text: &str) -> Role {
+        let role = Role::of(path);
+        let is_known = matches!(role, Role::Generated | Role::Vendored);
+        if !is_known && says_generated(text, is_prose_path(path)) {
+            return Role::Generated;
+        }
+        role
+    }
+
     fn of_lower(path: &str) -> Role {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         // A bit for each role.
@@ -119,9 +134,8 @@ impl Role {
 /// further down it is mostly source that tests use.
 fn of_folder(name: &str) -> Option<Role> {
     Some(match name {
-        "_vendor" | "bower_components" | "node_modules" | "third_party" | "vendor" | "vendored" => {
-            Role::Vendored
-        }
+        "_vendor" | "bower_components" | "node_modules" | "site-packages" | "third_party"
+        | "vendor" | "vendored" => Role::Vendored,
         "__fixtures__" | "__mocks__" | "__tests__" | "fixtures" | "spec" | "specs" | "test"
         | "test_data" | "test_utils" | "testdata" | "testing_data" | "tests" | "testutil"
         | "testutils" => Role::Test,
@@ -130,6 +144,16 @@ fn of_folder(name: &str) -> Option<Role> {
         "doc" | "docs" | "documentation" => Role::Documentation,
         _ => return None,
     })
+}
+
+/// Whether it is in the folder in which `CocoaPods` keeps copies. A folder `pods` may be anything.
+fn is_below_pods(path: &str) -> bool {
+    path.starts_with("Pods/") || path.contains("/Pods/")
+}
+
+fn is_prose_path(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    is_prose(&extension.to_ascii_lowercase())
 }
 
 fn is_prose(extension: &str) -> bool {
@@ -167,8 +191,10 @@ fn is_generated(name: &str, extension: &str) -> bool {
         "js" => name.ends_with(".min.js") || name.ends_with(".bundle.js"),
         "mjs" => name.ends_with(".min.mjs"),
         "go" => name.ends_with(".pb.go") || name.ends_with("_generated.go"),
-        "py" => name.ends_with("_pb2.py"),
-        "cs" => name.ends_with(".generated.cs"),
+        "py" => name.ends_with("_pb2.py") || name.ends_with("_pb2_grpc.py"),
+        "cc" => name.ends_with(".pb.cc"),
+        "h" => name.ends_with(".pb.h"),
+        "cs" => name.ends_with(".generated.cs") || name.ends_with(".g.cs"),
         "dart" => name.ends_with(".g.dart"),
         // Lock files without an extension that says so.
         _ => matches!(

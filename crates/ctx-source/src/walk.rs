@@ -21,6 +21,14 @@ use crate::{Root, Stamp};
 /// Faults that one walk tells; the others are counted.
 const TOLD: usize = 1000;
 
+/// The file by which a virtual environment is told.
+const ENVIRONMENT: &str = "pyvenv.cfg";
+/// That of a folder that a tool can make again, and how it begins (<https://bford.info/cachedir/>).
+const TAG: &str = "CACHEDIR.TAG";
+const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+/// The largest such file.
+const MOST_TAG: u64 = 4096;
+
 /// What a walk leaves out, and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -69,7 +77,18 @@ pub struct Entry<'w> {
     path: &'w Path,
     name: &'w Path,
     kind: EntryKind,
+    mark: Option<Mark>,
     dir: &'w Dir,
+}
+
+/// What a folder says of all that is in it, by a file that tools agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mark {
+    /// A tool made it and can make it again: there is a `CACHEDIR.TAG` with the signature that such a file has.
+    Cache,
+    /// It is a virtual environment of Python: there is a `pyvenv.cfg`.
+    Environment,
 }
 
 /// What it is.
@@ -206,6 +225,11 @@ impl Entry<'_> {
         self.kind
     }
 
+    /// What a folder that it is in says of it, the outermost first; the root itself is not asked.
+    pub fn mark(&self) -> Option<Mark> {
+        self.mark
+    }
+
     /// The state it is in, a link's own where it is one. One look at it.
     ///
     /// # Errors
@@ -242,6 +266,7 @@ impl Root {
             path: PathBuf::new(),
             depth: 0,
             rules,
+            mark: None,
         });
         while let Some(folder) = walk.pending.pop() {
             match walk.folder(&folder, visit) {
@@ -267,6 +292,8 @@ struct Pending {
     depth: usize,
     /// Those of the folder around it.
     rules: Option<Arc<Rules>>,
+    /// That of the folders around it.
+    mark: Option<Mark>,
 }
 
 /// Why a folder is not gone through to its end.
@@ -303,13 +330,14 @@ impl Walk<'_> {
         let dir = self.root.dir(&folder.path)?;
         let names = self.names(&dir, &folder.path)?;
         let mut rules = folder.rules.clone();
+        let has = |name: &str| {
+            names
+                .binary_search_by(|(it, _)| (**it).cmp(name.as_ref()))
+                .is_ok()
+        };
+        let mark = folder.mark.or_else(|| self.mark(folder, &has));
         if self.options.ignoring == Ignoring::AsRulesSay {
             let at = self.above.join(&folder.path);
-            let has = |name: &str| {
-                names
-                    .binary_search_by(|(it, _)| (**it).cmp(name.as_ref()))
-                    .is_ok()
-            };
             rules = rules::within(self.root, &folder.path, &at, rules, &has, &mut self.faults);
         }
         let first = self.pending.len();
@@ -330,17 +358,33 @@ impl Walk<'_> {
                 path: &path,
                 name: name.as_ref(),
                 kind: *kind,
+                mark,
                 dir: &dir,
             });
             match step {
                 Step::Stop => return Err(End::Stopped),
                 Step::Past => {}
-                Step::On => self.go_on(path, *kind, folder.depth, rules.as_ref())?,
+                Step::On => self.go_on(path, *kind, mark, folder.depth, rules.as_ref())?,
             }
         }
         // The first comes next.
         self.pending[first..].reverse();
         Ok(())
+    }
+
+    /// What a folder that has these names says of itself.
+    fn mark(&self, folder: &Pending, has: &dyn Fn(&str) -> bool) -> Option<Mark> {
+        if folder.depth == 0 {
+            return None;
+        }
+        if has(ENVIRONMENT) {
+            return Some(Mark::Environment);
+        }
+        let is_signed = |path: &Path| {
+            let tag = self.root.read(path, MOST_TAG);
+            tag.is_ok_and(|it| it.starts_with(SIGNATURE))
+        };
+        (has(TAG) && is_signed(&folder.path.join(TAG))).then_some(Mark::Cache)
     }
 
     /// The names in a folder, sorted.
@@ -383,6 +427,7 @@ impl Walk<'_> {
         &mut self,
         path: PathBuf,
         kind: EntryKind,
+        mark: Option<Mark>,
         depth: usize,
         rules: Option<&Arc<Rules>>,
     ) -> Result<(), End> {
@@ -403,6 +448,7 @@ impl Walk<'_> {
             path,
             depth: depth + 1,
             rules: rules.cloned(),
+            mark,
         });
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::rows::{ALL, Changes, KEPT, Table};
 use super::{VOTES_COUNTED, text};
 use crate::IndexError;
 use crate::database::Access;
-use crate::manifest::LAYOUT;
+use crate::manifest::{APART, LAYOUT};
 
 /// Where entries are taken from.
 pub(super) struct Source {
@@ -126,7 +126,7 @@ fn kind_of_manifest(path: &Path) -> rusqlite::Result<Kind> {
         return Ok(Kind::Manifest);
     }
     let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    Ok(if layout == LAYOUT {
+    Ok(if (APART..=LAYOUT).contains(&layout) {
         Kind::Gone
     } else {
         Kind::Nothing

@@ -199,6 +199,55 @@ fn generated_and_vendored_files_are_indexed_when_asked_for() {
 }
 
 #[test]
+fn what_says_that_a_machine_wrote_it_is_passed_over_unless_it_is_asked_for() {
+    let generated = format!("// @generated\n{}", function("made"));
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("made.rs", &generated),
+        ("env/pyvenv.cfg", "home = /usr\n"),
+        ("env/lib.rs", &function("theirs")),
+    ]);
+    let index = fixture.open();
+    let passed = |updated: &ctx_index::Updated| {
+        let passed = updated.passed.iter();
+        let passed = passed.map(|it| (it.path.to_string_lossy().into_owned(), it.reason));
+        passed.collect::<Vec<_>>()
+    };
+    let expected = [
+        ("env/lib.rs".to_owned(), Reason::Vendored),
+        ("env/pyvenv.cfg".to_owned(), Reason::Vendored),
+        ("made.rs".to_owned(), Reason::Generated),
+    ];
+    for changed in [1, 0] {
+        let updated = update(&index);
+        assert_eq!((updated.files, updated.changed), (1, changed));
+        assert_eq!((passed(&updated), updated.skipped), (expected.to_vec(), 3));
+        assert!(index.pending().unwrap().is_nothing());
+    }
+    let mut options = Options::default();
+    options.include_generated = Some(true);
+    let all = fixture.open_with(options);
+    assert_eq!(all.pending().unwrap().changed, 3);
+    assert_eq!(update(&all).files, 4);
+    assert_eq!(update(&all).changed, 0);
+    assert_eq!(definitions(&all, "made"), ["made.rs:1"]);
+    assert_eq!(index.pending().unwrap().changed, 1);
+    let updated = update(&index);
+    assert_eq!(
+        (updated.changed, updated.removed, updated.left_out),
+        (0, 3, 3)
+    );
+    assert_eq!(contents(&index), fixture.fresh());
+    fixture.write("made.rs", function("written"));
+    assert_eq!(update(&index).files, 2);
+    fixture.write("made.rs", &generated);
+    assert_eq!(
+        (update(&index).files, contents(&index)),
+        (1, fixture.fresh())
+    );
+}
+
+#[test]
 fn what_is_passed_over_is_named_with_the_reason() {
     let fixture = Fixture::new(&[
         ("a.rs", &function("one")),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ctx_source::{EntryKind, Ignoring, Root, Step, WalkFault, WalkLimit, WalkOptions};
+use ctx_source::{EntryKind, Ignoring, Mark, Root, Step, WalkFault, WalkLimit, WalkOptions};
 use tempfile::TempDir;
 
 use crate::folder;
@@ -356,4 +356,37 @@ mod unix {
         assert!(root.folder("sub").is_err());
         assert!(root.folder("../other").is_err());
     }
+}
+
+#[test]
+fn a_folder_says_of_all_in_it_that_it_is_a_cache_or_an_environment() {
+    let tag = b"Signature: 8a477f597d28d172789f06886806bc55\n# More.\n";
+    let all = folder(&[
+        ("CACHEDIR.TAG", tag),
+        ("a", b""),
+        ("built/0", b""),
+        ("built/CACHEDIR.TAG", tag),
+        ("built/deep/pyvenv.cfg", b""),
+        ("env/bin/x", b""),
+        ("env/pyvenv.cfg", b""),
+        ("unsigned/CACHEDIR.TAG", b"A tag.\n"),
+    ]);
+    let mut marks = Vec::new();
+    let root = Root::open(all.path()).unwrap();
+    let faults = root.walk(&WalkOptions::default(), &mut |entry| {
+        let path = entry.path().to_string_lossy().replace('\\', "/");
+        marks.extend(entry.mark().map(|it| (path, it)));
+        Step::On
+    });
+    assert!(faults.is_empty(), "{faults:?}");
+    let expected = [
+        ("built/0", Mark::Cache),
+        ("built/CACHEDIR.TAG", Mark::Cache),
+        ("built/deep", Mark::Cache),
+        ("built/deep/pyvenv.cfg", Mark::Cache),
+        ("env/bin", Mark::Environment),
+        ("env/pyvenv.cfg", Mark::Environment),
+        ("env/bin/x", Mark::Environment),
+    ];
+    assert_eq!(marks, expected.map(|(path, it)| (path.to_owned(), it)));
 }
