@@ -12,6 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ctx::model::{
     BuildOptions, CounterName, Format, GroupBy, Order, Relevance, Selection, Tokens, XmlContent,
 };
+use ctx::tokens::TokensError;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
@@ -350,13 +351,30 @@ fn camel(word: &str) -> String {
     out
 }
 
+/// The name of a counter that there is. What a file of a tokenizer says is seen when it counts.
 pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
-    Ok(match name {
+    let name = match name {
         "" => return Err("a counter has a name".to_owned()),
         "character-based" | "characters" => CounterName::CharacterBased,
         "word-based" | "words" => CounterName::WordBased,
         other => CounterName::from(other.to_owned()),
-    })
+    };
+    if cfg!(feature = "tokenizer-json") && is_tokenizer(&name) {
+        return Ok(name);
+    }
+    match ctx::tokens::counter(&name) {
+        Ok(_) => Ok(name),
+        Err(error @ TokensError::UnknownName { .. }) => {
+            let known = "o200k_base, cl100k_base, gpt-4o, character-based and word-based are some that there are";
+            Err(format!("{error}; {known}"))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Whether it is the path of a tokenizer.
+fn is_tokenizer(name: &CounterName) -> bool {
+    matches!(name, CounterName::Named(path) if path.to_ascii_lowercase().ends_with(".json"))
 }
 
 pub(crate) fn budget(text: &str) -> Result<Tokens, String> {

@@ -119,8 +119,10 @@ fn flags_that_make_no_sense_are_usage_errors() {
 #[test]
 fn an_unknown_counter_lists_what_is_near() {
     for verb in ["assemble", "pack", "tokens"] {
-        ctx([verb, "--counter", "gpt4o"], GOOD).fails(3, &["gpt4o", "gpt-4o"]);
+        ctx([verb, "--counter", "gpt4o"], GOOD).fails(2, &["--counter", "gpt4o", "gpt-4o"]);
     }
+    let input = r#"{"chunks": [], "options": {"tokenEstimation": "gpt4o"}}"#;
+    ctx(["assemble"], input).fails(3, &["gpt4o", "gpt-4o"]);
 }
 
 #[test]

@@ -559,7 +559,7 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
         .fails(3, &["notes.md", "not a folder"]);
     asked
         .run(&["query", "budget", "--counter", "gpt-4oo"])
-        .fails(3, &["gpt-4oo"]);
+        .fails(2, &["--counter", "gpt-4oo", "gpt-4o"]);
     asked.run(&["index", "gone"]).fails(3, &["gone"]);
     asked
         .run(&["index", "--status", "--rebuild"])
@@ -623,6 +623,10 @@ fn settings_that_nobody_understands_are_named() {
             &["ctx.toml:2", "output.format", "xml"],
         ),
         (
+            "[output]\ncounter = \"nope\"\n",
+            &["ctx.toml:2", "output.counter", "nope", "o200k_base"],
+        ),
+        (
             "[query]\nmax-tokens = 0\n",
             &["ctx.toml:2", "query.max-tokens", "at least 1"],
         ),
@@ -647,6 +651,10 @@ fn settings_that_nobody_understands_are_named() {
         .env("CTX_LIMIT", "many")
         .output();
     Ran::of(run.unwrap()).fails(2, &["CTX_LIMIT", "many"]);
+    for args in [&["query", "budget"][..], &["index"]] {
+        let run = asked.command(args).env("CTX_COUNTER", "nope").output();
+        Ran::of(run.unwrap()).fails(2, &["CTX_COUNTER", "nope"]);
+    }
 }
 
 #[cfg(unix)]
