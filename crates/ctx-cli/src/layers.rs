@@ -11,6 +11,7 @@ use ctx::source::{Root, SourceError, read_up_to};
 use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
+use crate::options;
 use crate::report;
 use crate::values::{Kinds, Strategies, Value};
 use crate::walk::shown;
@@ -131,7 +132,7 @@ pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result
     })
 }
 
-/// The folder's own settings. Whoever wrote the folder wrote them: nothing but a regular file in it is read.
+/// The settings of a folder. Whoever wrote the folder wrote them: nothing but a regular file in it is read.
 pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let unreadable = |error: SourceError| {
         let why = with_cause(&error);
@@ -176,7 +177,7 @@ pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// What a file says, and its name.
+/// What a file says, its paths being below its folder, and its name.
 pub(crate) fn layer(path: &Path, bytes: Vec<u8>) -> Result<(String, Layer), Failure> {
     let name = shown(path);
     let refuse = |line: usize, what: &str| {
@@ -187,9 +188,11 @@ pub(crate) fn layer(path: &Path, bytes: Vec<u8>) -> Result<(String, Layer), Fail
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         refuse(line_of(valid), "it is not UTF-8")
     })?;
-    parse(&text)
-        .map(|layer| (name.clone(), layer))
-        .map_err(|(line, what)| refuse(line, &what))
+    let mut layer = parse(&text).map_err(|(line, what)| refuse(line, &what))?;
+    if let Some(counter) = &mut layer.output.counter {
+        *counter = options::counter_below(path.parent().unwrap_or(path), counter);
+    }
+    Ok((name.clone(), layer))
 }
 
 /// What `text` says, or the line that it does not say anything on, and why.

@@ -3,7 +3,7 @@
 //! A flag that was given overrides what the input says; one that was not leaves it alone. The words
 //! are those of the wire in kebab case, and the wire's own are understood too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
@@ -372,6 +372,16 @@ pub(crate) fn counter(name: &str) -> Result<CounterName, String> {
     }
 }
 
+/// The same counter, where the path of a tokenizer is below `folder` unless it says where it is.
+pub(crate) fn counter_below(folder: &Path, counter: &CounterName) -> CounterName {
+    match counter {
+        CounterName::Named(path) if is_tokenizer(counter) => {
+            CounterName::from(folder.join(path).to_string_lossy().into_owned())
+        }
+        counter => counter.clone(),
+    }
+}
+
 /// Whether it is the path of a tokenizer.
 fn is_tokenizer(name: &CounterName) -> bool {
     matches!(name, CounterName::Named(path) if path.to_ascii_lowercase().ends_with(".json"))
@@ -477,6 +487,18 @@ mod tests {
             given.0[at] = Some(!on_by_default);
             given.apply(&mut changed);
             assert_ne!(changed, defaults, "{}", switch.name);
+        }
+    }
+
+    #[test]
+    fn a_tokenizer_is_below_the_folder_of_whoever_names_it() {
+        for (name, expected) in [
+            ("a/tokenizer.json", "/p/a/tokenizer.json"),
+            ("/q/Tokenizer.JSON", "/q/Tokenizer.JSON"),
+            ("gpt-4o", "gpt-4o"),
+        ] {
+            let counter = counter_below(Path::new("/p"), &CounterName::from(name.to_owned()));
+            assert_eq!(counter.to_string(), expected);
         }
     }
 

@@ -1,5 +1,5 @@
-//! What holds where no flag says otherwise: the environment, then `ctx.toml` in the folder that is asked about,
-//! then the user's own `ctx.toml`, then what the index remembers, then the defaults.
+//! What holds where no flag says otherwise: the environment, then `ctx.toml` in the folder that is asked about or the
+//! nearest above it in its repository, then the user's own `ctx.toml`, then what the index remembers, then the defaults.
 //!
 //! Each place is read as one [`Layer`]; a key or variable that nobody knows, or that makes no sense, is an
 //! error that names it. What came from where is noted for `--explain`.
@@ -47,8 +47,9 @@ impl Settings {
     /// One of them cannot be read, or says what nobody understands.
     pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
         let mut all = vec![(String::new(), layers::environment(place::variable)?)];
-        if let Some(bytes) = layers::project(root)? {
-            all.push(layers::layer(&root.join(layers::NAME), bytes)?);
+        let folder = place::settings_folder(root, layers::NAME);
+        if let Some(bytes) = layers::project(folder)? {
+            all.push(layers::layer(&folder.join(layers::NAME), bytes)?);
         }
         if let Some(path) = place::user_settings()
             && let Some(bytes) = layers::user(&path)?

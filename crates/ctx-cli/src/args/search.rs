@@ -20,8 +20,8 @@ those commits touched ranks higher.
 
 What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
 CTX_LIMIT, CTX_MIN_SCORE, CTX_MIN_CHANCE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT,
-CTX_COUNTER, CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from DIR/ctx.toml, then from ctx/ctx.toml
-in your configuration folder:
+CTX_COUNTER, CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from ctx.toml in DIR or, in a git
+repository, in the nearest folder above it, then from ctx/ctx.toml in your configuration folder:
   [query]    max-tokens, strategies, types, limit, min-score, min-chance, selection,
              relevance-power
   [output]   format, counter

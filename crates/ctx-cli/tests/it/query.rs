@@ -610,6 +610,33 @@ fn a_flag_is_before_the_environment_the_folder_and_the_user() {
 }
 
 #[test]
+fn settings_of_a_project_hold_in_its_folders() {
+    let asked = Asked::small();
+    asked
+        .root
+        .write("ctx.toml", "[query]\nmax-tokens = 2_000\n");
+    let picked = || {
+        let result = asked.run(&["query", "budget", "--json", "--root", "src"]);
+        let result = result.json();
+        let (value, origin) = setting(&result, "max-tokens");
+        (value.to_owned(), origin.to_owned())
+    };
+    assert_eq!(picked(), ("8000".to_owned(), "the default".to_owned()));
+    asked.root.write(".git", "gitdir: elsewhere\n");
+    let file = asked.root.path().canonicalize().unwrap().join("ctx.toml");
+    let file = file.to_string_lossy().replace('\\', "/");
+    assert_eq!(picked(), ("2000".to_owned(), file.clone()));
+    asked.root.write("ctx.toml", "[query]\nlimits = 1\n");
+    let run = asked.run(&["index", "src"]);
+    run.fails(3, &[&format!("{file}:2"), "limits"]);
+    asked.root.write("src/ctx.toml", "[query]\nlimit = 7\n");
+    assert_eq!(picked().0, "8000", "the nearest is read alone");
+    fs::remove_file(asked.root.path().join("src/ctx.toml")).unwrap();
+    asked.root.write("src/.git", "gitdir: elsewhere\n");
+    assert_eq!(picked().0, "8000", "it is another repository");
+}
+
+#[test]
 fn settings_that_nobody_understands_are_named() {
     let asked = Asked::small();
     for (text, parts) in [
