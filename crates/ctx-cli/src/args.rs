@@ -40,7 +40,7 @@ pub(crate) struct Cli {
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Talk {
-    /// Name each file that was passed over, and why
+    /// Name each file that was passed over, and why, but those that ignore files name and those that are hidden
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Say nothing but errors and warnings

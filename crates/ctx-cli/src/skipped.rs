@@ -9,6 +9,11 @@ use crate::report::{self, Report};
 use crate::settings::{self, Settings};
 use crate::walk::{Reason, Skipped, shown};
 
+/// Why a link is passed over,
+pub(crate) const LINK: &str = "links are not followed";
+/// and a pipe, a device or a socket.
+pub(crate) const SPECIAL: &str = "it is neither a file nor a folder";
+
 /// Says what was passed over: each loss by name, the rest in numbers unless every name is wanted.
 pub(crate) fn report(skipped: &[Skipped], report: Report) {
     for file in skipped {
@@ -90,6 +95,9 @@ fn why(reason: index::Reason, settings: &Settings) -> String {
         ),
         index::Reason::Secret => "its name says that it holds secrets".to_owned(),
         index::Reason::NoText => "it holds no text".to_owned(),
+        index::Reason::Empty => "it is empty".to_owned(),
+        index::Reason::Link => LINK.to_owned(),
+        index::Reason::Special => SPECIAL.to_owned(),
         _ => "its name is no text".to_owned(),
     }
 }
@@ -100,6 +108,9 @@ pub(crate) fn code(reason: index::Reason) -> &'static str {
         index::Reason::TooLarge => Reason::TooLarge.code(),
         index::Reason::Secret => Reason::Secret.code(),
         index::Reason::NoText => Reason::Binary.code(),
+        index::Reason::Empty => Reason::Empty.code(),
+        index::Reason::Link => Reason::Link.code(),
+        index::Reason::Special => Reason::Special.code(),
         index::Reason::Generated => "generated",
         index::Reason::Vendored => "vendored",
         _ => "unnamed",

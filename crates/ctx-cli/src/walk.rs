@@ -10,6 +10,7 @@ use ctx::assemble::Cancel;
 use ctx::source::{Entry, EntryKind, Root, Step, WalkFault, WalkOptions};
 
 use crate::failure::Failure;
+use crate::skipped;
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,8 +226,8 @@ impl Walked {
             };
             match entry.kind() {
                 EntryKind::Folder => {}
-                EntryKind::Link => skip(Reason::Link, "links are not followed"),
-                EntryKind::Other => skip(Reason::Special, "it is neither a file nor a folder"),
+                EntryKind::Link => skip(Reason::Link, skipped::LINK),
+                EntryKind::Other => skip(Reason::Special, skipped::SPECIAL),
                 // The file that the context is being written to is no part of it.
                 EntryKind::File if output.is_some_and(|it| is_at(entry, it)) => {}
                 EntryKind::File => self.files.push(Found {

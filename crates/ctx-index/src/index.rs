@@ -231,7 +231,7 @@ impl Index {
         };
         match Content::of(&seen.path, bytes, wanted) {
             Content::Text(text, _) => *text.hash() == known.hash,
-            Content::NoText | Content::Generated => !known.may_be_found(),
+            Content::NoText | Content::Empty | Content::Generated => !known.may_be_found(),
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct FileRow {
 
 /// In place of the hash of a file that holds no text,
 pub(crate) const NO_TEXT: [u8; 32] = [0; 32];
+/// of an empty one,
+const EMPTY: [u8; 32] = [0xfd; 32];
 /// of one that says that a machine wrote it, where such are not wanted,
 const GENERATED: [u8; 32] = [0xfe; 32];
 /// and of one that could not be read.
@@ -60,6 +62,14 @@ impl FileRow {
             hash: UNREAD,
             parts: 0,
             lines: 0,
+            ..self
+        }
+    }
+
+    /// Of a file that is empty.
+    pub(crate) fn empty(self) -> Self {
+        FileRow {
+            hash: EMPTY,
             ..self
         }
     }
@@ -101,7 +111,7 @@ impl FileRow {
 
     /// Whether the text index may have something of it: of a text without a word it has the file and no part.
     pub(crate) fn may_be_found(&self) -> bool {
-        self.is_unsure() || ![NO_TEXT, GENERATED, UNREAD].contains(&self.hash)
+        self.is_unsure() || ![NO_TEXT, EMPTY, GENERATED, UNREAD].contains(&self.hash)
     }
 
     /// Tells a row that was changed on the disk from one that was written.
@@ -339,12 +349,13 @@ impl Manifest {
     pub(crate) fn passed_over(&self) -> Result<Vec<Passed>, IndexError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT path, hash FROM files WHERE hash IN (?1, ?2) AND size >= 0 ORDER BY path",
+            "SELECT path, hash FROM files WHERE hash IN (?1, ?2, ?3) AND size >= 0 ORDER BY path",
         )?;
-        let passed = statement.query_map([NO_TEXT, GENERATED], |row| {
+        let passed = statement.query_map([NO_TEXT, EMPTY, GENERATED], |row| {
             let path: String = row.get(0)?;
             let reason = match row.get(1)? {
                 GENERATED => Reason::Generated,
+                EMPTY => Reason::Empty,
                 _ => Reason::NoText,
             };
             let path = path.into();

@@ -127,13 +127,13 @@ pub struct Updated {
     pub faults: Vec<String>,
     /// Ignore files, and lines of them, that ignore nothing, each in a sentence that says why.
     pub unheeded: Vec<String>,
-    /// Files that are there and passed over, by path.
+    /// What is there and passed over, by path.
     pub passed: Vec<Passed>,
     /// Files that were indexed now, by their lines alone, and why: their grammar was stopped.
     pub by_lines: Vec<String>,
 }
 
-/// A file that is passed over.
+/// A file, or what is no file, that is passed over. What ignore files name and what is hidden is not among them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Passed {
     /// Below the root.
@@ -156,6 +156,12 @@ pub enum Reason {
     Secret,
     /// It holds no text.
     NoText,
+    /// It is empty.
+    Empty,
+    /// It is a link, which is not followed.
+    Link,
+    /// It is a pipe, a device or a socket.
+    Special,
     /// Its name is no text, or its time none that can be noted.
     Unnamed,
 }

@@ -41,7 +41,7 @@ impl Seen {
 pub(crate) struct Scan {
     /// By path.
     pub(crate) files: Vec<Seen>,
-    /// By path: what is too large, generated or vendored, or has a name that is no text.
+    /// By path: what is too large, generated or vendored, has a name that is no text, or is no file.
     pub(crate) passed: Vec<Passed>,
     /// Folders that were looked into.
     pub(crate) folders: BTreeSet<PathBuf>,
@@ -74,18 +74,19 @@ pub(crate) fn scan(root: &Root, index: &Path, wanted: Wanted) -> Scan {
         if path.file_name().is_some_and(|it| it == ".ctx") || is_index(path) {
             return Step::Past;
         }
-        match entry.kind() {
+        let seen = match entry.kind() {
             EntryKind::Folder => {
                 scan.folders.insert(root.path().join(path));
+                return Step::On;
             }
-            EntryKind::File => match seen(entry, settled, wanted) {
-                Ok(seen) => scan.files.push(seen),
-                Err(reason) => scan.passed.push(Passed {
-                    path: path.to_owned(),
-                    reason,
-                }),
-            },
-            EntryKind::Link | EntryKind::Other => {}
+            EntryKind::File => seen(entry, settled, wanted),
+            EntryKind::Link => Err(Reason::Link),
+            EntryKind::Other => Err(Reason::Special),
+        };
+        let path = path.to_owned();
+        match seen {
+            Ok(seen) => scan.files.push(seen),
+            Err(reason) => scan.passed.push(Passed { path, reason }),
         }
         Step::On
     });

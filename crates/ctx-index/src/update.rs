@@ -205,6 +205,7 @@ impl Index {
         let (text, is_generated) = match Content::of(&seen.path, bytes, wanted) {
             Content::Text(text, is_generated) => (text, is_generated),
             Content::NoText => return Read::NoText(row),
+            Content::Empty => return Read::NoText(row.empty()),
             Content::Generated => return Read::Generated(row.generated()),
         };
         let row = FileRow {
@@ -276,16 +277,23 @@ pub(crate) enum Content {
     Text(Text, bool),
     /// There is nothing to be found in it.
     NoText,
+    /// There is nothing in it.
+    Empty,
     /// It says that a machine wrote it, and such files are not wanted.
     Generated,
 }
 
 impl Content {
     pub(crate) fn of(path: &str, bytes: Vec<u8>, wanted: Wanted) -> Self {
-        let text = Text::decode(path, bytes, Secrets::Masked);
-        let Some(text) = text.filter(|it| !it.as_str().trim().is_empty()) else {
+        let Some(text) = Text::decode(path, bytes, Secrets::Masked) else {
             return Content::NoText;
         };
+        if text.as_str().is_empty() {
+            return Content::Empty;
+        }
+        if text.as_str().trim().is_empty() {
+            return Content::NoText;
+        }
         let is_generated = Role::of_text(path, text.as_str()) == Role::Generated;
         if is_generated && !wanted.include_generated {
             return Content::Generated;

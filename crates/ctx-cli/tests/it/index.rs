@@ -389,6 +389,45 @@ fn what_is_passed_over_is_named_when_asked_for_and_the_large_counted_always() {
 }
 
 #[test]
+fn what_is_no_file_and_what_is_empty_is_named_as_pack_names_it() {
+    let asked = Asked::of([("a.rs", BUDGET), ("empty.md", b"")]);
+    let mut expected = vec![("empty.md", "empty")];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.rs", asked.root.path().join("link.rs")).unwrap();
+        expected.push(("link.rs", "link"));
+        let fifo = Command::new("mkfifo")
+            .arg(asked.root.path().join("fifo"))
+            .status();
+        if fifo.is_ok_and(|it| it.success()) {
+            expected.insert(1, ("fifo", "special"));
+        }
+    }
+    let told = asked.run(&["index", "--json"]).json();
+    let passed = told["updated"]["passed"].as_array().unwrap();
+    let passed = passed.iter().map(|it| {
+        let text = |key| it[key].as_str().unwrap();
+        (text("path"), text("reason"))
+    });
+    assert_eq!(passed.collect::<Vec<_>>(), expected);
+    let named = |verb: &[&str]| {
+        let run = asked.run(&[verb, &["-v"]].concat());
+        run.ok();
+        let lines = run
+            .stderr
+            .lines()
+            .filter(|it| it.contains(" is passed over: "));
+        let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let packed = named(&["pack", "."]);
+    assert_eq!(packed.len(), expected.len());
+    assert_eq!(named(&["index"]), packed);
+    assert_eq!(named(&["query", "budget"]), packed);
+}
+
+#[test]
 fn where_nothing_is_indexed_the_settings_that_make_it_so_are_named() {
     let asked = Asked::small();
     asked.run(&["query", "budget", "--max-file-size", "1"]).ok();

@@ -255,12 +255,16 @@ fn what_is_passed_over_is_named_with_the_reason() {
         ("api.pb.go", "package common\n"),
         ("large.txt", &"words ".repeat(200_000)),
         ("b.bin", "\0\x01\x02"),
+        ("blank.md", " \n"),
         ("empty.md", ""),
+        ("marked.md", "\u{feff}"),
     ]);
     let mut expected = vec![
         ("api.pb.go", Reason::Generated),
         ("b.bin", Reason::NoText),
-        ("empty.md", Reason::NoText),
+        ("blank.md", Reason::NoText),
+        ("empty.md", Reason::Empty),
+        ("marked.md", Reason::Empty),
         ("large.txt", Reason::TooLarge),
         ("vendor/lib.rs", Reason::Vendored),
     ];
@@ -270,6 +274,13 @@ fn what_is_passed_over_is_named_with_the_reason() {
         let name = std::ffi::OsStr::from_bytes(b"n\xff.rs");
         fs::write(fixture.root().join(name), "fn common() {}\n").unwrap();
         expected.push(("n\u{fffd}.rs", Reason::Unnamed));
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.rs", fixture.path("link.rs")).unwrap();
+        expected.push(("link.rs", Reason::Link));
+        std::os::unix::net::UnixListener::bind(fixture.path("socket")).unwrap();
+        expected.push(("socket", Reason::Special));
     }
     expected.sort_unstable();
     let index = fixture.open();
