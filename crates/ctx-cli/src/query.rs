@@ -1,5 +1,6 @@
 //! `ctx query`: a question in, one context out.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use ctx::assemble::{Cancel, Control};
 use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Updated};
-use ctx::model::BuildOptions;
+use ctx::model::{BuildOptions, BuiltContext, Warning};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Retriever, Usage as _};
@@ -23,6 +24,7 @@ use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::indexing::{self, kept, status};
 use crate::past;
+use crate::read::conversion;
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::skipped;
@@ -66,18 +68,18 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         .with_cancel(cancel.clone())
         .with_clock(Arc::new(move || start.elapsed()))
         .with_deadline(args.options.deadline());
-    let secrets = args.secrets.secrets();
     let stores = Stores {
         index: &index,
         changes,
-        secrets,
+        resolver: resolver(&index, args.secrets.secrets())?,
     };
-    let answer = ask(&runtime, stores, &question, &retrieve, &build, &control);
+    let answer = ask(&runtime, &stores, &question, &retrieve, &build, &control);
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());
     }
-    let answer = answer?;
+    let mut answer = answer?;
     warn(&answer, &retrieve, &root, report)?;
+    tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let findings = Findings::of(&answer, settings.told());
     write(&answer, &findings, args, report)?;
     note_shown(&runtime, &index, &answer, retrieve.now, report);
@@ -206,32 +208,37 @@ fn runtime() -> Result<Runtime, Failure> {
 struct Stores<'s> {
     index: &'s Arc<Index>,
     changes: Option<Arc<GitChanges>>,
-    secrets: Secrets,
+    resolver: Arc<Resolver>,
+}
+
+/// Who looks up what was found in the files of `index`.
+fn resolver(index: &Arc<Index>, secrets: Secrets) -> Result<Arc<Resolver>, Failure> {
+    let root = Root::open(index.root())
+        .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
+    let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
+    let indexed = index.clone();
+    let resolver = Resolver::new(sources, syntax::Limits::default())
+        .with_outlines(index.clone())
+        .with_indexed(move |path| indexed.hash_of(path));
+    Ok(Arc::new(resolver))
 }
 
 fn ask(
     runtime: &Runtime,
-    stores: Stores<'_>,
+    stores: &Stores<'_>,
     question: &str,
     retrieve: &retrieve::Options,
     build: &BuildOptions,
     control: &Control,
 ) -> Result<Answer, Failure> {
     let index = stores.index;
-    let root = Root::open(index.root())
-        .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
-    let sources = Sources::new(root, source::Limits::default()).with_secrets(stores.secrets);
-    let indexed = index.clone();
-    let resolver = Resolver::new(sources, syntax::Limits::default())
-        .with_outlines(index.clone())
-        .with_indexed(move |path| indexed.hash_of(path));
     let mut retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());
-    if let Some(changes) = stores.changes {
-        retriever = retriever.with_changes(changes);
+    if let Some(changes) = &stores.changes {
+        retriever = retriever.with_changes(changes.clone());
     }
-    let service = Service::new(retriever, Arc::new(resolver));
+    let service = Service::new(retriever, Arc::clone(&stores.resolver));
     let answer = runtime.block_on(service.answer(question, retrieve, build, control));
     answer.map_err(|error| match error {
         ServiceError::Tokens(error) => error.into(),
@@ -279,6 +286,29 @@ fn warn(
     }
     emit::warnings(&answer.built, report);
     Ok(())
+}
+
+/// Says which of the files that are shown were decoded, here and in the receipt.
+fn tell_decoded(built: &mut BuiltContext, sources: &Sources, report: Report) {
+    let mut files = BTreeMap::new();
+    for shown in &built.included {
+        let Some(path) = &shown.file_path else {
+            continue;
+        };
+        let what = files.entry(path.clone()).or_insert_with(|| {
+            let converted = sources.text(path).ok()?.converted()?;
+            Some(conversion(converted.from, converted.replaced))
+        });
+        built.warnings.extend(what.clone().map(|detail| Warning {
+            id: Some(shown.id.clone()),
+            code: "decoded".to_owned(),
+            detail,
+        }));
+    }
+    let files = files
+        .into_iter()
+        .filter_map(|(path, what)| Some((path, what?)));
+    skipped::report_converted(&files.collect::<Vec<_>>(), report);
 }
 
 fn write(

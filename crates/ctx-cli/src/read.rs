@@ -130,7 +130,7 @@ fn read(file: &Found, roots: &[Root], limit: u64, secrets: Secrets) -> Content {
 }
 
 /// What was done to a text, for people.
-fn conversion(from: &str, replaced: usize) -> String {
+pub(crate) fn conversion(from: &str, replaced: usize) -> String {
     match replaced {
         0 => format!("decoded from {from}"),
         1 => format!("decoded from {from}; 1 character could not be read"),

@@ -171,6 +171,35 @@ fn a_repository_that_cannot_be_read_is_a_warning() {
 }
 
 #[test]
+fn what_was_decoded_of_an_answer_is_told_as_pack_tells_it() {
+    let asked = Asked::small();
+    asked.root.write(
+        "old.txt",
+        b"A budget of caf\xe9 prices, and what is over budget.\n",
+    );
+    let note = "decoded 1 file that is not UTF-8";
+    let run = asked.run(&["query", "budget", "--json"]);
+    assert!(run.stderr.contains(note), "{run:?}");
+    let result = run.json();
+    let warnings = result["warnings"].as_array().unwrap();
+    let decoded = warnings.iter().filter(|it| it["code"] == "decoded");
+    let decoded: Vec<_> = decoded.collect();
+    let detail = "decoded from windows-1252";
+    assert!(
+        decoded.len() == 1 && decoded[0]["detail"] == detail,
+        "{result}"
+    );
+    let packed = asked.run(&["pack", "."]);
+    assert!(packed.ok().contains("café") && packed.stderr.contains(note));
+    let run = asked.run(&["query", "next_token", "--limit", "1"]);
+    assert!(run.ok().contains("parser.rs"), "{run:?}");
+    assert!(
+        !run.stderr.contains("decoded"),
+        "what is not shown is not told: {run:?}"
+    );
+}
+
+#[test]
 fn an_answer_is_of_the_files_as_they_are_now() {
     let asked = Asked::small();
     assert!(
