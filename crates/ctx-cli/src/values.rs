@@ -17,7 +17,7 @@ pub(crate) trait Value: Clone {
     fn tell(&self) -> String;
 }
 
-/// Ways to search. Never empty.
+/// Ways to search. One of them at least needs no other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Strategies(pub(crate) Vec<Strategy>);
 
@@ -54,6 +54,12 @@ impl Value for Strategies {
         }
         if strategies.is_empty() {
             return Err(format!("name at least one of {}", all()));
+        }
+        if strategies.iter().all(|it| *it == Strategy::Relations) {
+            return Err(
+                "relations goes on from what other strategies find, and finds nothing alone; name one of these with it"
+                    .to_owned(),
+            );
         }
         Ok(Strategies(strategies))
     }
@@ -247,6 +253,7 @@ mod tests {
     fn what_makes_no_sense_is_refused() {
         assert!(Strategies::read("").is_err());
         assert!(Strategies::read("text,luck").unwrap_err().contains("luck"));
+        assert!(Strategies::read("relations,relations").is_err());
         assert!(Kinds::read("klass").unwrap_err().contains("class"));
         assert!(Tokens::read("0").is_err());
         assert!(usize::read("0").is_err());

@@ -666,6 +666,22 @@ fn settings_of_a_project_hold_in_its_folders() {
 }
 
 #[test]
+fn relations_alone_are_refused() {
+    let asked = Asked::small();
+    let why = "goes on from what other strategies find";
+    let run = asked.run(&["query", "budget", "--strategies", "relations"]);
+    run.fails(2, &["--strategies", why]);
+    asked
+        .root
+        .write("ctx.toml", "[query]\nstrategies = [\"relations\"]\n");
+    let run = asked.run(&["query", "budget"]);
+    run.fails(3, &["ctx.toml:2", "query.strategies", why]);
+    asked.root.write("ctx.toml", "");
+    let run = asked.run(&["query", "budget", "--strategies", "names,relations"]);
+    run.ok();
+}
+
+#[test]
 fn settings_that_nobody_understands_are_named() {
     let asked = Asked::small();
     for (text, parts) in [
