@@ -88,6 +88,13 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
 
 /// The question, with what was given in several words on one line.
 fn read(words: &[String]) -> Result<String, Failure> {
+    let is_input = |it: Option<&String>| it.is_some_and(|it| it == "-");
+    if words.len() > 1 && (is_input(words.first()) || is_input(words.last())) {
+        let message = "- is standard input, and there is a question beside it";
+        return Err(
+            Failure::usage(message).with_hint("give the question or -, or quote both as one text")
+        );
+    }
     if words != ["-"] {
         return Ok(words.join(" "));
     }

@@ -126,7 +126,7 @@ pub(crate) struct Search {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// What the context is to be about; - is standard input
+    /// What the context is to be about; - alone is standard input
     #[arg(value_name = "TEXT", required = true, num_args = 1..)]
     pub(crate) text: Vec<String>,
     #[command(flatten)]

@@ -666,6 +666,16 @@ fn settings_of_a_project_hold_in_its_folders() {
 }
 
 #[test]
+fn standard_input_beside_a_question_is_refused() {
+    let asked = Asked::small();
+    for words in [&["query", "-", "budget"][..], &["query", "budget", "-"]] {
+        asked.run(words).fails(2, &["standard input"]);
+    }
+    asked.run(&["query", "cost", "-", "budget"]).ok();
+    asked.run(&["query", "--", "- budget"]).ok();
+}
+
+#[test]
 fn relations_alone_are_refused() {
     let asked = Asked::small();
     let why = "goes on from what other strategies find";
