@@ -55,7 +55,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     let done = Done {
         updated: &updated,
         changes: changes.as_ref().map(GitChanges::count),
-        took: start.elapsed(),
+        took: Some(start.elapsed()),
     };
     tell_updated(&done, &status(&index)?, args.json)?;
     if args.watch {
@@ -147,7 +147,7 @@ fn tell_change(
     let done = Done {
         updated,
         changes: None,
-        took: Duration::ZERO,
+        took: None,
     };
     tell_updated(&done, &status(index)?, false)
 }
@@ -157,7 +157,8 @@ struct Done<'d> {
     updated: &'d Updated,
     /// How many git commits are searched, if there is a repository that is asked.
     changes: Option<usize>,
-    took: Duration,
+    /// `None` where nobody waited for it.
+    took: Option<Duration>,
 }
 
 /// What is indexed, as `--json` writes it.
@@ -287,7 +288,7 @@ impl<'t> Told<'t> {
                 })
                 .collect(),
             by_lines: &updated.by_lines,
-            took_ms: done.took.as_secs_f64() * 1e3,
+            took_ms: done.took.unwrap_or_default().as_secs_f64() * 1e3,
         });
         self
     }
@@ -390,8 +391,11 @@ fn summary(done: &Done<'_>, status: &Status) -> String {
         Some(changes) => format!(", {} git commits", number(changes)),
         None => String::new(),
     };
+    let took = done
+        .took
+        .map_or_else(String::new, |it| format!(" in {:.1} s", it.as_secs_f64()));
     format!(
-        "{} {} ({} new or changed, {} removed, {} passed over), {} parts, {} lines, {} bytes{changes} in {:.1} s",
+        "{} {} ({} new or changed, {} removed, {} passed over), {} parts, {} lines, {} bytes{changes}{took}",
         number(updated.files),
         if updated.files == 1 { "file" } else { "files" },
         number(updated.changed),
@@ -400,6 +404,5 @@ fn summary(done: &Done<'_>, status: &Status) -> String {
         grouped(status.parts),
         grouped(status.lines),
         grouped(status.bytes),
-        done.took.as_secs_f64(),
     )
 }

@@ -264,7 +264,7 @@ fn report_faults(updated: &Updated, report: Report) {
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),
-        IndexError::Root(error) => Failure::input(error).with_hint("give a folder that exists"),
+        IndexError::Root(_) => Failure::input(with_causes(error.to_string(), error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { .. } => Failure::program(why(error))
@@ -276,7 +276,10 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
 
 /// An error with its causes, on one line.
 pub(crate) fn why(error: &IndexError) -> String {
-    let mut text = format!("failed to {error}");
+    with_causes(format!("failed to {error}"), error)
+}
+
+fn with_causes(mut text: String, error: &IndexError) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let _ = fmt::Write::write_fmt(&mut text, format_args!(": {cause}"));

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use ctx_source::SourceError;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::{Index, IndexError, Updated};
@@ -28,7 +29,7 @@ impl Index {
     /// are watched.
     ///
     /// # Errors
-    /// [`IndexError::Watch`] if the system does not tell of changes, or of no more folders; what is remembered cannot
+    /// [`IndexError::Root`] once the root is removed, or another folder is at its path; [`IndexError::Watch`] if the system does not tell of changes, or of no more folders; what is remembered cannot
     /// be read.
     pub fn watch(
         &self,
@@ -44,14 +45,23 @@ impl Index {
         let mut folders = Folders::new(watcher);
         let mut is_first = true;
         while !stop.load(Ordering::Relaxed) {
+            if !self.root.is_there() {
+                return Err(gone(self.root()));
+            }
             // What was made in a folder before it was watched is seen by looking once more.
             let wanted = self.wanted()?;
             let scan = loop {
                 let scan = self.scan(wanted);
-                if !folders.watch(self.root(), &scan.folders).map_err(refused)? {
-                    break scan;
+                match folders.watch(self.root(), &scan.folders) {
+                    Ok(false) => break scan,
+                    Ok(true) => {}
+                    Err(_) if !self.root.is_there() => return Err(gone(self.root())),
+                    Err(error) => return Err(refused(error)),
                 }
             };
+            if !self.root.is_there() {
+                return Err(gone(self.root()));
+            }
             let result = self.update_to(wanted, scan, &mut |_| {
                 if stop.load(Ordering::Relaxed) {
                     ControlFlow::Break(())
@@ -67,7 +77,8 @@ impl Index {
                 break;
             }
             is_first = false;
-            wait(&events, stop, again, &mut |event| {
+            let is_over = || stop.load(Ordering::Relaxed) || !self.root.is_there();
+            wait(&events, &is_over, again, &mut |event| {
                 folders.note(&event);
                 self.is_relevant(&event)
             });
@@ -88,6 +99,17 @@ impl Index {
                 .iter()
                 .any(|path| !is_own(path, self.root(), self.folder()))
     }
+}
+
+/// What there is to say of a root that is not there any more, or is another folder.
+fn gone(root: &Path) -> IndexError {
+    IndexError::Root(SourceError::Root {
+        path: root.display().to_string(),
+        source: std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "it was removed or replaced while it was watched",
+        ),
+    })
 }
 
 fn is_news(result: &Result<Updated, IndexError>) -> bool {
@@ -197,14 +219,14 @@ fn is_gone(error: &notify::Error) -> bool {
 /// Until files changed and then were quiet, `again` has passed, or it is time to stop.
 fn wait(
     events: &Receiver<notify::Result<Event>>,
-    stop: &AtomicBool,
+    is_over: &dyn Fn() -> bool,
     again: Option<Duration>,
     note: &mut dyn FnMut(Event) -> bool,
 ) {
     let began = Instant::now();
     let mut first: Option<Instant> = None;
     let mut last = began;
-    while !stop.load(Ordering::Relaxed) {
+    while !is_over() {
         match events.recv_timeout(TICK) {
             Ok(event) => {
                 // An error is no reason to miss what changed.

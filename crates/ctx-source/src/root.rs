@@ -83,6 +83,23 @@ impl Root {
         &self.path
     }
 
+    /// Whether its path leads to this folder still, and not to nothing or to another one that has its name now. Where
+    /// folders have no number, whether there is one.
+    pub fn is_there(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::MetadataExt as _;
+            use std::os::unix::fs::MetadataExt as _;
+            let (now, then) = (std::fs::metadata(&self.path), self.dir.dir_metadata());
+            match (now, then) {
+                (Ok(now), Ok(then)) => (now.dev(), now.ino()) == (then.dev(), then.ino()),
+                _ => false,
+            }
+        }
+        #[cfg(not(unix))]
+        self.path.is_dir()
+    }
+
     /// `path` as seen from this folder, where it is given in full and lies in it; other paths are
     /// returned as they are. Looks at names alone.
     pub fn relative<'p>(&self, path: &'p Path) -> &'p Path {

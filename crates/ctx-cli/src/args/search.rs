@@ -153,7 +153,7 @@ pub(crate) struct IndexArgs {
     /// Index every file again, whatever is known of it; until that is done, questions are answered from before
     #[arg(long)]
     pub(crate) rebuild: bool,
-    /// Go on indexing what changes, until interrupted
+    /// Go on indexing what changes, until interrupted or the folder is gone
     #[arg(long)]
     pub(crate) watch: bool,
     /// Write what was done, or what there is, as one JSON value

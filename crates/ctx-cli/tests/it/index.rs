@@ -136,6 +136,39 @@ fn questions_beside_a_watch_have_what_changed() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_watch_ends_when_its_folder_is_gone() {
+    let asked = Asked::of([("inner/a.rs", BUDGET)]);
+    let mut watch = asked.command(&["index", "inner", "--watch"]);
+    let mut watch = watch.spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(
+        first.starts_with("1 file ") && first.ends_with(" s"),
+        "{first}"
+    );
+    asked.root.write("inner/b.rs", BUDGET);
+    let second = lines.next().unwrap().unwrap();
+    assert!(
+        second.starts_with("2 files ") && second.ends_with(" bytes"),
+        "{second}"
+    );
+    let inner = asked.root.path().join("inner");
+    fs::rename(&inner, asked.root.path().join("away")).unwrap();
+    let said = watch.wait_with_output().unwrap();
+    let error = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(3), "{error}");
+    assert!(
+        error.contains("error: failed to open the folder"),
+        "{error}"
+    );
+    assert!(
+        error.contains("removed or replaced while it was watched"),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
 fn interrupt(child: &Child) {
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ctx_index::Updated;
+use ctx_index::{Index, IndexError, Options, Updated};
 use ctx_testkit::SetOnDrop;
 
 use crate::{Fixture, definitions, function};
@@ -75,6 +75,38 @@ fn changes_are_followed() {
         watching.join().unwrap().unwrap();
     });
     assert_eq!(index.status().unwrap().files, 2);
+}
+
+#[test]
+fn a_root_that_is_removed_or_replaced_ends_it() {
+    for is_replaced in [false, true] {
+        let fixture = Fixture::new(&[("inner/a.rs", &function("one"))]);
+        let (root, folder) = (fixture.path("inner"), fixture.folder());
+        let (index, _) = Index::open(&root, &folder, Options::default()).unwrap();
+        let stop = AtomicBool::new(false);
+        let (send, told) = channel();
+        thread::scope(|scope| {
+            let watching = scope.spawn(|| {
+                index.watch(&stop, &mut |updated| {
+                    let _ = send.send(updated);
+                    ControlFlow::Continue(())
+                })
+            });
+            let stopping = SetOnDrop(&stop);
+            told.recv_timeout(Duration::from_secs(20)).unwrap().unwrap();
+            fs::rename(&root, fixture.path("away")).unwrap();
+            if is_replaced {
+                fs::create_dir(&root).unwrap();
+            }
+            let end = Instant::now() + Duration::from_secs(20);
+            while !watching.is_finished() && Instant::now() < end {
+                thread::sleep(Duration::from_millis(20));
+            }
+            drop(stopping);
+            let ended = watching.join().unwrap();
+            assert!(matches!(ended, Err(IndexError::Root(_))), "{ended:?}");
+        });
+    }
 }
 
 #[test]

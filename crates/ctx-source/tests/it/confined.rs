@@ -35,6 +35,22 @@ fn leaks_nothing(root: &Root, path: &str) {
 }
 
 #[test]
+fn a_folder_that_is_gone_or_another_one_by_its_name_is_told() {
+    let outer = crate::folder(&[("inner/a", b"")]);
+    let path = outer.path().join("inner");
+    let root = Root::open(&path).unwrap();
+    assert!(root.is_there());
+    fs::remove_dir_all(&path).unwrap();
+    assert!(!root.is_there());
+    #[cfg(unix)]
+    {
+        fs::create_dir(&path).unwrap();
+        assert!(!root.is_there());
+        assert!(Root::open(&path).unwrap().is_there());
+    }
+}
+
+#[test]
 fn hostile_names_lead_nowhere() {
     let base = tempfile::tempdir().unwrap();
     let folder = hostile::lay_out(base.path());
