@@ -203,6 +203,12 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
+/// `n` with what it is a number of: `1 file`, `2,000 files`.
+pub(crate) fn counted(n: u64, one: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", grouped(n))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +224,13 @@ mod tests {
         let json = escaped(&serde_json::to_string(text).unwrap());
         assert_eq!(count_neutralised(&json, Slot::Line), 0, "{json}");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn one_of_something_is_no_plural() {
+        assert_eq!(counted(0, "part"), "0 parts");
+        assert_eq!(counted(1, "part"), "1 part");
+        assert_eq!(counted(2_000, "part"), "2,000 parts");
     }
 
     #[test]

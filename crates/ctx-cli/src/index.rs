@@ -13,7 +13,7 @@ use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated
 use serde::Serialize;
 
 use crate::args::IndexArgs;
-use crate::emit::{self, grouped};
+use crate::emit::{self, counted, grouped};
 use crate::explain::aligned;
 use crate::failure::Failure;
 use crate::indexing::{self, kept, status};
@@ -386,23 +386,20 @@ fn tell_updated(done: &Done<'_>, status: &Status, json: bool) -> Result<(), Fail
 fn summary(done: &Done<'_>, status: &Status) -> String {
     let updated = done.updated;
     let number = |n: usize| grouped(n as u64);
-    let changes = match done.changes {
-        Some(1) => ", 1 git commit".to_owned(),
-        Some(changes) => format!(", {} git commits", number(changes)),
-        None => String::new(),
-    };
+    let changes = done.changes.map_or_else(String::new, |it| {
+        format!(", {}", counted(it as u64, "git commit"))
+    });
     let took = done
         .took
         .map_or_else(String::new, |it| format!(" in {:.1} s", it.as_secs_f64()));
     format!(
-        "{} {} ({} new or changed, {} removed, {} passed over), {} parts, {} lines, {} bytes{changes}{took}",
-        number(updated.files),
-        if updated.files == 1 { "file" } else { "files" },
+        "{} ({} new or changed, {} removed, {} passed over), {}, {}, {}{changes}{took}",
+        counted(updated.files as u64, "file"),
         number(updated.changed),
         number(updated.removed),
         number(updated.skipped),
-        grouped(status.parts),
-        grouped(status.lines),
-        grouped(status.bytes),
+        counted(status.parts, "part"),
+        counted(status.lines, "line"),
+        counted(status.bytes, "byte"),
     )
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ctx::assemble::Cancel;
 use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Status, Updated};
 
-use crate::emit::grouped;
+use crate::emit::{counted, grouped};
 use crate::failure::Failure;
 use crate::place;
 use crate::progress::Progress;
@@ -234,9 +234,13 @@ pub(crate) fn report_losses(updated: &Updated, settings: &Settings, report: Repo
     skipped::report_faults(&updated.unheeded);
     skipped::report_by_lines(&updated.by_lines, report);
     if updated.left_out > 0 {
+        let (are, them) = match updated.left_out {
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
         report.note(&format!(
-            "{} files that are there are no longer indexed: ignore files or settings leave them out ({} is set by {}, {} by {})",
-            grouped(updated.left_out as u64),
+            "{} that {are} there {are} no longer indexed: ignore files or settings leave {them} out ({} is set by {}, {} by {})",
+            counted(updated.left_out as u64, "file"),
             settings::INCLUDE_GENERATED,
             settings.origin(settings::INCLUDE_GENERATED),
             settings::MAX_FILE_SIZE,
@@ -255,7 +259,8 @@ fn report_faults(updated: &Updated, report: Report) {
     if all > named {
         let more = all - named;
         report::warning(&format!(
-            "{more} more are not indexed (--verbose names them)"
+            "{more} more {} not indexed (--verbose names them)",
+            if more == 1 { "is" } else { "are" }
         ));
     }
 }
@@ -267,8 +272,12 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         IndexError::Root(_) => Failure::input(with_causes(error.to_string(), error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
+        IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
+            "make {} a folder that can be written, or remove it to have the index below CTX_CACHE_DIR or in your cache folder, or give the disk room",
+            shown(folder)
+        )),
         IndexError::Folder { .. } => Failure::program(why(error))
-            .with_hint("set CTX_CACHE_DIR to a folder that can be written (a folder .ctx goes before it), or give the disk room"),
+            .with_hint("set CTX_CACHE_DIR to a folder that can be written, or give the disk room"),
         other => Failure::program(why(other))
             .with_hint("can the folder of the index be written, and is there room on the disk? `ctx index --rebuild` makes it anew"),
     }
@@ -286,4 +295,21 @@ fn with_causes(mut text: String, error: &IndexError) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_about_a_folder_that_cannot_be_written_depends_on_which_it_is() {
+        for (folder, part) in [("/a/.ctx", "remove it"), ("/a/0123", "set CTX_CACHE_DIR")] {
+            let error = IndexError::Folder {
+                folder: folder.into(),
+                source: std::io::ErrorKind::PermissionDenied.into(),
+            };
+            let hint = failure(&error).hint.unwrap();
+            assert!(hint.contains(part), "{hint}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What the environment and each `ctx.toml` say, each read as one [`Layer`].
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use ctx::model::{CounterName, Format, Selection, Tokens};
 use ctx::source::{Root, SourceError, read_up_to};
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
@@ -23,7 +25,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// What one place says. The schema of `ctx.toml`; [`environment`] has the names of the variables.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table of settings")]
 pub(crate) struct Layer {
     pub(crate) query: QueryKeys,
     pub(crate) output: OutputKeys,
@@ -31,7 +33,12 @@ pub(crate) struct Layer {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table of settings"
+)]
 pub(crate) struct QueryKeys {
     #[serde(deserialize_with = "value")]
     pub(crate) max_tokens: Option<Tokens>,
@@ -52,7 +59,12 @@ pub(crate) struct QueryKeys {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table of settings"
+)]
 pub(crate) struct OutputKeys {
     #[serde(deserialize_with = "value")]
     pub(crate) format: Option<Format>,
@@ -61,7 +73,12 @@ pub(crate) struct OutputKeys {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    default,
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table of settings"
+)]
 pub(crate) struct IndexKeys {
     #[serde(deserialize_with = "value")]
     pub(crate) include_generated: Option<bool>,
@@ -73,24 +90,63 @@ pub(crate) struct IndexKeys {
 
 /// Reads a value as a flag is read: a list is what its items are with commas between.
 fn value<'de, T: Value, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    let value = toml::Value::deserialize(deserializer)?;
-    let word = word(&value).ok_or_else(|| serde::de::Error::custom("not a plain value"))?;
+    let Word(word) = Word::deserialize(deserializer)?;
     T::read(&word).map(Some).map_err(serde::de::Error::custom)
 }
 
-fn word(value: &toml::Value) -> Option<String> {
-    Some(match value {
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Integer(n) => n.to_string(),
-        toml::Value::Float(x) => x.to_string(),
-        toml::Value::Boolean(is) => is.to_string(),
-        toml::Value::Array(items) => items
-            .iter()
-            .map(word)
-            .collect::<Option<Vec<_>>>()?
-            .join(","),
-        toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
-    })
+/// A value as it would stand in a flag; a number may be larger than any that is wanted.
+struct Word(String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Plain)
+    }
+}
+
+struct Plain;
+
+impl<'de> Visitor<'de> for Plain {
+    type Value = Word;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a plain value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Word, E> {
+        Ok(Word(text.to_owned()))
+    }
+
+    fn visit_bool<E>(self, is: bool) -> Result<Word, E> {
+        Ok(Word(is.to_string()))
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Word, E> {
+        Ok(Word(n.to_string()))
+    }
+
+    fn visit_u64<E>(self, n: u64) -> Result<Word, E> {
+        Ok(Word(n.to_string()))
+    }
+
+    fn visit_i128<E>(self, n: i128) -> Result<Word, E> {
+        Ok(Word(n.to_string()))
+    }
+
+    fn visit_u128<E>(self, n: u128) -> Result<Word, E> {
+        Ok(Word(n.to_string()))
+    }
+
+    fn visit_f64<E>(self, x: f64) -> Result<Word, E> {
+        Ok(Word(x.to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Word, A::Error> {
+        let mut words = Vec::new();
+        while let Some(Word(word)) = items.next_element()? {
+            words.push(word);
+        }
+        Ok(Word(words.join(",")))
+    }
 }
 
 /// The variables, named as `CTX_` and the key has it.
@@ -157,7 +213,7 @@ fn with_cause(error: &dyn std::error::Error) -> String {
 }
 
 pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let unreadable = |why: &dyn std::fmt::Display| {
+    let unreadable = |why: &dyn fmt::Display| {
         Failure::input(format!("failed to read {}: {why}", shown(path)))
             .with_hint("make it a readable file, or remove it")
     };

@@ -81,7 +81,22 @@ fn what_is_not_understood_is_named_with_its_line() {
         2,
         &["query.strategies", "luck"],
     );
-    refused("[query]\nlimit = {}\n", 2, &["query.limit"]);
+    refused(
+        "[query]\nlimit = {}\n",
+        2,
+        &["query.limit", "a plain value"],
+    );
+    refused("[query]\nlimit = 1979-05-27\n", 2, &["query.limit"]);
+    refused("query = 3\n", 1, &["query", "expected a table of settings"]);
+    for large in ["99999999999999999999", "9223372036854775808"] {
+        let refused = |key: &str, parts: &[&str]| {
+            refused(&format!("[query]\n{key} = {large}\n"), 2, parts);
+        };
+        refused("max-tokens", &["more tokens than can be counted"]);
+        if large.len() > 19 {
+            refused("limit", &["too large"]);
+        }
+    }
     refused("[query]\nlimit = 1\nlimit = 2\n", 3, &["duplicate"]);
     refused("[query\n", 1, &[]);
 }

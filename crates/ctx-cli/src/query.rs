@@ -192,9 +192,9 @@ fn tell_updated(
     }
     if updated.changed > 0 {
         report.note(&format!(
-            "indexed {} of {} files in {:.1} s",
+            "indexed {} of {} in {:.1} s",
             emit::grouped(updated.changed as u64),
-            emit::grouped(updated.files as u64),
+            emit::counted(updated.files as u64, "file"),
             start.elapsed().as_secs_f64(),
         ));
     }
@@ -282,7 +282,9 @@ fn warn(
         let others = match answer.retrieved.left_out {
             0 => String::new(),
             n => format!(
-                "; {n} parts are not of the types {}",
+                "; {} {} not of the types {}",
+                emit::counted(n as u64, "part"),
+                if n == 1 { "is" } else { "are" },
                 options.kinds.join(", ")
             ),
         };

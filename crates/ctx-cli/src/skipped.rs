@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ctx::index::{self, Passed};
 
-use crate::emit::grouped;
+use crate::emit;
 use crate::report::{self, Report};
 use crate::settings::{self, Settings};
 use crate::walk::{Reason, Skipped, shown};
@@ -68,8 +68,7 @@ pub(crate) fn tell_passed(passed: &[Passed], settings: &Settings) -> String {
 }
 
 fn counted(n: usize) -> String {
-    let number = grouped(n as u64);
-    format!("{number} {}", if n == 1 { "file" } else { "files" })
+    emit::counted(n as u64, "file")
 }
 
 fn more(report: Report) -> &'static str {

@@ -1,7 +1,7 @@
 //! How an index is made, and what is told of it.
 
 use std::mem::take;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ctx_source::Ignoring;
@@ -176,6 +176,14 @@ impl Updated {
             passed: take(&mut scan.passed),
             ..Updated::default()
         }
+    }
+
+    /// Whether a walk met something at `path` that is no file.
+    pub(crate) fn is_no_file(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        let at = self.passed.partition_point(|it| *it.path < *path);
+        let met = self.passed.get(at).filter(|it| *it.path == *path);
+        met.is_some_and(|it| matches!(it.reason, Reason::Link | Reason::Special))
     }
 
     /// Files that cannot be read, each in a sentence.

@@ -146,7 +146,9 @@ impl Index {
         updated.note_unread(work.faults);
         updated.removed += work.removed.len();
         for path in work.removed {
-            updated.left_out += usize::from(self.root.stamp(&path).is_ok());
+            // A link in its place is told as what it is.
+            let is_file = !updated.is_no_file(&path);
+            updated.left_out += usize::from(is_file && self.root.stamp(&path).is_ok());
             let row = known.files.get(&path);
             writer.remove(path, row)?;
         }

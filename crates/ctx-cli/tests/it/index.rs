@@ -204,7 +204,7 @@ fn generated_files_are_indexed_where_that_is_asked_for_and_go_on_to_be() {
     let without = asked.run(&["index", "--no-include-generated"]);
     assert!(without.ok().starts_with("1 file "), "{without:?}");
     for part in [
-        "1 files that are there are no longer indexed",
+        "1 file that is there is no longer indexed",
         "include-generated is set by the command line",
     ] {
         assert!(without.stderr.contains(part), "{without:?}");

@@ -247,6 +247,22 @@ fn what_says_that_a_machine_wrote_it_is_passed_over_unless_it_is_asked_for() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_becomes_a_link_is_told_as_one() {
+    let fixture = Fixture::new(&[("a.rs", &function("one")), ("b/c.rs", &function("two"))]);
+    let index = fixture.updated();
+    fs::remove_file(fixture.path("b/c.rs")).unwrap();
+    std::os::unix::fs::symlink("../a.rs", fixture.path("b/c.rs")).unwrap();
+    let updated = update(&index);
+    assert_eq!(
+        (updated.files, updated.removed, updated.left_out),
+        (1, 1, 0)
+    );
+    let passed: Vec<_> = updated.passed.iter().map(|it| it.reason).collect();
+    assert_eq!(passed, [Reason::Link]);
+}
+
 #[test]
 fn what_is_passed_over_is_named_with_the_reason() {
     let fixture = Fixture::new(&[
