@@ -351,7 +351,11 @@ fn tell_status(
         ("bytes", grouped(status.bytes)),
         (
             "git commits",
-            changes.map_or("none".to_owned(), |it| grouped(it as u64)),
+            match changes {
+                None => "none".to_owned(),
+                Some(0) => "0 (merges and a first commit are not searched)".to_owned(),
+                Some(changes) => grouped(changes as u64),
+            },
         ),
         ("generation", grouped(status.generation)),
         (

@@ -28,10 +28,36 @@ const STATEMENTS: [&str; 29] = [
     "finally", "for", "foreach", "if", "loop", "match", "raise", "rescue", "return", "select",
     "switch", "throw", "try", "unless", "when", "while", "with", "yield",
 ];
+/// Words of which one is among the first of a line that defines something and ends there.
+const DEFINING: [&str; 23] = [
+    "class",
+    "const",
+    "def",
+    "define",
+    "enum",
+    "fn",
+    "fun",
+    "func",
+    "function",
+    "interface",
+    "macro",
+    "macro_rules",
+    "mod",
+    "module",
+    "namespace",
+    "record",
+    "static",
+    "struct",
+    "trait",
+    "type",
+    "typealias",
+    "typedef",
+    "union",
+];
 /// First words of lines that define what stands behind a dot too.
 const DEFINERS: [&str; 6] = ["def", "fn", "fun", "func", "function", "local"];
 
-/// The numbers of the lines that may name what the lines `at` of `lines` are in: those of heads among these lines themselves, and then
+/// The numbers of the lines that may name what the lines `at` of `lines` are in: those among these lines themselves that are heads or define something, and then
 /// those that the first of them stands under, the nearest first. Where `at` is empty, something was taken away
 /// after the line before it. O(lines of `at`, and 600 above and below).
 pub(crate) fn heads(lines: &[&str], at: Range<usize>) -> Vec<usize> {
@@ -45,7 +71,8 @@ pub(crate) fn heads(lines: &[&str], at: Range<usize>) -> Vec<usize> {
             None => return Vec::new(),
         },
     };
-    let own = own.filter(|&it| opens(lines, it)).take(OWN);
+    let is_told = |it: usize| !at.is_empty() && defines(lines[it]);
+    let own = own.filter(|&it| opens(lines, it) || is_told(it)).take(OWN);
     let mut heads: Vec<usize> = own.collect();
     above(lines, first, &mut heads);
     heads
@@ -85,6 +112,24 @@ fn opens(lines: &[&str], at: usize) -> bool {
     let below = lines[at + 1..].iter().take(NEAR);
     let mut next = below.filter_map(|it| depth(it));
     next.next().is_some_and(|it| it > depth_here) && Line::of(lines[at]) == Line::Head
+}
+
+/// Whether `line` says itself what it defines, whatever stands below it: by a word, or at the margin by an assignment.
+fn defines(line: &str) -> bool {
+    let Some(depth) = depth(line).filter(|_| Line::of(line) == Line::Head) else {
+        return false;
+    };
+    if depth == 0 && line.contains(" = ") {
+        return true;
+    }
+    // `pub(crate)` and `async` may come first, and what a call or an expression is made of may not.
+    let is_word = |it: &str| {
+        it.bytes()
+            .all(|it| it.is_ascii_alphanumeric() || it == b'_')
+    };
+    let words = line.split_whitespace().take(WORDS_OF_LINE);
+    let mut words = words.take_while(|it| is_word(it) || it.starts_with("pub("));
+    words.any(|it| DEFINING.contains(&it)) && line.split_whitespace().nth(1).is_some()
 }
 
 /// What a line can be to those below it.
@@ -230,10 +275,43 @@ mod tests {
     }
 
     #[test]
+    fn a_definition_on_one_line_is_itself_what_was_changed() {
+        for (text, name) in [
+            ("pub const LIMIT: u32 = 5; §\n\nfn take() {}\n", "LIMIT"),
+            ("mod inner {\n    fn one() { 0 } §\n}\n", "one"),
+            (
+                "impl Pool {\n    pub(crate) const fn one() -> u8 { 0 } §\n}\n",
+                "one",
+            ),
+            (
+                "class Pool {\n  private static final int MOST = 3; // §\n}\n",
+                "MOST",
+            ),
+            ("MOST = 3 # §\n", "MOST"),
+            ("export type Slot = Pool['slot']; // §\n", "Slot"),
+        ] {
+            let defined = ["LIMIT", "one", "MOST", "Slot", "Pool", "inner", "take"];
+            is_in(text, &defined, Some(name));
+        }
+        // What does something is in what it stands under.
+        for text in [
+            "def take():\n    size = most(1) # §\n",
+            "fn take() {\n    most(1); // §\n}\n",
+            "fn take() {\n    let most = 1; // §\n}\n",
+        ] {
+            is_in(text, &["most", "take"], Some("take"));
+        }
+        let lines = ["const AA: u8 = 1;", "const BB: u8 = 2;"];
+        assert_eq!(named(&lines, 0..2), ["const", "AA", "u8", "BB"]);
+        // What was taken away was not the line before it.
+        assert_eq!(named(&lines, 1..1), [""; 0]);
+    }
+
+    #[test]
     fn what_is_far_from_a_line_is_not_looked_at() {
         let apart = |blank: usize| {
             let blank = std::iter::repeat_n("", blank);
-            let lines = ["def take():"].into_iter().chain(blank);
+            let lines = ["take():"].into_iter().chain(blank);
             lines.chain(["    pass"]).collect::<Vec<_>>()
         };
         let (near, far) = (apart(NEAR - 1), apart(NEAR));

@@ -139,6 +139,24 @@ fn what_a_change_touched_is_found_by_what_was_said_of_it() {
 }
 
 #[test]
+fn a_change_of_a_definition_on_one_line_is_found_by_it() {
+    let mut bench = Bench::new();
+    let text = |limit: u32| format!("pub const LIMIT: u32 = {limit};\n\nfn one() {{ 0 }}\n");
+    for (message, limit) in [("Begin it", 5), ("Raise what may leak", 6)] {
+        bench
+            .repository
+            .commit(message, &[("src/a.rs", Some(&text(limit)))]);
+    }
+    let changes = bench.open();
+    update(&changes);
+    let found = asked(&changes, "leak");
+    assert_eq!(
+        found,
+        [place("src/a.rs", &["pub", "const", "LIMIT", "u32"])]
+    );
+}
+
+#[test]
 fn what_is_known_is_not_read_again_and_what_head_has_not_is_forgotten() {
     let mut bench = Bench::new();
     let first = bench.change("Fix a leak", "return 1", "return 3");
