@@ -14,6 +14,7 @@ mod options;
 mod parse;
 mod plain;
 mod separator;
+mod unseen;
 mod xml;
 
 pub use block::{Block, Group, Notice};

@@ -3,9 +3,12 @@
 //! Some characters change how the text round them is read or shown, and are not seen themselves:
 //! control characters drive terminals, bidirectional controls reorder a line, tag characters spell
 //! words that only a model reads. Each is replaced by a visible escape such as `\u{1b}`. What people
-//! write is kept: joiners inside words of the scripts that need them, emoji sequences, flags.
+//! write is kept (see `unseen.rs`): joiners inside words of the scripts that need them, emoji
+//! sequences, flags, variants that there are.
 
 use std::borrow::Cow;
+
+use crate::unseen::{fills, is_in_flag, joins_emoji, joins_letters, selects};
 
 /// Where text goes, which decides what it may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,12 +22,18 @@ pub enum Slot {
 /// `text` with every character that does not belong in `slot` replaced by an escape such as
 /// `\u{1b}`. Borrowed when there is none; applying it twice changes nothing more.
 ///
-/// Replaced are, by Unicode's names: control characters (category Cc; but see [`Slot`]),
-/// bidirectional controls, zero-width and other invisible format characters, line and paragraph
-/// separators, tag characters, the variation selectors supplement, interlinear annotations and
-/// non-characters. A zero-width joiner or non-joiner is kept between two characters of a script
-/// that uses it, and a joiner in an emoji sequence; a variation selector is kept after a character
-/// that is not one itself; tags are kept in a subdivision flag.
+/// Replaced are, by Unicode's names: control characters (category Cc; but see [`Slot`]), what is
+/// not shown (`Default_Ignorable_Code_Point`, such as zero-width characters, fillers, tags,
+/// variation selectors, and code points that are kept for more of them), bidirectional controls,
+/// line and paragraph separators, interlinear annotations and non-characters. Kept are of these:
+///
+/// - a zero-width joiner or non-joiner between two characters of a script that uses it, and a
+///   joiner in an emoji sequence;
+/// - a selector of text or emoji after what may be either, and after a digit, `#` or `*` before the
+///   keycap; VS1 to VS7 after what has standardized variants, but for the zero and for quotation
+///   marks, which are in every text; a Mongolian one after a Mongolian letter; one after each;
+/// - a filler of the vowel or of the first consonant in an old Hangul syllable that goes on;
+/// - tags in a subdivision flag.
 ///
 /// O(n) in the length of `text`; text in ASCII is passed over 32 bytes at a time.
 ///
@@ -97,11 +106,13 @@ const SUSPECT: [bool; 256] = {
     table[b'\t' as usize] = false;
     table[b'\n' as usize] = false;
     table[0x7f] = true;
-    // U+0080..U+00BF; U+0600..U+063F; U+1000..U+1FFF; U+2000..U+2FFF; U+F000..U+FFFF; the planes.
+    // U+0080..U+00BF; U+0340..U+037F; U+0600..U+063F; U+1000..U+3FFF; U+F000..U+FFFF; the planes.
     table[0xc2] = true;
+    table[0xcd] = true;
     table[0xd8] = true;
     table[0xe1] = true;
     table[0xe2] = true;
+    table[0xe3] = true;
     table[0xef] = true;
     byte = 0xf0;
     while byte <= 0xf4 {
@@ -121,14 +132,22 @@ fn skip_plain(bytes: &[u8], mut at: usize, slot: Slot) -> Option<usize> {
             at += WINDOW;
             continue;
         }
-        let is_suspect =
-            |&byte: &u8| SUSPECT[usize::from(byte)] || (line && matches!(byte, b'\t' | b'\n'));
-        match window.iter().position(is_suspect) {
+        let is_suspect = |(offset, &byte): (usize, &u8)| {
+            (SUSPECT[usize::from(byte)] && (byte != 0xe3 || is_of_fillers(bytes, at + offset)))
+                || (line && matches!(byte, b'\t' | b'\n'))
+        };
+        match window.iter().enumerate().position(is_suspect) {
             Some(offset) => return Some(at + offset),
             None => at += window.len(),
         }
     }
     None
+}
+
+/// Whether U+3140..U+317F begin at `at`. Japanese is full of what begins with the same byte, and one
+/// character of it is replaced.
+fn is_of_fillers(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at + 1) == Some(&0x85)
 }
 
 /// Without a branch per byte, so that it is compiled to vector instructions.
@@ -146,101 +165,34 @@ fn is_hazard(text: &str, at: usize, c: char, slot: Slot) -> bool {
         '\t' | '\n' => slot == Slot::Line,
         '\r' => slot == Slot::Line || !text[at + 1..].starts_with('\n'),
         '\u{200c}' | '\u{200d}' => !joins_letters(text, at, c) && !joins_emoji(text, at, c),
-        '\u{fe00}'..='\u{fe0f}' => text[..at]
-            .chars()
-            .next_back()
-            .is_none_or(|base| matches!(base, '\u{fe00}'..='\u{fe0f}') || base.is_whitespace()),
+        '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' => !selects(text, at, c),
+        '\u{115f}' | '\u{1160}' => !fills(text, at, c),
         '\u{e0020}'..='\u{e007f}' => !is_in_flag(text, at),
         _ => is_always_hazard(c),
     }
 }
 
-fn is_always_hazard(c: char) -> bool {
+/// Whether `c` is replaced wherever it stands.
+pub(crate) fn is_always_hazard(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}'
+            // The soft hyphen, the grapheme joiner, the Arabic letter mark, two vowels of Khmer that
+            // are not written, the Mongolian vowel separator.
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
             // Zero width, direction marks; separators and bidirectional embeddings; invisible
             // operators, isolates and deprecated shaping.
             | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            // Fillers of Hangul, the mark of byte order, what is kept for more of the kind,
+            // annotations.
+            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
             // Shorthand and musical controls.
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            // Tags outside flags, and the variation selectors supplement.
-            | '\u{e0000}'..='\u{e01ef}')
+            // Tags outside flags, the variation selectors supplement, what is kept for more.
+            | '\u{e0000}'..='\u{e0fff}')
         || is_noncharacter(c)
 }
 
 /// U+FDD0..U+FDEF and the last two of each plane (Unicode 16, section 23.7).
 fn is_noncharacter(c: char) -> bool {
     matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe
-}
-
-/// Whether the joiner at `at` stands between two characters of scripts in which it shapes words.
-fn joins_letters(text: &str, at: usize, joiner: char) -> bool {
-    let before = text[..at].chars().next_back();
-    let after = text[at + joiner.len_utf8()..].chars().next();
-    before.is_some_and(is_of_joining_script) && after.is_some_and(is_of_joining_script)
-}
-
-/// By block: Arabic, Syriac, N'Ko, Mandaic, the Indic scripts, Myanmar, Khmer, Mongolian, Balinese
-/// to Lepcha, and the extensions of these.
-fn is_of_joining_script(c: char) -> bool {
-    matches!(c,
-        '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
-        | '\u{1780}'..='\u{17ff}' | '\u{1800}'..='\u{18af}' | '\u{1b00}'..='\u{1c4f}'
-        | '\u{a8e0}'..='\u{a8ff}' | '\u{a980}'..='\u{a9df}' | '\u{aa60}'..='\u{aa7f}'
-        | '\u{fb50}'..='\u{fdcf}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{1193f}')
-        && !is_always_hazard(c)
-        && !c.is_whitespace()
-}
-
-/// Whether the joiner at `at` joins two emoji (UTS #51, `emoji_zwj_element`).
-fn joins_emoji(text: &str, at: usize, joiner: char) -> bool {
-    if joiner != '\u{200d}' {
-        return false;
-    }
-    let mut before = text[..at].chars().rev();
-    let base = match before.next() {
-        // The presentation selector belongs to the emoji before it.
-        Some('\u{fe0f}') => before.next(),
-        other => other,
-    };
-    let after = text[at + joiner.len_utf8()..].chars().next();
-    base.is_some_and(is_emoji) && after.is_some_and(is_emoji)
-}
-
-/// A superset of the emoji that take part in joined sequences, skin tones included.
-fn is_emoji(c: char) -> bool {
-    matches!(c, '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}'
-        | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
-}
-
-/// The longest code of a subdivision: two or three letters and a region of two (ISO 3166-2).
-const LONGEST_FLAG: usize = 6;
-
-/// Whether the tag character at `at` is one of a subdivision flag: U+1F3F4, three to six tag
-/// letters or digits, U+E007F (UTS #51, `emoji_tag_sequence`).
-fn is_in_flag(text: &str, at: usize) -> bool {
-    let is_letter = |c: char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    let mut before = text[..at].chars().rev();
-    let earlier = before
-        .by_ref()
-        .take(LONGEST_FLAG + 1)
-        .position(|c| !is_letter(c));
-    let Some(earlier) = earlier else {
-        return false;
-    };
-    if text[..at].chars().rev().nth(earlier) != Some('\u{1f3f4}') {
-        return false;
-    }
-    let mut rest = text[at..].chars();
-    let later = rest
-        .by_ref()
-        .take(LONGEST_FLAG + 1)
-        .position(|c| !is_letter(c));
-    let Some(later) = later else {
-        return false;
-    };
-    text[at..].chars().nth(later) == Some('\u{e007f}')
-        && (3..=LONGEST_FLAG).contains(&(earlier + later))
 }

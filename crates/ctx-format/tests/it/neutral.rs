@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use ctx_format::{Slot, count_neutralised, neutralise};
 use ctx_testkit::generate;
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 #[track_caller]
 fn kept(text: &str) {
@@ -64,7 +66,54 @@ fn what_is_not_seen_is_replaced() {
         4,
     );
     replaced("\u{fff9}\u{e0100}", r"\u{fff9}\u{e0100}", 2);
-    replaced("x\u{fe0f}\u{fe00}", "x\u{fe0f}\\u{fe00}", 1);
+    replaced("a\u{34f}\u{17b4}b", r"a\u{34f}\u{17b4}b", 2);
+    replaced("a\u{3164}\u{ffa0}b", r"a\u{3164}\u{ffa0}b", 2);
+    replaced("\u{fff0}\u{e01f0}", r"\u{fff0}\u{e01f0}", 2);
+}
+
+#[test]
+fn variants_are_kept_where_there_are_any() {
+    // Emoji and text, a keycap, a heart that burns.
+    kept("☎\u{fe0f} ☎\u{fe0e} ©\u{fe0f} ↔\u{fe0e} 🌍\u{fe0e} 🅰\u{fe0f}");
+    kept("1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3} *\u{fe0e}\u{20e3}");
+    // Operators, a script capital, a comma, two ideographs, a letter of Myanmar, a hieroglyph.
+    kept(
+        "∩\u{fe00} ≨\u{fe00} ℬ\u{fe01} 𝒜\u{fe00} 、\u{fe01} 芽\u{fe02} 㒞\u{fe00} က\u{fe00} 𓀀\u{fe06}",
+    );
+    kept("ᠠ\u{180b}\u{200d}ᠠ ᠨ\u{180f}");
+    // Four bits a letter would fit into these.
+    replaced("a\u{fe03}b\u{fe07}", r"a\u{fe03}b\u{fe07}", 2);
+    replaced("1\u{fe0f}0\u{fe00}", r"1\u{fe0f}0\u{fe00}", 2);
+    replaced("“\u{fe00}a\u{fe0f}", r"“\u{fe00}a\u{fe0f}", 2);
+    // Of what has other variants than this one.
+    replaced("∩\u{fe01}", r"∩\u{fe01}", 1);
+    replaced("芽\u{fe03}", r"芽\u{fe03}", 1);
+    replaced("☎\u{fe00}", r"☎\u{fe00}", 1);
+    replaced("𓀀\u{fe07}", r"𓀀\u{fe07}", 1);
+    replaced("a\u{180b}", r"a\u{180b}", 1);
+    // After one that is kept, and at the beginning.
+    replaced("☎\u{fe0f}\u{fe0e}", "☎\u{fe0f}\\u{fe0e}", 1);
+    replaced("ᠠ\u{180b}\u{180c}", "ᠠ\u{180b}\\u{180c}", 1);
+    replaced("\u{fe0f}", r"\u{fe0f}", 1);
+    // A joiner behind one that is none.
+    replaced("→\u{fe0f}\u{200d}🔥", r"→\u{fe0f}\u{200d}🔥", 2);
+    replaced("م\u{180b}\u{200d}م", r"م\u{180b}\u{200d}م", 2);
+}
+
+#[test]
+fn fillers_are_kept_in_old_hangul_alone() {
+    // A vowel without a first consonant, one without a vowel, and one with a last consonant alone.
+    kept("\u{115f}\u{1161} \u{1100}\u{1160}\u{11a8} \u{115f}\u{1160}\u{11a8}");
+    kept("\u{a960}\u{1160}\u{d7cb} \u{115f}\u{d7b0}");
+    replaced("a\u{115f}\u{1160}b", r"a\u{115f}\u{1160}b", 2);
+    replaced("\u{1100}\u{1160}", "\u{1100}\\u{1160}", 1);
+    replaced("\u{115f}\u{115f}\u{1161}", "\\u{115f}\\u{115f}\u{1161}", 2);
+    replaced(
+        "\u{1100}\u{115f}\u{1160}\u{11a8}",
+        "\u{1100}\\u{115f}\\u{1160}\u{11a8}",
+        2,
+    );
+    replaced("가\u{1160}나", r"가\u{1160}나", 1);
 }
 
 #[test]
@@ -130,6 +179,12 @@ fn every_character_is_judged_the_same_at_every_offset() {
     }
 }
 
+const NEIGHBOURS: &[char] = &[
+    'a', '0', '→', '☎', '🔥', '©', '∩', '、', '芽', 'م', 'ᠠ', '\u{20e3}', '\u{34f}', '\u{1100}',
+    '\u{115f}', '\u{1160}', '\u{1161}', '\u{11a8}', '\u{180b}', '\u{200c}', '\u{200d}', '\u{fe00}',
+    '\u{fe0e}', '\u{fe0f}',
+];
+
 proptest! {
     #[test]
     fn twice_is_once(text in generate::any_text()) {
@@ -139,6 +194,14 @@ proptest! {
             prop_assert_eq!(count_neutralised(&once, slot), 0);
             prop_assert_eq!(count_neutralised(&text, slot) == 0, once == text);
         }
+    }
+
+    /// Of characters whose neighbours decide, and such neighbours.
+    #[test]
+    fn neighbours_twice_are_once(characters in vec(select(NEIGHBOURS), 0..12)) {
+        let text: String = characters.into_iter().collect();
+        let once = neutralise(&text, Slot::Text).into_owned();
+        prop_assert_eq!(&neutralise(&once, Slot::Text), &once);
     }
 
     #[test]
