@@ -10,4 +10,5 @@ mod neutral;
 mod own_text;
 mod reads_back;
 mod support;
+mod unseen;
 mod well_formed;
