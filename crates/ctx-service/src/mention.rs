@@ -225,8 +225,7 @@ fn in_line(line: &str) -> impl Iterator<Item = &str> {
         let before = line[..at].chars().next_back();
         let rest = &line[at + 1..];
         let name = if mark == "[" {
-            let inner = rest.split(']').next().unwrap_or_default().trim();
-            Some(inner).filter(|it| label::is_label(it))
+            in_brackets(rest).filter(|it| label::is_label(it))
         } else if before.is_none_or(|c| c.is_whitespace() || "([{<\"'`,;".contains(c)) {
             Some(name(rest))
         } else {
@@ -235,6 +234,14 @@ fn in_line(line: &str) -> impl Iterator<Item = &str> {
         };
         name.filter(|it| !it.trim().is_empty())
     })
+}
+
+/// What stands at the beginning of `rest` up to the end of the brackets, or of the line. No label has a bracket in
+/// it: to look for the end past another one would take the square of the time.
+fn in_brackets(rest: &str) -> Option<&str> {
+    let end = rest.find(['[', ']']).unwrap_or(rest.len());
+    let is_in_others = rest[end..].starts_with('[');
+    (!is_in_others).then(|| rest[..end].trim())
 }
 
 /// What is named at the beginning of `rest`: all between quotation marks, or a word without the punctuation
@@ -250,6 +257,8 @@ fn name(rest: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use ctx_testkit::laws::linear;
+
     use super::*;
 
     #[track_caller]
@@ -312,6 +321,48 @@ mod tests {
     fn a_label_needs_no_at_sign() {
         names("what of [fil-9f2a1c]?", &["fil-9f2a1c"]);
         assert_eq!(what("fil-9f2a1c"), What::Label);
+    }
+
+    #[test]
+    fn brackets_in_brackets_name_what_is_innermost() {
+        names("[a [fil-9f2a1c] b]", &["fil-9f2a1c"]);
+        names("[fil-9f2a1c[", &[]);
+        names("[[ fil-9f2a1c", &["fil-9f2a1c"]);
+    }
+
+    #[test]
+    fn names_are_found_in_linear_time() {
+        for pattern in [
+            "[",
+            "]",
+            "@",
+            "@ ",
+            "[ ",
+            "[@",
+            "@[",
+            "@a ",
+            "[a] ",
+            "(@\"",
+            "@\"a ",
+            "[fil-9f2a1c] ",
+            "[fil-9f2a1c",
+            "@.",
+            "@a.",
+            "```\n",
+            "@a\n",
+            "é@é",
+        ] {
+            for (before, after) in [("", ""), ("", "]"), ("[", ""), ("@\"", "")] {
+                let message =
+                    |n: usize| [before, &pattern.repeat(n / pattern.len()), after].concat();
+                linear(&format!("{before}{pattern}…{after}"), message, |it| {
+                    mentions(it)
+                });
+            }
+        }
+        let name = |n: usize| format!("@n{n:06}");
+        let distinct = |n: usize| (0..n / 8).map(name).collect::<Vec<String>>().join(" ");
+        linear("distinct names", distinct, |it| mentions(it));
     }
 
     #[test]

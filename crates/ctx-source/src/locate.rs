@@ -7,8 +7,9 @@ use ctx_model::LineSpan;
 use crate::lines::without_terminator;
 use crate::{SourceError, Sources, Text};
 
-/// At most so many lines are hashed to find lines of which only the hash is known.
-const MOST_HASHED: u64 = 1 << 20;
+/// At most so many bytes are hashed to find lines of which only the hash is known; where it would take more, they are
+/// not looked for.
+const MOST_HASHED: usize = 64 << 20;
 
 /// Lines with fewer words than this may stand anywhere; elsewhere, they are no evidence.
 const FEW_WORDS: usize = 3;
@@ -151,14 +152,40 @@ fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
     }
 }
 
-/// The lines, from 1, at which these lines begin.
+/// The lines, from 1, at which these lines begin. By Knuth, Morris and Pratt, as lines may be much alike. O(bytes).
 fn starts_of(text: &Text, lines: &[&str]) -> Vec<u32> {
-    let all: Vec<&str> = lines_of(text.as_str()).collect();
-    let windows = all.windows(lines.len().max(1)).zip(1_u32..);
-    windows
-        .filter(|(window, _)| *window == lines)
-        .map(|(_, start)| start)
-        .collect()
+    let borders = borders(lines);
+    let mut starts = Vec::new();
+    let mut matched = 0;
+    for (line, number) in lines_of(text.as_str()).zip(1_usize..) {
+        matched = grown(lines, &borders, matched, line);
+        if matched == lines.len() {
+            starts.extend(u32::try_from(number + 1 - matched));
+            matched = borders[matched];
+        }
+    }
+    starts
+}
+
+/// For each number of `lines`, from none: how many of the first ones are also the last of these, and fewer than all.
+fn borders(lines: &[&str]) -> Vec<usize> {
+    let mut borders = vec![0; 2];
+    for line in lines.iter().skip(1) {
+        let last = borders[borders.len() - 1];
+        borders.push(grown(lines, &borders, last, line));
+    }
+    borders
+}
+
+/// How many of the first of `lines` end with `line`, where `matched` of them ended before it, and not all did.
+fn grown(lines: &[&str], borders: &[usize], mut matched: usize, line: &str) -> usize {
+    while lines.get(matched) != Some(&line) {
+        if matched == 0 {
+            return 0;
+        }
+        matched = borders[matched];
+    }
+    matched + 1
 }
 
 fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
@@ -174,13 +201,18 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
     if is_it(span) {
         return Located::Fresh { text, span };
     }
-    let (count, length) = (text.lines().count(), span.line_count());
-    let work = u64::from(count) * u64::from(length);
-    let starts = 1..=count.saturating_sub(length).saturating_add(1);
-    let mut places = starts
-        .filter(|_| work <= MOST_HASHED && length <= count)
-        .filter_map(|start| span_at(start, length as usize))
-        .filter(|&place| is_it(place));
+    let length = span.line_count();
+    let starts = 1..=(text.lines().count() + 1).saturating_sub(length);
+    let places = || {
+        starts
+            .clone()
+            .filter_map(|start| span_at(start, length as usize))
+    };
+    let bytes = |place| text.lines().range(place).map_or(0, |it| it.len());
+    let is_little = places().map(bytes).try_fold(0, |sum: usize, bytes| {
+        sum.checked_add(bytes).filter(|sum| *sum <= MOST_HASHED)
+    });
+    let mut places = places().filter(|&place| is_little.is_some() && is_it(place));
     match places
         .by_ref()
         .min_by_key(|it| (it.start().abs_diff(span.start()), it.start()))

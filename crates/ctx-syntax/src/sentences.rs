@@ -155,6 +155,8 @@ fn is_abbreviation(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ctx_testkit::laws::linear;
+
     use super::*;
 
     #[track_caller]
@@ -224,5 +226,43 @@ mod tests {
         check("", &[]);
         check(" \n\t\n", &[]);
         check("***", &["***"]);
+    }
+
+    #[test]
+    fn sentences_are_found_in_linear_time() {
+        for pattern in [
+            ".",
+            ". ",
+            "A. ",
+            "a.\n",
+            ".\n\n",
+            ".   ",
+            "?)",
+            "!\"'",
+            "。",
+            "a",
+            "\n",
+            " ",
+            "- \n",
+            "1. ",
+            "#\n",
+            "```\n",
+            "```\n\n~~~\n",
+            "|",
+            "| .\n",
+            "Dr. ",
+            "e.g. ",
+            "*\n",
+            "a\n",
+            "…",
+            "\u{2003}",
+        ] {
+            for before in ["", "a. ", "```\n", "- "] {
+                let text = |n: usize| before.to_owned() + &pattern.repeat(n / pattern.len());
+                linear(&format!("{pattern:?} after {before:?}"), text, |it| {
+                    sentences(it)
+                });
+            }
+        }
     }
 }

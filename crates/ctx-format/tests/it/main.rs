@@ -6,6 +6,7 @@ mod defects;
 mod fragments;
 mod hostile;
 mod joints;
+mod linear;
 mod neutral;
 mod own_text;
 mod reads_back;

@@ -1,6 +1,7 @@
 //! Laws of masking.
 
 use ctx_secrets::{find, mask};
+use ctx_testkit::laws::linear;
 use proptest::prelude::*;
 
 /// Text with pieces that rules look for, and pieces that break them.
@@ -58,5 +59,38 @@ fn a_remark_does_not_keep_a_secret_shown() {
     for remark in ["gitleaks:allow", "secrets-scanner:allow", "nosec", "noqa"] {
         let text = format!("token = ghp_{} # {remark}\n", "a1B2c3D4e5F6".repeat(3));
         assert_eq!(find("", &text).len(), 1, "{remark}");
+    }
+}
+
+/// Words that rules ask for, beginnings of what they find that go on for ever, and what is found, on one line and on many.
+#[test]
+fn secrets_are_looked_for_in_linear_time() {
+    let token = format!("ghp_{} ", "a1B2c3D4e5F6".repeat(3));
+    let own_line = token.trim_end().to_owned() + "\n";
+    for pattern in [
+        "a",
+        " ",
+        "\n",
+        "=",
+        "\"",
+        "ghp_",
+        "AKIA",
+        "key ",
+        "token=",
+        "secret ",
+        "password: \"",
+        "aws_secret_access_key = ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "sk_live_",
+        "xoxb-1",
+        "eyJ",
+        "eyJh.eyJh.",
+        "https://hooks.slack.com/services/T",
+        &token,
+        &own_line,
+    ] {
+        let text = |n: usize| pattern.repeat(n / pattern.len());
+        linear(&format!("{pattern:?}"), text, |it| find("a.txt", it));
     }
 }

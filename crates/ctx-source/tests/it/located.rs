@@ -1,9 +1,11 @@
 //! What a hit says of a file, and what the file says now.
 
 use std::fs;
+use std::sync::Arc;
 
 use ctx_model::LineSpan;
-use ctx_source::{Located, Sources, Wanted};
+use ctx_source::{Located, Secrets, Sources, Text, Wanted, locate};
+use ctx_testkit::laws::linear;
 use tempfile::TempDir;
 
 const FILE: &[u8] =
@@ -174,4 +176,66 @@ fn lines_of_which_nothing_is_known_are_unverified() {
         sources.locate(wanted(5, 12)),
         Located::Unavailable { .. }
     ));
+}
+
+#[test]
+fn lines_that_are_much_alike_are_found_where_they_are() {
+    let all = |count: usize| "let a = 1;\n".repeat(count);
+    let text = [&all(5), "end\n", &all(7), "end\n", &all(2)].concat();
+    let folder = super::folder(&[("a.rs", text.as_bytes())]);
+    let sources = super::sources(&folder);
+    let wanted = [&all(6), "end"].concat();
+    moved(&sources, said(&wanted, 1, 7), span(8, 14));
+    let wanted = [&all(2), "end"].concat();
+    moved(&sources, said(&wanted, 2, 4), span(4, 6));
+    moved(&sources, said(&wanted, 13, 15), span(12, 14));
+    moved(&sources, said(all(3).trim_end(), 6, 8), span(7, 9));
+    // Each line of a run is where others begin, too.
+    moved(&sources, said(all(3).trim_end(), 14, 16), span(11, 13));
+}
+
+#[test]
+fn text_is_looked_for_in_linear_time() {
+    // Lines that are wanted, and lines that there are.
+    let alike: [(&str, &str, &str); 4] = [
+        ("a\n", "b", "a\n"),
+        ("a\n", "a b c", "a\n"),
+        ("a\nb\n", "a\na", "a\nb\n"),
+        ("\n", "x", "\n"),
+    ];
+    for (most, last, now) in alike {
+        let input = |n: usize| {
+            let text =
+                Text::decode("a.rs", now.repeat(n / now.len()).into(), Secrets::Shown).unwrap();
+            let content = most.repeat(n / 2 / most.len()) + last;
+            (Arc::new(text), content)
+        };
+        linear(
+            &format!("{most:?}, {last:?} in {now:?}"),
+            input,
+            |(text, content)| locate(Ok(text), said(content, 1, 1)),
+        );
+    }
+}
+
+#[test]
+fn what_it_would_take_long_to_find_by_its_hash_is_not_looked_for() {
+    let line = |number: usize| format!("{number:0>400}\n");
+    let lines = |from: usize, count: usize| (from..from + count).map(line).collect::<String>();
+    let folder = super::folder(&[("a.rs", lines(0, 1000).as_bytes())]);
+    let sources = super::sources(&folder);
+    let by_hash = |count: u32| {
+        let hash = blake3::hash(lines(1, count as usize).as_bytes())
+            .to_hex()
+            .to_string();
+        sources.locate(Wanted {
+            path: "a.rs",
+            span: span(1, count),
+            content: None,
+            content_hash: Some(&hash),
+        })
+    };
+    assert!(matches!(by_hash(10), Located::Moved { to, .. } if to == span(2, 11)));
+    // It would take 100 MB.
+    assert!(matches!(by_hash(500), Located::Unavailable { .. }));
 }

@@ -1,4 +1,4 @@
-//! The laws of each contract trait, one call per implementation.
+//! The laws of each contract trait, one call per implementation; and what holds of any work.
 
 #[cfg(feature = "assemble")]
 pub mod assemble;
@@ -6,10 +6,12 @@ pub mod assemble;
 pub mod budget;
 #[cfg(feature = "format")]
 pub mod format;
+pub mod growth;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "tokens")]
 pub mod tokens;
 
+pub use growth::linear;
 #[cfg(feature = "tokens")]
 pub use tokens::token_counter;
