@@ -23,6 +23,14 @@ pub enum IndexError {
         #[source]
         source: io::Error,
     },
+    /// What is in the folder where an index has its files is not an index's, and is left as it is.
+    #[error("use the index folder {}: {} in it is not of an index", folder.display(), listed(found))]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// What is there, below the folder.
+        found: Vec<PathBuf>,
+    },
     /// Another process is writing it.
     #[error("write the index {}: process {holder} is writing it", folder.display())]
     Busy {
@@ -133,6 +141,17 @@ impl IndexError {
             _ => None,
         };
         source.map_or(self, |source| IndexError::folder(folder, source))
+    }
+}
+
+/// The first of what was found, and how many there are besides.
+fn listed(found: &[PathBuf]) -> String {
+    const SHOWN: usize = 3;
+    let names = found.iter().take(SHOWN).map(|it| it.display().to_string());
+    let names = names.collect::<Vec<_>>().join(", ");
+    match found.len().saturating_sub(SHOWN) {
+        0 => names,
+        more => format!("{names} and {more} more"),
     }
 }
 

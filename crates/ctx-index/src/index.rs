@@ -12,6 +12,7 @@ use crate::IndexError;
 use crate::lock::Lock;
 use crate::manifest::FileRow;
 use crate::options::{Kept, Options, Pending, Status, Wanted};
+use crate::own;
 use crate::parts::Parts;
 use crate::remembered::Remembered;
 use crate::scan::Seen;
@@ -73,14 +74,16 @@ impl Index {
     /// value says why. O(bytes of the index). An index that cannot be written answers all the same.
     ///
     /// # Errors
-    /// The folder cannot be made or read, or an index that ought to be removed is being written by another
-    /// process.
+    /// The folder cannot be made or read, has something in it that is not an index's where an index has its files
+    /// ([`IndexError::Foreign`]; then nothing in it is changed), or an index that ought to be removed is being written by
+    /// another process.
     pub fn open_in(
         root: Root,
         folder: &Path,
         options: Options,
     ) -> Result<(Index, Option<String>), IndexError> {
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
+        own::check(folder)?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
         let (remembered, loss) = Remembered::open(folder)?;
         if loss.is_some() {
@@ -98,9 +101,10 @@ impl Index {
     /// O(bytes of the index).
     ///
     /// # Errors
-    /// The root or the index cannot be opened.
+    /// The root or the index cannot be opened, or what is in the folder is not an index's.
     pub fn inspect(root: &Path, folder: &Path, options: Options) -> Result<Inspected, IndexError> {
         let root = Root::open(root)?;
+        own::check(folder)?;
         let store = match Store::look(folder) {
             Ok(Some(store)) => store,
             Ok(None) => return Ok(Inspected::Nothing),
@@ -160,6 +164,7 @@ impl Index {
             return Ok(());
         }
         fs::create_dir_all(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
+        own::check(&self.folder)?;
         let store = Arc::new(open().map_err(|it| it.while_writing(&self.folder))?);
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         Ok(())

@@ -11,6 +11,7 @@ mod lock;
 mod manifest;
 mod options;
 mod outlines;
+mod own;
 mod parts;
 mod remembered;
 mod scan;

@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use crate::IndexError;
 use crate::database::{self, Access, Seal, Sum, check_pages, short};
 use crate::options::{Passed, Reason};
+use crate::own::APPLICATION_ID;
 use crate::schema::FORMAT;
 
 /// The form of the tables. Others are made anew.
@@ -184,6 +185,7 @@ impl Manifest {
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             transaction.execute_batch(TABLES)?;
             transaction.pragma_update(None, "user_version", LAYOUT)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.commit()?;
         }
         Ok(Manifest {
@@ -306,6 +308,8 @@ impl Manifest {
             let seal = sum.seal(&transaction, &[generation, written_at])?;
             set.execute(["seal", &seal])?;
         }
+        // Earlier versions gave it none.
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.commit()?;
         Ok(())
     }

@@ -16,6 +16,7 @@ use crate::IndexError;
 use crate::database::Access;
 use crate::lock::{Lock, WRITER, lock};
 use crate::manifest::{Manifest, Snapshot};
+use crate::own;
 use crate::schema::{Fields, tokenizers};
 use crate::sealed::Sealed;
 
@@ -88,7 +89,7 @@ impl Store {
             Err(error) if error.is_damage() => Some(error.with_source()),
             Err(error) => return Err(error),
         };
-        remove(folder)?;
+        own::remove(folder)?;
         let text = folder.join("text");
         fs::create_dir_all(&text).map_err(|source| IndexError::folder(folder, source))?;
         tantivy::Index::builder()
@@ -176,27 +177,6 @@ fn with_damage(error: IndexError, damage: Option<IndexError>) -> IndexError {
     }
 }
 
-/// Removes all that is indexed, and nothing that is remembered.
-fn remove(folder: &Path) -> Result<(), IndexError> {
-    let io = |source| IndexError::folder(folder, source);
-    let text = folder.join("text");
-    if text.exists() {
-        fs::remove_dir_all(&text).map_err(io)?;
-    }
-    for name in [
-        "manifest.db-journal",
-        "manifest.db-wal",
-        "manifest.db-shm",
-        "manifest.db",
-    ] {
-        match fs::remove_file(folder.join(name)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer
 /// has one of its own.
 pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, IndexError> {
@@ -230,11 +210,7 @@ pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexErr
         let name = entry.file_name();
         let is_left = match name.to_string_lossy().split_once('.') {
             Some(("", rest)) => rest.starts_with("tmp"),
-            Some((segment, _)) => {
-                segment.len() == 32
-                    && segment.bytes().all(|it| it.is_ascii_hexdigit())
-                    && !named.contains(Path::new(&name))
-            }
+            Some((segment, _)) => own::is_segment(segment) && !named.contains(Path::new(&name)),
             None => false,
         };
         if is_left

@@ -141,7 +141,7 @@ fn a_file_that_is_cut_short_or_gone_is_found() {
 }
 
 /// All files but those that are locked, with what is in them.
-fn bytes_of(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn bytes_of(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = files_below(folder);
     files.retain(|it| it.extension().is_none_or(|it| it != "lock"));
     let bytes = |it: PathBuf| (it.clone(), fs::read(it).unwrap());

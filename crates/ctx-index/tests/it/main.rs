@@ -9,6 +9,7 @@ mod confined;
 mod crash;
 mod damage;
 mod faults;
+mod foreign;
 mod histories;
 mod memory;
 mod rebuilds;
