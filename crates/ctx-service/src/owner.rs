@@ -22,11 +22,21 @@ impl Owner {
 
 /// What labels and feedback handles are made with. Whoever does not know it can make neither. Keep it as long
 /// as handles are to count; all services of one store share it.
-#[derive(Clone, Copy, Default)]
+///
+/// There is none that holds unless it was made by chance, so there is no default:
+///
+/// ```compile_fail
+/// let secret = ctx_service::Secret::default();
+/// ```
+#[derive(Clone, Copy)]
 pub struct Secret([u8; 32]);
 
 impl Secret {
-    /// 32 bytes of chance.
+    /// What labels are made with where nobody gave a secret. Everybody knows it, so no handle is made with it.
+    pub(crate) const KNOWN: Secret = Secret([0; 32]);
+
+    /// 32 bytes of chance, as the system's source of random numbers gives them (`getrandom::fill`), and not of a
+    /// password.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Secret(bytes)
     }

@@ -21,7 +21,7 @@ use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
 use crate::service::lap;
-use crate::{Service, ServiceError};
+use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
 const FORM: &[u8] = b"prime context 1";
@@ -292,7 +292,7 @@ impl Service {
         built.build_time = took;
         built.context = text;
         let receipt = blake3::hash(&receipt);
-        let secret = self.secret.unwrap_or_default();
+        let secret = self.secret.unwrap_or(Secret::KNOWN);
         let parts = [
             self.owner.as_str().as_bytes(),
             thread.as_bytes(),
@@ -345,7 +345,7 @@ impl Making {
         let begin = |stage| service.begin(stage, &control.cancel);
         let counter = service.memory.counter(&options.build.counter)?;
         let labels = Labels {
-            secret: &service.secret.unwrap_or_default(),
+            secret: &service.secret.unwrap_or(Secret::KNOWN),
             owner: &service.owner,
             thread: &self.thread,
         };
