@@ -9,7 +9,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 use crate::keys::ByPlace;
 use crate::options::{Strategy, Weights};
 use crate::ports::{
-    Answer, Changes, FileSearch, Hit, Part, PartQuery, Relations, TextQuery, Touched,
+    Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
 };
 
 /// Parts that are asked for of files, or of what is called so.
@@ -150,6 +150,7 @@ pub(crate) async fn files(
         search.passages(&within),
         search.parts_of(&whole_files, WIDE)
     )?;
+    let all = of_each("files", &whole_files, all)?;
     let fitting: RapidHashSet<_> = hits.iter().map(|it| it.place()).collect();
     let mut others: Vec<Hit> = all.into_iter().flatten().collect();
     others.retain(|it| !fitting.contains(&it.place()));
@@ -193,7 +194,7 @@ pub(crate) async fn names(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     let names = &query.names[..query.names.len().min(NAMES)];
     let last = unique(names.iter().map(|it| &it.last));
     let answers = search.definitions(&last, MOST_DEFINITIONS + 1).await?;
-    let of_name = by_question(&last, answers);
+    let of_name = by_question("names", &last, answers)?;
     for name in names {
         let hits = of_name.get(&name.last).map_or(&[][..], Vec::as_slice);
         if hits.len() > MOST_DEFINITIONS {
@@ -223,9 +224,25 @@ fn unique<'q, T: Ord + Clone + 'q>(questions: impl Iterator<Item = &'q T>) -> Ve
     questions.filter(|&it| seen.insert(it)).cloned().collect()
 }
 
-/// What a port said to each of `questions`; what it left out is nothing.
-fn by_question<Q: Ord, A>(questions: &[Q], answers: Vec<A>) -> BTreeMap<&Q, A> {
-    questions.iter().zip(answers).collect()
+/// What a port said to each of `questions`, which are `kind`.
+fn by_question<'q, Q: Ord, A>(
+    kind: &str,
+    questions: &'q [Q],
+    answers: Vec<A>,
+) -> Answer<BTreeMap<&'q Q, A>> {
+    let answers = of_each(kind, questions, answers)?;
+    Ok(questions.iter().zip(answers).collect())
+}
+
+/// The `answers` of a port, if they are one for each of `questions`: with fewer or more nobody knows which is whose.
+fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
+    let (answered, asked) = (answers.len(), questions.len());
+    if answered != asked {
+        return Err(PortError(format!(
+            "it answered {answered} of {asked} {kind}"
+        )));
+    }
+    Ok(answers)
 }
 
 /// Parts, each with the sum of what was said for it, in the order met: so sums are of the same numbers in the same
@@ -277,7 +294,7 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     let functions = unique(functions.iter());
     let (answers, of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
-    let parts = by_question(&wanted, answers);
+    let parts = by_question("places", &wanted, answers)?;
     let (mut found, mut named) = (Sum::default(), BTreeSet::new());
     for place in places {
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
@@ -348,7 +365,7 @@ async fn files_at(
     while !open.is_empty() {
         let ends = unique(open.iter().map(|(_, end)| end));
         let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
-        let found = by_question(&ends, answers);
+        let found = by_question("ends of paths", &ends, answers)?;
         let mut longer = Vec::new();
         for (path, end) in &open {
             match found.get(end).map_or(&[][..], Vec::as_slice) {
@@ -370,7 +387,8 @@ async fn files_at(
 pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let names = query.names.iter().take(NAMES / 2).map(|it| &it.last);
     let mut unknown = unique(names.filter(|it| it.len() > SHORT));
-    let mut definitions = search.definitions(&unknown, 1).await?.into_iter();
+    let definitions = search.definitions(&unknown, 1).await?;
+    let mut definitions = of_each("names", &unknown, definitions)?.into_iter();
     unknown.retain(|_| definitions.next().is_none_or(|it| it.is_empty()));
     unknown.extend(unknown_files(search, query).await?);
     let mut hits = search.similar(&unknown, WIDE / 4).await?;
@@ -385,6 +403,7 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
     }
     let wanted: Vec<PartQuery> = files.iter().map(|(file, _)| file.clone()).collect();
     let parts = search.parts_of(&wanted, WIDE).await?;
+    let parts = of_each("files", &wanted, parts)?;
     for ((_, score), parts) in files.iter().zip(parts) {
         hits.extend(parts.into_iter().map(|it| Hit::new(it.part, *score)));
     }
@@ -413,7 +432,8 @@ async fn unknown_files(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Str
     if ends.is_empty() {
         return Ok(ends);
     }
-    let mut found = search.ending_with(&ends, 1).await?.into_iter();
+    let found = search.ending_with(&ends, 1).await?;
+    let mut found = of_each("ends of paths", &ends, found)?.into_iter();
     ends.retain(|it| found.next().is_none_or(|it| it.is_empty()) && it.len() > SHORT);
     Ok(ends)
 }
@@ -429,7 +449,7 @@ pub(crate) async fn changes(
     let paths = unique(touched.iter().map(|it| &it.path));
     let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
     let answers = search.parts_of(&wanted, WIDE).await?;
-    let called = by_question(&paths, answers).into_iter();
+    let called = by_question("files", &paths, answers)?.into_iter();
     let called: BTreeMap<&String, Called> =
         called.map(|(path, it)| (path, Called::of(it))).collect();
     let of_place = |it: &Touched| {
@@ -492,8 +512,8 @@ pub(crate) async fn relations(
         search.definitions(&used, MOST_DEFINED + 1),
         relations.users_of(&names, MOST_USERS + 1)
     )?;
-    let definitions = by_question(&used, definitions);
-    let users = by_question(&names, users);
+    let definitions = by_question("names", &used, definitions)?;
+    let users = by_question("names", &names, users)?;
     let mut found = Sum::default();
     for hit in best {
         for name in &hit.refers_to {

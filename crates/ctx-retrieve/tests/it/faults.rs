@@ -5,7 +5,9 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ctx_retrieve::Strategy;
+use ctx_model::LineSpan;
+use ctx_rank::Query;
+use ctx_retrieve::{Answer, FileSearch, Hit, Part, Retriever, Strategy, TextQuery};
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::store::{Mood, Store};
@@ -19,6 +21,64 @@ fn library() -> Store {
         ("pool.py", 1, "function", "", "unrelated"),
         ("c.py", 1, "function", "", "wait, wait"),
     ])
+}
+
+/// Whose answer is whose cannot be told then.
+#[tokio::test]
+async fn a_port_that_answers_fewer_questions_than_it_was_asked_fails() {
+    let question = "why do `take_all` and `put_all` wait in pool.py:2 and queue.py:3?";
+    for (port, strategy, why) in [
+        ("definitions", Strategy::Names, "it answered 1 of 2 names"),
+        ("definitions", Strategy::Similar, "it answered 1 of 2 names"),
+        (
+            "ending_with",
+            Strategy::Places,
+            "it answered 1 of 2 ends of paths",
+        ),
+        (
+            "ending_with",
+            Strategy::Similar,
+            "it answered 1 of 2 ends of paths",
+        ),
+        ("parts_of", Strategy::Places, "it answered 1 of 2 places"),
+        ("parts_of", Strategy::Files, "it answered 0 of 1 files"),
+        ("users_of", Strategy::Relations, "it answered 0 of 1 names"),
+    ] {
+        let library = || {
+            let mut library = library();
+            let queue = Store::of(&[("queue.py", 1, "function", "", "unrelated")]);
+            library.parts.extend(queue.parts);
+            library
+        };
+        let whole = ask(library(), question, &options()).await;
+        assert_eq!(failure(&whole, strategy), None, "{port}");
+        let short = library().with(port, Mood::Short);
+        let retrieved = ask(short, question, &options()).await;
+        assert_eq!(failure(&retrieved, strategy), Some(why), "{port}");
+        assert_eq!(report(&retrieved, strategy).found, 0, "{port}");
+    }
+}
+
+/// One of texts alone.
+struct Texts;
+
+#[async_trait::async_trait]
+impl FileSearch for Texts {
+    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+        let lines = LineSpan::new(1, 2).unwrap();
+        Ok(vec![Hit::new(Part::new("a.md", lines), 1.0)])
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_has_texts_alone_fails_nobody() {
+    let texts = Retriever::new(Arc::new(Texts));
+    let query = Arc::new(Query::analyse(QUESTION));
+    let retrieved = texts.retrieve(&query, &options()).await;
+    for report in &retrieved.reports {
+        assert_eq!(report.failure, None, "{:?}", report.strategy);
+    }
+    assert_eq!(paths(&retrieved), ["a.md"]);
 }
 
 const LATE: Option<&str> = Some("it was late");
