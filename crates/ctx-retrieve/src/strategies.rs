@@ -311,7 +311,9 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     for hits in of_functions {
         #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
         let share = OF_FRAME / (hits.len() as f64).sqrt();
-        hits.iter().for_each(|hit| found.add(&hit.part, share));
+        for hit in &hits {
+            found.add(&hit.part, share);
+        }
     }
     let mut hits = found.hits;
     let named = named.into_iter().map(Part::of_file);
