@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ctx_testkit::few;
 use proptest::prelude::*;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Query, TermQuery, TermSetQuery};
@@ -130,58 +131,73 @@ fn by_address(found: Vec<Scored>) -> BTreeMap<DocAddress, Score> {
     found.into_iter().map(|(score, at)| (at, score)).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+#[test]
+fn sums_are_those_of_the_text_index() {
+    let strategy = (
+        prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
+        prop::collection::vec(0..60_usize, 0..10),
+        prop_oneof![Just(1), 2..30_usize],
+        prop::collection::vec(wanted(), 1..8),
+        prop::option::of(prop::collection::vec(0..60_usize, 1..10)),
+    );
+    few::run(
+        few::cases(64),
+        &strategy,
+        |(segments, gone, times, wanted, within)| {
+            let fixture = Fixture::new(&segments, times, &gone);
+            let searcher = &fixture.searcher;
+            let clauses: Vec<Clause> = wanted.iter().map(|it| fixture.clause(it)).collect();
+            let paths = within.map(|ids| {
+                let terms = ids
+                    .iter()
+                    .map(|it| Term::from_field_text(fixture.id, &it.to_string()));
+                terms.collect::<Vec<Term>>()
+            });
+            let scores = Scores::of(searcher, &clauses, paths.as_deref(), searcher).unwrap();
+            let found = scores.best(Best::new(MOST));
+            prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
 
-    #[test]
-    fn sums_are_those_of_the_text_index(
-        segments in prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
-        gone in prop::collection::vec(0..60_usize, 0..10),
-        times in prop_oneof![Just(1), 2..30_usize],
-        wanted in prop::collection::vec(wanted(), 1..8),
-        within in prop::option::of(prop::collection::vec(0..60_usize, 1..10)),
-    ) {
-        let fixture = Fixture::new(&segments, times, &gone);
-        let searcher = &fixture.searcher;
-        let clauses: Vec<Clause> = wanted.iter().map(|it| fixture.clause(it)).collect();
-        let paths = within.map(|ids| {
-            let terms = ids.iter().map(|it| Term::from_field_text(fixture.id, &it.to_string()));
-            terms.collect::<Vec<Term>>()
-        });
-        let scores = Scores::of(searcher, &clauses, paths.as_deref(), searcher).unwrap();
-        let found = scores.best(Best::new(MOST));
-        prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
+            let any = BooleanQuery::union(wanted.iter().map(|it| fixture.query(it)).collect());
+            let mut query: Box<dyn Query> = Box::new(any);
+            if let Some(terms) = paths {
+                let within = ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), 0.0);
+                query = Box::new(BooleanQuery::intersection(vec![query, Box::new(within)]));
+            }
+            let collector = TopDocs::with_limit(MOST).order_by_score();
+            let expected = by_address(searcher.search(&*query, &collector).unwrap());
+            let best: Vec<Score> = found.iter().map(|it| it.0).collect();
+            let found = by_address(found);
+            prop_assert_eq!(
+                found.keys().collect::<Vec<_>>(),
+                expected.keys().collect::<Vec<_>>()
+            );
+            for (at, score) in &found {
+                // The same numbers, added in another order.
+                prop_assert!(
+                    (score - expected[at]).abs() <= 8.0 * f32::EPSILON * score,
+                    "{at:?}"
+                );
+            }
 
-        let any = BooleanQuery::union(wanted.iter().map(|it| fixture.query(it)).collect());
-        let mut query: Box<dyn Query> = Box::new(any);
-        if let Some(terms) = paths {
-            let within = ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), 0.0);
-            query = Box::new(BooleanQuery::intersection(vec![query, Box::new(within)]));
-        }
-        let collector = TopDocs::with_limit(MOST).order_by_score();
-        let expected = by_address(searcher.search(&*query, &collector).unwrap());
-        let best: Vec<Score> = found.iter().map(|it| it.0).collect();
-        let found = by_address(found);
-        prop_assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
-        for (at, score) in &found {
-            // The same numbers, added in another order.
-            prop_assert!((score - expected[at]).abs() <= 8.0 * f32::EPSILON * score, "{at:?}");
-        }
+            // Fewer are the best of them.
+            for count in [1, 3, 10] {
+                let few = scores.best(Best::new(count));
+                let few: Vec<Score> = few.into_iter().map(|it| it.0).collect();
+                prop_assert_eq!(&few[..], &best[..count.min(best.len())]);
+            }
+            Ok(())
+        },
+    );
+}
 
-        // Fewer are the best of them.
-        for count in [1, 3, 10] {
-            let few = scores.best(Best::new(count));
-            let few: Vec<Score> = few.into_iter().map(|it| it.0).collect();
-            prop_assert_eq!(&few[..], &best[..count.min(best.len())]);
-        }
-    }
-
-    #[test]
-    fn alike_is_what_both_have_of_what_either_has(
-        segments in prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
-        gone in prop::collection::vec(0..60_usize, 0..10),
-        texts in prop::collection::vec(prop::collection::btree_set(0..WORDS + 1, 1..6), 0..4),
-    ) {
+#[test]
+fn alike_is_what_both_have_of_what_either_has() {
+    let strategy = (
+        prop::collection::vec(prop::collection::vec(document(), 1..20), 1..4),
+        prop::collection::vec(0..60_usize, 0..10),
+        prop::collection::vec(prop::collection::btree_set(0..WORDS + 1, 1..6), 0..4),
+    );
+    few::run(few::cases(64), &strategy, |(segments, gone, texts)| {
         let mut segments = segments;
         for texts in segments.iter_mut().flatten() {
             for words in texts {
@@ -190,10 +206,14 @@ proptest! {
             }
         }
         let fixture = Fixture::new(&segments, 1, &gone);
-        let tokens = texts.iter().map(|it| it.iter().map(|word| format!("w{word}")).collect());
+        let tokens = texts
+            .iter()
+            .map(|it| it.iter().map(|word| format!("w{word}")).collect());
         let tokens: Vec<Vec<String>> = tokens.collect();
         let scores = Scores::alike(&fixture.searcher, fixture.fields[0], &tokens).unwrap();
-        let mut found: Vec<Score> = by_address(scores.best(Best::new(MOST))).into_values().collect();
+        let mut found: Vec<Score> = by_address(scores.best(Best::new(MOST)))
+            .into_values()
+            .collect();
 
         let share = |of_document: &BTreeSet<usize>, text: &BTreeSet<usize>| {
             let both = of_document.intersection(text).count();
@@ -202,7 +222,10 @@ proptest! {
         let mut expected = Vec::new();
         for (number, [words, _]) in segments.iter().flatten().enumerate() {
             let words = words.iter().copied().collect();
-            let best = texts.iter().map(|it| share(&words, it)).fold(0.0, Score::max);
+            let best = texts
+                .iter()
+                .map(|it| share(&words, it))
+                .fold(0.0, Score::max);
             if best > 0.0 && !gone.contains(&number) {
                 expected.push(best);
             }
@@ -210,5 +233,6 @@ proptest! {
         found.sort_by(Score::total_cmp);
         expected.sort_by(Score::total_cmp);
         prop_assert_eq!(found, expected);
-    }
+        Ok(())
+    });
 }

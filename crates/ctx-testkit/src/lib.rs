@@ -2,6 +2,7 @@
 
 #[cfg(feature = "disk")]
 pub mod disk;
+pub mod few;
 pub mod generate;
 #[cfg(feature = "git")]
 pub mod git;

@@ -7,8 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use ctx_index::{Index, Options};
 use ctx_rank::Analyzer;
 use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _, TextQuery};
+use ctx_testkit::few;
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 
 use crate::{Fixture, block_on, memory, update};
 
@@ -146,21 +146,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A few histories, or `CTX_HISTORIES`.
-fn config() -> Config {
-    let cases = std::env::var("CTX_HISTORIES").map_or(2, |it| it.parse().unwrap());
-    Config {
-        cases,
-        failure_persistence: None,
-        max_shrink_iters: 20,
-        ..Config::default()
-    }
+fn histories() -> u32 {
+    std::env::var("CTX_HISTORIES").map_or(2, |it| it.parse().unwrap())
 }
 
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn the_same_files_have_the_same_answers(steps in prop::collection::vec(step(), 1..40)) {
+#[test]
+fn the_same_files_have_the_same_answers() {
+    let strategy = prop::collection::vec(step(), 1..40);
+    few::run(histories(), &strategy, |steps| {
         let fixture = Fixture::new(&[]);
         (0..FILES).for_each(|file| put(&fixture, file, 0));
         let first = answers_of_a_new_one(&fixture);
@@ -179,7 +172,8 @@ proptest! {
         (0..FILES).for_each(|file| put(&fixture, file, 0));
         update(&index);
         assert_same(&answers(&index), &first);
-    }
+        Ok(())
+    });
 }
 
 /// More parts are equally good than anyone asks for.

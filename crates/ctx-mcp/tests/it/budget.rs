@@ -1,5 +1,6 @@
 //! No reply takes more than was asked for, by the tokens of the line as it comes.
 
+use ctx_testkit::few;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -95,7 +96,7 @@ fn cases() -> u32 {
     let asked = std::env::var("CTX_MCP_CALLS")
         .ok()
         .and_then(|it| it.parse().ok());
-    asked.unwrap_or(40)
+    asked.unwrap_or_else(|| few::cases(40))
 }
 
 #[test]
@@ -110,18 +111,27 @@ fn no_reply_takes_more_than_was_asked_for() {
     let runtime = Runtime::new().unwrap();
     let client = runtime.block_on(Client::connect(&server));
     let client = std::cell::RefCell::new(client);
-    proptest!(ProptestConfig::with_cases(cases()), |((tool, mut arguments) in call(), size in size())| {
-        arguments["max_tokens"] = size.into();
-        let mut client = client.borrow_mut();
-        // Up to three pages.
-        for _ in 0..3 {
-            let reply = runtime.block_on(client.call(tool, arguments.clone()));
-            let limit = u32::try_from(size.min(25_000)).unwrap();
-            prop_assert!(reply.tokens() <= limit, "{} of {limit}: {tool} {arguments}", reply.tokens());
-            let Some(cursor) = reply.cursor() else { break };
-            arguments["cursor"] = cursor.into();
-        }
-    });
+    few::run(
+        cases(),
+        &(call(), size()),
+        |((tool, mut arguments), size)| {
+            arguments["max_tokens"] = size.into();
+            let mut client = client.borrow_mut();
+            // Up to three pages.
+            for _ in 0..3 {
+                let reply = runtime.block_on(client.call(tool, arguments.clone()));
+                let limit = u32::try_from(size.min(25_000)).unwrap();
+                prop_assert!(
+                    reply.tokens() <= limit,
+                    "{} of {limit}: {tool} {arguments}",
+                    reply.tokens()
+                );
+                let Some(cursor) = reply.cursor() else { break };
+                arguments["cursor"] = cursor.into();
+            }
+            Ok(())
+        },
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

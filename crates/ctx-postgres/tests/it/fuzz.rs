@@ -1,5 +1,6 @@
 //! Any text at all, to everything that takes one: an answer of one's own, or the refusal that is documented.
-//! `CTX_FUZZ=100000` asks that many.
+//! `CTX_FUZZ=1000` asks that many rather than 16, in about a minute; questions alone are asked by the hundred thousand
+//! in `questions.rs`.
 
 use ctx_postgres::{FileText, OwnedStore, StoreError};
 use ctx_retrieve::{Feedback as _, Message, PortError, Usage as _, Vote};

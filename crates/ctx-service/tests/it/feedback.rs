@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use ctx_service::{FeedbackError, PrimeContext, Secret};
+use ctx_testkit::few;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError};
+use proptest::test_runner::TestCaseError;
 
 use crate::support::{FILES, NOW, World, options, service_over, world};
 
@@ -240,10 +241,10 @@ async fn no_handle_counts_that_was_out_when_its_file_of_its_context_did() {
     let all = given(&world).await;
     let step = (any::<prop::sample::Index>(), 0_i64..100, 0_i64..=24);
     let steps = prop::collection::vec(step, 1..120);
-    let mut runner = proptest::test_runner::TestRunner::new(Config::with_cases(128));
     let runtime = tokio::runtime::Handle::current();
     tokio::task::block_in_place(|| {
-        let voted = runner.run(&steps, |steps| runtime.block_on(vote(&world, &all, &steps)));
-        voted.unwrap();
+        few::run(128, &steps, |steps| {
+            runtime.block_on(vote(&world, &all, &steps))
+        });
     });
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ctx_assemble::Control;
 use ctx_retrieve::{Message, Threads};
 use ctx_service::{Cache, Key, Owner, PrimeContext, Service};
+use ctx_testkit::few;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
@@ -174,13 +175,12 @@ async fn foreign(asked: &[Request]) -> usize {
     foreign
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4))]
-
-    #[test]
-    fn nobody_gets_what_another_asked_for(asked in requests()) {
+#[test]
+fn nobody_gets_what_another_asked_for() {
+    few::run(few::cases(4), &requests(), |asked| {
         prop_assert_eq!(run(foreign(&asked)), 0);
-    }
+        Ok(())
+    });
 }
 
 /// 10,000 with `CTX_THOROUGH=1`, else 500.

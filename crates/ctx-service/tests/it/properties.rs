@@ -6,6 +6,7 @@ use ctx_assemble::{AssembleError, Control};
 use ctx_model::{Format, Origin, Selection, Tokens};
 use ctx_retrieve::{Message, Threads};
 use ctx_service::{PrimeContext, PrimeOptions, ServiceError};
+use ctx_testkit::few;
 use proptest::prelude::*;
 
 use crate::support::{NOW, World, options, world};
@@ -119,28 +120,28 @@ fn run<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn a_context_keeps_every_law(case in case()) {
+#[test]
+fn a_context_keeps_every_law() {
+    few::run(few::cases(32), &case(), |case| {
         let made = run(async { case.prime(&case.world().await).await });
         let context = match made {
             Ok(context) => context,
             Err(error) => {
-                let is_too_small = matches!(error, ServiceError::Assemble(AssembleError::Budget(_)));
+                let is_too_small =
+                    matches!(error, ServiceError::Assemble(AssembleError::Budget(_)));
                 prop_assert!(is_too_small, "{:?}", error);
                 return Ok(());
             }
         };
-        let (built, build) = (&context.built, &case.options.build);
+        let (built, options) = (&context.built, &case.options.build);
         // The budget.
-        let limit = build.max_tokens.saturating_sub(build.reserve);
+        let limit = options.max_tokens.saturating_sub(options.reserve);
         prop_assert!(built.tokens.total <= limit);
-        let counter = ctx_tokens::counter(&build.counter).unwrap();
+        let counter = ctx_tokens::counter(&options.counter).unwrap();
         prop_assert_eq!(counter.count(&built.context), built.tokens.total);
         // The order of what was said.
-        let said = (0..case.said.len()).filter_map(|it| built.context.find(&format!("said{it:03}")));
+        let said =
+            (0..case.said.len()).filter_map(|it| built.context.find(&format!("said{it:03}")));
         prop_assert!(said.is_sorted());
         // Nothing is lost, and nothing is there twice.
         let mut ids: Vec<&String> = built.included.iter().map(|it| &it.id).collect();
@@ -149,26 +150,37 @@ proptest! {
         let items: Vec<&String> = context.items.iter().map(|it| &it.id).collect();
         prop_assert_eq!(ids, items);
         // What is named is there.
-        let named = context.items.iter().filter(|it| it.origin == Origin::Reference);
+        let named = context
+            .items
+            .iter()
+            .filter(|it| it.origin == Origin::Reference);
         for item in named {
             let is_there = |it: &ctx_model::Included| it.id == item.id;
             let is_merged = |it: &ctx_model::Omitted| it.id == item.id && it.other.is_some();
-            prop_assert!(built.included.iter().any(is_there) || built.omitted.iter().any(is_merged));
+            prop_assert!(
+                built.included.iter().any(is_there) || built.omitted.iter().any(is_merged)
+            );
         }
         // Each block can be cited by one id, and that resolves to it.
         for cited in &context.citations {
             let resolved = context.resolve(&format!("so [{}]", cited.id));
             prop_assert_eq!(&resolved.used, &vec![cited.id.clone()]);
         }
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn the_order_in_which_a_store_gives_equals_does_not_show(case in case()) {
+#[test]
+fn the_order_in_which_a_store_gives_equals_does_not_show() {
+    few::run(few::cases(32), &case(), |case| {
         let contexts = run(async {
             let mut contexts = Vec::new();
             for is_reversed in [false, true] {
                 let world = case.world().await;
-                world.store.is_reversed.store(is_reversed, Ordering::Relaxed);
+                world
+                    .store
+                    .is_reversed
+                    .store(is_reversed, Ordering::Relaxed);
                 contexts.push(case.prime(&world).await.map(|it| it.built.context.clone()));
             }
             contexts
@@ -177,5 +189,6 @@ proptest! {
             [Ok(one), Ok(other)] => prop_assert_eq!(one, other),
             contexts => prop_assert!(contexts.iter().all(Result::is_err), "{:?}", contexts),
         }
-    }
+        Ok(())
+    });
 }

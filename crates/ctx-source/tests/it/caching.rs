@@ -5,6 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use ctx_source::{Limits, Root, SourceError, Sources};
+use ctx_testkit::few;
 use proptest::prelude::*;
 
 #[test]
@@ -112,12 +113,11 @@ fn what_is_no_text_is_named_and_not_kept() {
     assert_eq!(text.as_str(), "Straße und Größe, geändert für alle");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    /// Writes, renames, removals and reads in any order: a read tells the present.
-    #[test]
-    fn no_read_tells_the_past(steps in prop::collection::vec((0_u8..4, 0_usize..3, "[a-c]{0,3}"), 1..40)) {
+/// Writes, renames, removals and reads in any order: a read tells the present.
+#[test]
+fn no_read_tells_the_past() {
+    let strategy = prop::collection::vec((0_u8..4, 0_usize..3, "[a-c]{0,3}"), 1..40);
+    few::run(few::cases(32), &strategy, |steps| {
         let folder = super::folder(&[]);
         let sources = super::sources(&folder);
         let names = ["x", "y", "z"];
@@ -125,9 +125,16 @@ proptest! {
             let path = folder.path().join(names[which]);
             match step {
                 0 => fs::write(&path, &text).unwrap(),
-                1 => drop(fs::rename(&path, folder.path().join(names[(which + 1) % 3]))),
+                1 => drop(fs::rename(
+                    &path,
+                    folder.path().join(names[(which + 1) % 3]),
+                )),
                 2 => drop(fs::remove_file(&path)),
-                _ => if path.exists() { super::age(&path) },
+                _ => {
+                    if path.exists() {
+                        super::age(&path);
+                    }
+                }
             }
             for name in names {
                 let now = fs::read_to_string(folder.path().join(name)).ok();
@@ -135,5 +142,6 @@ proptest! {
                 prop_assert_eq!(told, now);
             }
         }
-    }
+        Ok(())
+    });
 }
