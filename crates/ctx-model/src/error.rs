@@ -21,6 +21,22 @@ pub enum ModelError {
         /// The last line given.
         end: u32,
     },
+    /// A text that is no span of lines.
+    #[error("{text:?} is not two line numbers with - between them")]
+    NoSpan {
+        /// The text given.
+        text: String,
+    },
+    /// A word that stands for none of the choices there are.
+    #[error("unknown {what} {word:?}: it is one of {}", known.join(", "))]
+    UnknownWord {
+        /// What it was to be.
+        what: &'static str,
+        /// The word given.
+        word: String,
+        /// The words there are.
+        known: &'static [&'static str],
+    },
     /// A span of which only one end was given.
     #[error("{given} is given without {missing}")]
     HalfSpan {

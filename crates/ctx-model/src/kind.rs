@@ -1,6 +1,8 @@
 //! What a chunk is.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +106,20 @@ impl From<String> for ChunkKind {
             Some((_, kind)) => kind,
             None => ChunkKind::Other(word),
         }
+    }
+}
+
+impl From<&str> for ChunkKind {
+    fn from(word: &str) -> Self {
+        ChunkKind::from(word.to_owned())
+    }
+}
+
+impl FromStr for ChunkKind {
+    type Err = Infallible;
+
+    fn from_str(word: &str) -> Result<Self, Infallible> {
+        Ok(ChunkKind::from(word))
     }
 }
 

@@ -10,6 +10,7 @@ mod rendition;
 mod result;
 mod span;
 mod tokens;
+mod words;
 
 pub use chunk::{Chunk, Origin, Relation};
 pub use error::ModelError;

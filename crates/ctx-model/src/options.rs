@@ -30,17 +30,6 @@ impl Format {
     pub const ALL: [Format; 4] = [Format::Markdown, Format::Xml, Format::Json, Format::Plain];
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Markdown => "markdown",
-            Format::Xml => "xml",
-            Format::Json => "json",
-            Format::Plain => "plain",
-        })
-    }
-}
-
 /// Which chunks stand together.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -139,6 +128,12 @@ impl From<String> for CounterName {
     }
 }
 
+impl From<&str> for CounterName {
+    fn from(name: &str) -> Self {
+        CounterName::from(name.to_owned())
+    }
+}
+
 impl From<CounterName> for String {
     fn from(name: CounterName) -> String {
         name.as_str().to_owned()
@@ -149,7 +144,7 @@ impl FromStr for CounterName {
     type Err = Infallible;
 
     fn from_str(name: &str) -> Result<Self, Infallible> {
-        Ok(CounterName::from(name.to_owned()))
+        Ok(CounterName::from(name))
     }
 }
 

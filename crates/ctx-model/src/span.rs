@@ -1,6 +1,7 @@
 //! Lines of a file.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::ModelError;
 
@@ -57,5 +58,23 @@ impl LineSpan {
 impl fmt::Display for LineSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.start, self.end)
+    }
+}
+
+/// As it is shown: `a-b`.
+impl FromStr for LineSpan {
+    type Err = ModelError;
+
+    fn from_str(text: &str) -> Result<Self, ModelError> {
+        let number = |digits: &str| -> Option<u32> {
+            let is_number = digits.bytes().all(|it| it.is_ascii_digit());
+            digits.parse().ok().filter(|_| is_number)
+        };
+        let ends = text.split_once('-');
+        let ends = ends.and_then(|(start, end)| Some((number(start)?, number(end)?)));
+        let (start, end) = ends.ok_or_else(|| ModelError::NoSpan {
+            text: text.to_owned(),
+        })?;
+        LineSpan::new(start, end)
     }
 }

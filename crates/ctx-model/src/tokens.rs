@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::iter::Sum;
-use std::ops::Add;
+use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,18 @@ impl Add for Tokens {
 
     fn add(self, other: Tokens) -> Tokens {
         Tokens(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Tokens) {
+        *self = *self + other;
+    }
+}
+
+impl<'t> Sum<&'t Tokens> for Tokens {
+    fn sum<I: Iterator<Item = &'t Tokens>>(numbers: I) -> Tokens {
+        numbers.copied().sum()
     }
 }
 

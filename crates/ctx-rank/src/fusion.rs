@@ -13,16 +13,16 @@ pub struct List<I> {
     pub items: Vec<(I, f64)>,
 }
 
-/// What an item came to.
+/// What an item came to. `C` is `[f64; N]` where the number of lists is known, else `Vec<f64>`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Fused<I, const N: usize> {
+pub struct Fused<I, C = Vec<f64>> {
     /// The item.
     pub item: I,
     /// The sum of its contributions.
     pub score: f64,
     /// What each list added, in the order of the lists.
-    pub contributions: [f64; N],
+    pub contributions: C,
 }
 
 /// Why lists cannot be fused.
@@ -60,18 +60,44 @@ pub enum FusionError {
 /// Reciprocal rank fusion: each list gives an item `weight / (k + rank)`, ranks from 1 by descending score,
 /// equal scores by the order of the items. The result is ordered by descending score, then by item.
 /// O(n log n).
+///
+/// # Errors
+/// [`FusionError::NotANumber`] and [`FusionError::Constant`].
 pub fn reciprocal_rank<I: Ord + Clone, const N: usize>(
     lists: &[List<I>; N],
     k: f64,
-) -> Result<Vec<Fused<I, N>>, FusionError> {
+) -> Result<Vec<Fused<I, [f64; N]>>, FusionError> {
+    by_rank(lists, k, || [0.0; N])
+}
+
+/// [`reciprocal_rank`] of any number of lists; of none nothing comes.
+///
+/// # Errors
+/// Those of [`reciprocal_rank`].
+pub fn reciprocal_rank_of<I: Ord + Clone>(
+    lists: &[List<I>],
+    k: f64,
+) -> Result<Vec<Fused<I>>, FusionError> {
+    by_rank(lists, k, || vec![0.0; lists.len()])
+}
+
+fn by_rank<I: Ord + Clone, C: AsMut<[f64]>>(
+    lists: &[List<I>],
+    k: f64,
+    silence: impl Fn() -> C,
+) -> Result<Vec<Fused<I, C>>, FusionError> {
     if !k.is_finite() || k < 0.0 {
         return Err(FusionError::Constant { k });
     }
-    fuse(lists, |list| {
-        let ranked = (1..).map(as_f64).zip(ranked(list));
-        let voices = ranked.map(|(rank, (item, _))| (item, 1.0 / (k + rank)));
-        voices.collect()
-    })
+    fuse(
+        lists,
+        |list| {
+            let ranked = (1..).map(as_f64).zip(ranked(list));
+            let voices = ranked.map(|(rank, (item, _))| (item, 1.0 / (k + rank)));
+            voices.collect()
+        },
+        silence,
+    )
 }
 
 /// The sum of `weight × normalised score`. Scores are normalised by list, to 0..=1: divided by the list's
@@ -79,14 +105,32 @@ pub fn reciprocal_rank<I: Ord + Clone, const N: usize>(
 /// functions for hybrid retrieval", 2023, call that the theoretical minimum). A list whose highest score is
 /// 0 or less says nothing. An item that a list lacks gets 0 from it. The result is ordered by descending
 /// score, then by item. O(n log n).
+///
+/// # Errors
+/// [`FusionError::NotANumber`].
 pub fn convex<I: Ord + Clone, const N: usize>(
     lists: &[List<I>; N],
-) -> Result<Vec<Fused<I, N>>, FusionError> {
-    fuse(lists, |list| shares(list).collect())
+) -> Result<Vec<Fused<I, [f64; N]>>, FusionError> {
+    fuse(lists, |list| shares(list).collect(), || [0.0; N])
+}
+
+/// [`convex`] of any number of lists; of none nothing comes.
+///
+/// # Errors
+/// Those of [`convex`].
+pub fn convex_of<I: Ord + Clone>(lists: &[List<I>]) -> Result<Vec<Fused<I>>, FusionError> {
+    fuse(
+        lists,
+        |list| shares(list).collect(),
+        || vec![0.0; lists.len()],
+    )
 }
 
 /// What [`convex`] has each list add to each of `items` items, which are numbers from 0: by their numbers, in no other
 /// order. O(`items` + what the lists hold).
+///
+/// # Errors
+/// [`FusionError::NotANumber`] and [`FusionError::Unknown`].
 pub fn convex_by_number<const N: usize>(
     lists: &[List<usize>; N],
     items: usize,
@@ -127,11 +171,12 @@ fn hear(heard: &mut f64, voice: f64) {
     *heard = f64::max(*heard, voice);
 }
 
-/// `voices` gives what a list says for its items.
-fn fuse<I: Ord + Clone, const N: usize>(
-    lists: &[List<I>; N],
+/// `voices` gives what a list says for its items, and `silence` what all lists say of what none has.
+fn fuse<I: Ord + Clone, C: AsMut<[f64]>>(
+    lists: &[List<I>],
     voices: impl Fn(&List<I>) -> Vec<(&I, f64)>,
-) -> Result<Vec<Fused<I, N>>, FusionError> {
+    silence: impl Fn() -> C,
+) -> Result<Vec<Fused<I, C>>, FusionError> {
     let mut said_of: Vec<(&I, usize, f64)> = Vec::new();
     for (index, list) in lists.iter().enumerate() {
         check(index, list)?;
@@ -141,17 +186,19 @@ fn fuse<I: Ord + Clone, const N: usize>(
     said_of.sort_unstable_by(|a, b| a.0.cmp(b.0));
     let by_item = said_of.chunk_by(|a, b| a.0 == b.0);
     let fused = by_item.map(|of_item| {
-        let mut contributions = [0.0; N];
+        let mut contributions = silence();
+        let heard = contributions.as_mut();
         for &(_, list, voice) in of_item {
-            hear(&mut contributions[list], voice);
+            hear(&mut heard[list], voice);
         }
+        let score = heard.iter().sum();
         Fused {
             item: of_item[0].0.clone(),
-            score: contributions.iter().sum(),
+            score,
             contributions,
         }
     });
-    let mut fused: Vec<Fused<I, N>> = fused.collect();
+    let mut fused: Vec<Fused<I, C>> = fused.collect();
     fused.sort_unstable_by(|a, b| {
         b.score
             .total_cmp(&a.score)

@@ -13,7 +13,10 @@ mod vectors;
 mod words;
 
 pub use bags::{Bag, Vocabulary};
-pub use fusion::{Fused, FusionError, K, List, convex, convex_by_number, reciprocal_rank};
+pub use fusion::{
+    Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
+    reciprocal_rank_of,
+};
 pub use mentions::{Frame, Place};
 pub use names::Name;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};

@@ -66,6 +66,10 @@ impl<C: TokenCounter> TokenCounter for Calibrated<C> {
         self.base.weigh(text)
     }
 
+    fn weigh_once(&self, text: &str) -> u64 {
+        self.base.weigh_once(text)
+    }
+
     fn count_of(&self, weight: u64) -> Tokens {
         self.scale(self.base.count_of(weight))
     }

@@ -3,3 +3,4 @@
 
 mod checks;
 mod wire;
+mod words;

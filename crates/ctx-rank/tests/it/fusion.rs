@@ -1,6 +1,9 @@
 //! Several ranked lists into one.
 
-use ctx_rank::{Fused, FusionError, K, List, convex, convex_by_number, reciprocal_rank};
+use ctx_rank::{
+    Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
+    reciprocal_rank_of,
+};
 
 fn list(weight: f64, items: &[(&'static str, f64)]) -> List<&'static str> {
     List {
@@ -9,7 +12,7 @@ fn list(weight: f64, items: &[(&'static str, f64)]) -> List<&'static str> {
     }
 }
 
-fn order<const N: usize>(fused: &[Fused<&'static str, N>]) -> String {
+fn order<C>(fused: &[Fused<&'static str, C>]) -> String {
     let items: Vec<&str> = fused.iter().map(|it| it.item).collect();
     items.join(" ")
 }
@@ -37,6 +40,35 @@ fn convex_scores_are_shares_of_the_best() {
     assert_eq!(order(&fused), "a b");
     assert_eq!(fused[0].contributions, [2.0, 0.0]);
     assert_eq!(fused[1].contributions, [1.0, 1.0]);
+}
+
+#[test]
+fn lists_whose_number_is_not_known_are_fused_alike() {
+    let lists = [
+        list(2.0, &[("a", 10.0), ("b", 5.0)]),
+        list(1.0, &[("b", 3.0), ("c", 1.0)]),
+    ];
+    let as_slice = |fused: Vec<Fused<&'static str, [f64; 2]>>| -> Vec<_> {
+        let told = fused.into_iter();
+        told.map(|it| (it.item, it.score, it.contributions.to_vec()))
+            .collect()
+    };
+    let told = |fused: Vec<Fused<&'static str>>| -> Vec<_> {
+        let told = fused.into_iter();
+        told.map(|it| (it.item, it.score, it.contributions))
+            .collect()
+    };
+    let slice = lists.as_slice();
+    assert_eq!(
+        told(convex_of(slice).unwrap()),
+        as_slice(convex(&lists).unwrap())
+    );
+    assert_eq!(
+        told(reciprocal_rank_of(slice, K).unwrap()),
+        as_slice(reciprocal_rank(&lists, K).unwrap())
+    );
+    assert_eq!(convex_of::<u8>(&[]).unwrap(), []);
+    assert!(reciprocal_rank_of(slice, f64::NAN).is_err());
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn list() -> impl Strategy<Value = List<u8>> {
     (0.0..4.0_f64, vec((0..20_u8, score), 0..30)).prop_map(|(weight, items)| List { weight, items })
 }
 
-fn items<const N: usize>(fused: &[Fused<u8, N>]) -> Vec<u8> {
+fn items<C>(fused: &[Fused<u8, C>]) -> Vec<u8> {
     fused.iter().map(|it| it.item).collect()
 }
 
@@ -255,7 +255,7 @@ proptest! {
             (convex(&lists).unwrap(), weights),
             (reciprocal_rank(&lists, K).unwrap(), weights / (K + 1.0)),
         ] {
-            let order = |a: &Fused<u8, 4>, b: &Fused<u8, 4>| a.score > b.score || a.score == b.score && a.item < b.item;
+            let order = |a: &Fused<u8, [f64; 4]>, b: &Fused<u8, [f64; 4]>| a.score > b.score || a.score == b.score && a.item < b.item;
             prop_assert!(fused.is_sorted_by(order));
             for it in &fused {
                 prop_assert_eq!(it.contributions.iter().sum::<f64>(), it.score);

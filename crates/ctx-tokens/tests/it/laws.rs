@@ -28,6 +28,25 @@ fn a_counter_that_writes_only_count() {
     token_counter(&Calibrated::new(Bytes, "third", (1, 3), "made up"));
 }
 
+/// What the base does with a text that is not expected to come again is its own matter.
+#[test]
+fn a_calibrated_counter_asks_its_base_in_the_same_way() {
+    struct Twofold;
+
+    impl TokenCounter for Twofold {
+        fn count(&self, _: &str) -> Tokens {
+            Tokens::new(1)
+        }
+
+        fn weigh_once(&self, _: &str) -> u64 {
+            2
+        }
+    }
+
+    let calibrated = Calibrated::new(Twofold, "double", (2, 1), "made up");
+    assert_eq!((calibrated.weigh("a"), calibrated.weigh_once("a")), (1, 2));
+}
+
 #[test]
 fn estimates_of_estimates() {
     token_counter(&Calibrated::new(Words, "words and more", (7, 5), "made up"));

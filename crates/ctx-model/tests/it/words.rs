@@ -1,0 +1,100 @@
+//! Words that are written and read.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use ctx_model::{
+    ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError, Order, Origin,
+    Selection, Tokens, XmlContent,
+};
+use serde::Serialize;
+
+#[track_caller]
+fn same<T>(values: &[T])
+where
+    T: Display + FromStr<Err: Debug> + Serialize + Debug + PartialEq,
+{
+    for value in values {
+        let word = value.to_string();
+        assert_eq!(serde_json::to_value(value).unwrap(), word);
+        assert_eq!(word.parse::<T>().unwrap(), *value);
+    }
+}
+
+#[test]
+fn choices_are_shown_and_read_by_their_words_on_the_wire() {
+    same(&Format::ALL);
+    same(&[GroupBy::None, GroupBy::File, GroupBy::Kind]);
+    same(&[Order::Relevance, Order::Stable, Order::Edges]);
+    same(&[Selection::InOrder, Selection::Density, Selection::Optimal]);
+    same(&[XmlContent::Escaped, XmlContent::Cdata]);
+    same(&[
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ]);
+    same(&[Exactness::Exact, Exactness::UpperBound, Exactness::Estimate]);
+    same(&[ChunkKind::Function, ChunkKind::Other("recipe".to_owned())]);
+}
+
+#[test]
+fn a_word_that_is_none_is_named_with_those_that_are() {
+    let error = "html".parse::<Format>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "unknown format \"html\": it is one of markdown, xml, json, plain"
+    );
+    assert!("Optimal".parse::<Selection>().is_err());
+}
+
+#[test]
+fn a_known_word_is_never_another_kind() {
+    assert_eq!(ChunkKind::from("function"), ChunkKind::Function);
+    assert_eq!("function".parse(), Ok(ChunkKind::Function));
+    assert_eq!(CounterName::from("wordBased"), CounterName::WordBased);
+    assert_eq!(
+        CounterName::from("gpt-4o"),
+        CounterName::Named("gpt-4o".to_owned())
+    );
+}
+
+#[test]
+fn lines_are_read_as_they_are_shown() {
+    let span = LineSpan::new(3, 17).unwrap();
+    assert_eq!(span.to_string().parse(), Ok(span));
+    for text in [
+        "",
+        "3",
+        "-",
+        "3-",
+        "-3",
+        "+3-4",
+        "3 - 4",
+        "3-4-5",
+        "3-4294967296",
+    ] {
+        let error = text.parse::<LineSpan>().unwrap_err();
+        assert!(
+            matches!(error, ModelError::NoSpan { .. }),
+            "{text}: {error}"
+        );
+        assert!(error.to_string().contains(&format!("{text:?}")), "{error}");
+    }
+    assert_eq!("0-1".parse::<LineSpan>(), Err(ModelError::SpanStartsAtZero));
+    assert_eq!(
+        "4-3".parse::<LineSpan>(),
+        Err(ModelError::SpanEndsBeforeStart { start: 4, end: 3 })
+    );
+}
+
+#[test]
+fn tokens_add_up_and_never_wrap_round() {
+    let numbers = [Tokens::new(2), Tokens::new(5)];
+    assert_eq!(numbers.iter().sum::<Tokens>(), Tokens::new(7));
+    let mut tokens = Tokens::new(1);
+    tokens += Tokens::new(2);
+    assert_eq!(tokens, Tokens::new(3));
+    tokens += Tokens::MAX;
+    assert_eq!(tokens, Tokens::MAX);
+}
