@@ -264,8 +264,8 @@ impl Run<'_> {
                     if more > *smallest =>
                 {
                     let difference = more.saturating_sub(*smallest);
-                    *needed = *needed + difference;
-                    *pinned = *pinned + difference;
+                    *needed += difference;
+                    *pinned += difference;
                     *smallest = more;
                 }
                 Err(AssembleError::Cancelled) => return AssembleError::Cancelled,
