@@ -25,6 +25,9 @@ mod update;
 mod watch;
 mod writer;
 
+pub use ctx_retrieve::FileSearch;
+pub use ctx_source::{Ignoring, Root};
+pub use ctx_syntax::Limits;
 pub use error::IndexError;
 pub use index::{Index, Inspected};
 pub use options::{Kept, Options, Passed, Pending, Progress, Reason, Status, Updated};

@@ -10,6 +10,10 @@ mod retrieve;
 mod strategies;
 
 pub use asked::{Asked, ask};
+/// What implementations of the ports are written with.
+pub use async_trait::async_trait;
+pub use ctx_model::LineSpan;
+pub use ctx_rank::Query;
 pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{

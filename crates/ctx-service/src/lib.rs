@@ -26,6 +26,7 @@ pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, 
 pub use cited::{Cited, Metadata, StoredSource};
 pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};
+pub use ctx_assemble::Control;
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Source, Unresolved};
 pub use memory::Memory;
