@@ -2,7 +2,7 @@
 
 use ctx_budget::{BudgetError, Outcome};
 use ctx_format::{FormatOptions, Formatter, Notice};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, Tokens};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, ModelError, Tokens};
 use ctx_tokens::TokenCounter;
 use rapidhash::{HashSetExt, RapidHashSet};
 use tracing::{debug, debug_span};
@@ -83,8 +83,16 @@ pub(crate) fn formatter_of(options: &BuildOptions) -> Result<Box<dyn Formatter>,
 
 fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
     let mut ids = RapidHashSet::with_capacity(chunks.len());
-    for chunk in chunks {
-        chunk.check()?;
+    for (index, chunk) in chunks.iter().enumerate() {
+        chunk.check().map_err(|error| match error {
+            // There is no other name for it.
+            ModelError::EmptyId => ModelError::InList {
+                number: index + 1,
+                count: chunks.len(),
+                source: Box::new(error),
+            },
+            error => error,
+        })?;
         if !ids.insert(chunk.id.as_str()) {
             return Err(AssembleError::DuplicateId {
                 id: chunk.id.clone(),

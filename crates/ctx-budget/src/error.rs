@@ -11,11 +11,13 @@ use crate::Reservation;
 pub enum BudgetError {
     /// What must be there does not fit.
     #[error(
-        "a budget of {available} tokens after a reserve of {reserve} is too small: {needed} are needed \
+        "a budget of {max_tokens} tokens less a reserve of {reserve} is too small: {needed} are needed, {available} are left \
          (header {header}, footer {footer}, notices {notices}, pinned {pinned}); the smallest budget \
          that works is {smallest}"
     )]
     TooSmall {
+        /// The budget, reserve included.
+        max_tokens: Tokens,
         /// What must be there: header, footer, notices and pinned chunks.
         needed: Tokens,
         /// What there is: the budget less the reserve.
@@ -71,6 +73,7 @@ impl BudgetError {
     pub fn too_small(max_tokens: Tokens, parts: &Reservation, pinned: Tokens) -> Self {
         let needed = parts.fixed().saturating_add(u64::from(pinned));
         BudgetError::TooSmall {
+            max_tokens,
             needed: Tokens::saturating_from_u64(needed),
             available: max_tokens.saturating_sub(parts.reserve),
             header: parts.header,

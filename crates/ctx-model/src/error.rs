@@ -75,6 +75,16 @@ pub enum ModelError {
         /// What `groupByFile` says.
         group_by_file: bool,
     },
+    /// A chunk that nothing can be said of by its id.
+    #[error("chunk {number} of {count}: {source}")]
+    InList {
+        /// Which chunk, from 1.
+        number: usize,
+        /// How many there are.
+        count: usize,
+        /// What was wrong with it.
+        source: Box<ModelError>,
+    },
     /// Any of the above, in the chunk it was found in.
     #[error("chunk {id:?}: {source}")]
     InChunk {

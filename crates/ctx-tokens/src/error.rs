@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum TokensError {
     /// A name that is no encoding, no model and no path.
-    #[error("unknown token counter `{name}`{}", did_you_mean(.near))]
+    #[error("unknown token counter {name:?}{}", did_you_mean(.near))]
     UnknownName {
         /// The name given.
         name: String,
@@ -16,7 +16,7 @@ pub enum TokensError {
         near: Vec<String>,
     },
     /// A name that this build leaves out.
-    #[error("token counter `{name}` needs the feature `{feature}` of ctx-tokens")]
+    #[error("token counter {name:?} needs the feature `{feature}` of ctx-tokens")]
     FeatureOff {
         /// The name given.
         name: String,
@@ -39,6 +39,6 @@ fn did_you_mean(near: &[String]) -> String {
     if near.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
     format!("; near it: {}", names.join(", "))
 }

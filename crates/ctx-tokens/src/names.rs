@@ -27,7 +27,7 @@ use crate::{Characters, TokenCounter, TokensError, Words};
 /// assert_eq!(characters.count("fn main() {}").get(), 4);
 ///
 /// let Err(error) = ctx_tokens::counter(&"gpt4o".parse().unwrap()) else { panic!() };
-/// assert!(error.to_string().contains("near it: `gpt-4o`"));
+/// assert!(error.to_string().contains("near it: \"gpt-4o\""));
 /// # Ok::<(), TokensError>(())
 /// ```
 pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError> {

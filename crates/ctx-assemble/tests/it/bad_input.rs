@@ -20,7 +20,8 @@ fn two_chunks_of_one_id_are_refused() {
 
 #[test]
 fn an_empty_id_or_path_is_refused() {
-    assert!(message(&[chunk("", 0.5, "a")], &options(100)).contains("id is empty"));
+    let chunks = [chunk("a", 0.5, "a"), chunk("", 0.5, "b")];
+    assert_eq!(message(&chunks, &options(100)), "chunk 2 of 2: id is empty");
     let nowhere = chunk("lost", 0.5, "a").with_path("");
     assert!(message(&[nowhere], &options(100)).contains("\"lost\""));
 }

@@ -37,6 +37,7 @@ fn what_is_left_is_the_budget_less_every_part() {
 fn the_error_tells_the_breakdown() {
     let error = reserve(tokens(120), &PARTS).unwrap_err();
     let expected = BudgetError::TooSmall {
+        max_tokens: tokens(120),
         needed: tokens(35),
         available: tokens(20),
         header: tokens(10),
@@ -49,8 +50,17 @@ fn the_error_tells_the_breakdown() {
     assert_eq!(error, expected);
     assert_eq!(
         error.to_string(),
-        "a budget of 20 tokens after a reserve of 100 is too small: 35 are needed (header 10, \
+        "a budget of 120 tokens less a reserve of 100 is too small: 35 are needed, 20 are left (header 10, \
          footer 20, notices 5, pinned 0); the smallest budget that works is 135"
+    );
+}
+
+#[test]
+fn a_reserve_beyond_the_budget_is_told_with_the_budget_that_was_given() {
+    let error = reserve(tokens(10), &PARTS).unwrap_err().to_string();
+    assert!(
+        error.starts_with("a budget of 10 tokens less a reserve of 100 is too small"),
+        "{error}"
     );
 }
 

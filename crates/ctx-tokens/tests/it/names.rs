@@ -90,13 +90,22 @@ fn an_unknown_name_is_an_error_that_lists_near_ones() {
     check_unknown("", &[]);
 }
 
+/// It may come from anybody, and go to a terminal or a log.
+#[test]
+fn a_name_stays_on_its_line_in_an_error() {
+    let error = counter(&CounterName::from("a`\n\u{1b}[2J")).err().unwrap();
+    let said = error.to_string();
+    assert!(!said.contains(char::is_control), "{said:?}");
+    assert!(said.starts_with(r#"unknown token counter "a`\n"#), "{said}");
+}
+
 #[test]
 #[cfg(not(feature = "openai"))]
 fn what_this_build_leaves_out_is_named() {
     let refused = counter(&"gpt-4o".parse().unwrap()).err().unwrap();
     assert_eq!(
         refused.to_string(),
-        "token counter `gpt-4o` needs the feature `openai` of ctx-tokens"
+        "token counter \"gpt-4o\" needs the feature `openai` of ctx-tokens"
     );
 }
 
