@@ -1,6 +1,8 @@
 //! What a store offers to those who look for something in it.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -166,10 +168,44 @@ pub enum Field {
     Text,
 }
 
-/// Why a port has no answer.
+/// Why a port has no answer, in words: they are cloned, compared and reported, and what a store means by them is its own.
+///
+/// ```
+/// use ctx_retrieve::{Answer, PortError};
+///
+/// fn read(path: &str) -> Answer<Vec<u8>> {
+///     Ok(std::fs::read(path)?)
+/// }
+/// fn number(text: &str) -> Answer<u32> {
+///     text.parse().map_err(PortError::new)
+/// }
+/// assert!(read("no/such/file").is_err());
+/// assert_eq!(number("x"), Err(PortError::new("invalid digit found in string")));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PortError(pub String);
+
+impl PortError {
+    /// What `error` says, and what its causes say, on one line.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let error = error.into();
+        let mut said = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            said.push_str(": ");
+            said.push_str(&error.to_string());
+            cause = error.source();
+        }
+        PortError(said)
+    }
+}
+
+impl From<io::Error> for PortError {
+    fn from(error: io::Error) -> Self {
+        PortError::new(error)
+    }
+}
 
 /// What most answers are.
 pub type Answer<T> = Result<T, PortError>;

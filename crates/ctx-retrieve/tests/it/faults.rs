@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ctx_model::LineSpan;
 use ctx_rank::Query;
-use ctx_retrieve::{Answer, FileSearch, Hit, Part, Retriever, Strategy, TextQuery};
+use ctx_retrieve::{Answer, FileSearch, Hit, Part, PortError, Retriever, Strategy, TextQuery};
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::store::{Mood, Store};
@@ -21,6 +21,18 @@ fn library() -> Store {
         ("pool.py", 1, "function", "", "unrelated"),
         ("c.py", 1, "function", "", "wait, wait"),
     ])
+}
+
+#[test]
+fn an_error_of_a_port_says_what_its_causes_say() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("open the store")]
+    struct Store(#[source] std::io::Error);
+
+    let refused = || std::io::Error::other("nobody listens");
+    let error = PortError::new(Store(refused()));
+    assert_eq!(error.to_string(), "open the store: nobody listens");
+    assert_eq!(PortError::from(refused()), PortError::new("nobody listens"));
 }
 
 /// Whose answer is whose cannot be told then.
