@@ -67,7 +67,9 @@ pub struct Query {
     pub terms: Vec<Term>,
     /// The same of its first line alone.
     pub title: Vec<Term>,
-    /// Identifiers, in the order they are met.
+    /// Identifiers, in the order they are met. One whose last name is a stop word or shorter than three bytes is left out
+    /// as a whole, whatever stands before it, also in code: `Pool.get` and `pool.id` are, `Session.send` is not. Too much
+    /// is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word.
     pub names: Vec<Name>,
     /// Files that are named, with a line where one is.
     pub places: Vec<Place>,

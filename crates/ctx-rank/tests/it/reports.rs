@@ -180,6 +180,14 @@ fn phrases_stand_between_quotation_marks() {
 }
 
 #[test]
+fn a_name_that_ends_in_a_common_word_is_no_name_and_a_term_still() {
+    assert!(names("`Pool.get` and pool.get() and `pool.id` wait").is_empty());
+    assert_eq!(names("`Session.send` waits"), ["Session.send"]);
+    let query = Query::analyse("`Pool.get` waits");
+    assert!(query.terms.iter().any(|it| it.text == "pool"));
+}
+
+#[test]
 fn names_stand_out_of_prose() {
     let text = "Why does maxRedirects ignore max_redirects in HTTPAdapter.send or close() of pool::Pool, \
                 self->buffer and Session#close since v2 for x86 at example.com?";
