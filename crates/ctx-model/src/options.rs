@@ -213,7 +213,8 @@ pub struct BuildOptions {
     /// A chunk is worth its relevance to this power: 1 takes relevance for a value, as a probability
     /// is; scores, which fall off slowly where usefulness does not, want more. 0 makes all alike.
     pub relevance_power: u8,
-    /// How much new information counts against relevance, 0 to 1; `None` is 0.
+    /// How much new information counts against relevance, 0 to 1; `None` is 0. On the wire another number is refused, and one that is
+    /// NaN or infinite is not written.
     pub diversity: Option<f64>,
     /// Whether [`Selection::Optimal`] goes on until it has proved its answer the best.
     pub exact: bool,

@@ -1,4 +1,4 @@
-//! The wire: names, defaults, refusals, and that everything reads back as it was written.
+//! The wire: names, defaults, refusals, and that what is made by the rules reads back as it was written.
 
 use ctx_model::{
     BuildOptions, BuiltContext, Certificate, Chunk, ChunkKind, Citation, CounterName, Exactness,
@@ -42,6 +42,26 @@ fn a_chunk_needs_three_fields() {
         value.as_object_mut().unwrap().remove(missing);
         refused::<Chunk>(&value, missing);
     }
+}
+
+/// What no constructor or conversion gives.
+#[test]
+fn what_the_wire_has_another_word_for_reads_back_as_that() {
+    let json = |value: &dyn Fn(&mut BuildOptions)| {
+        let mut options = BuildOptions::default();
+        value(&mut options);
+        serde_json::to_value(options).unwrap()
+    };
+    let word = serde_json::to_value(ChunkKind::Other("function".to_owned())).unwrap();
+    let kind: ChunkKind = serde_json::from_value(word).unwrap();
+    assert_eq!(kind, ChunkKind::Function);
+    let word = serde_json::to_value(CounterName::Named("wordBased".to_owned())).unwrap();
+    let name: CounterName = serde_json::from_value(word).unwrap();
+    assert_eq!(name, CounterName::WordBased);
+    let none = json(&|it| it.diversity = Some(f64::NAN));
+    let none: BuildOptions = serde_json::from_value(none).unwrap();
+    assert_eq!(none.diversity, None);
+    refused::<BuildOptions>(&json(&|it| it.diversity = Some(2.0)), "diversity 2");
 }
 
 #[test]
