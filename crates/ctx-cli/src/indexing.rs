@@ -278,6 +278,8 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
         )),
         IndexError::Folder { .. } => Failure::program(why(error))
             .with_hint("set CTX_CACHE_DIR to a folder that can be written, or give the disk room"),
+        IndexError::Foreign { .. } => Failure::program(why(error))
+            .with_hint("move what is there away, or set CTX_CACHE_DIR to another folder"),
         other => Failure::program(why(other))
             .with_hint("can the folder of the index be written, and is there room on the disk? `ctx index --rebuild` makes it anew"),
     }

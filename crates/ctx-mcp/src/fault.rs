@@ -115,6 +115,10 @@ impl From<IndexError> for Fault {
                 "the same call again in some seconds",
             ),
             IndexError::Root(error) => error.into(),
+            IndexError::Foreign { .. } => Fault::new(
+                "index the files: the folder of the index holds what no index made",
+                "ask the user to move it away, or to set CTX_CACHE_DIR to another folder",
+            ),
             IndexError::Folder { source, .. } => Fault::new(
                 format!("write the index: {source}"),
                 "ask the user to set CTX_CACHE_DIR to a folder that ctx may write, or to make the folder .ctx in the root",

@@ -9,6 +9,8 @@ use ctx_rank::Query;
 /// A shorter phrase, in bytes or in words, stands in many texts by chance.
 const SHORT: usize = 12;
 const FEW_WORDS: usize = 3;
+/// A longer one, in bytes, is nothing that anybody says twice.
+const LONG: usize = 200;
 /// A phrase that more texts have is nobody's in particular.
 const MOST_TEXTS: usize = 8;
 /// What a text is worth that alone has a phrase: what the best of a ranking is.
@@ -20,6 +22,7 @@ const WORTH: f64 = 0.4;
 /// O(bytes of the chunks × phrases).
 pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
     let phrases = query.phrases.iter().chain(&query.typed);
+    let phrases = phrases.filter(|it| it.len() <= 2 * LONG);
     let mut phrases: Vec<String> = phrases
         .map(|it| plain(it))
         .filter(|it| is_telling(it))
@@ -91,7 +94,7 @@ impl Phrase {
 }
 
 fn is_telling(phrase: &str) -> bool {
-    phrase.len() >= SHORT && phrase.split(' ').count() >= FEW_WORDS
+    (SHORT..=LONG).contains(&phrase.len()) && phrase.split(' ').count() >= FEW_WORDS
 }
 
 /// In lower case, with one blank for any run of blanks.
@@ -142,6 +145,13 @@ mod tests {
     fn few_words_tell_nothing() {
         come_to("a folder", &["a folder", "b"], &[10, 10]);
         come_to("it is a", &["it is a", "b"], &[10, 10]);
+    }
+
+    #[test]
+    fn what_is_longer_than_what_anybody_says_tells_nothing() {
+        let long = format!("it is {}", "x".repeat(LONG));
+        come_to(&long, &[&long, "b"], &[10, 10]);
+        come_to(&format!("`{long}`"), &[&long, "b"], &[10, 10]);
     }
 
     #[test]
