@@ -80,14 +80,10 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
 fn of_gone(built: &BuiltContext) -> Option<String> {
     let is_gone = |reason| matches!(reason, OmittedReason::Stale | OmittedReason::Unreadable);
     let gone = built.omitted.iter().filter(|it| is_gone(it.reason)).count();
-    let parts = match gone {
-        0 => return None,
-        1 => "1 part".to_owned(),
-        n => format!("{} parts", grouped(n as u64)),
-    };
-    Some(format!(
-        "left out {parts} of files that have changed or cannot be read (-v tells which)"
-    ))
+    (gone > 0).then(|| {
+        let parts = counted(gone as u64, "part");
+        format!("left out {parts} of files that have changed or cannot be read (-v tells which)")
+    })
 }
 
 /// Whether it tells of secrets.

@@ -207,25 +207,17 @@ const LONGEST_FLAG: usize = 6;
 /// letters or digits, U+E007F (UTS #51, `emoji_tag_sequence`).
 pub(crate) fn is_in_flag(text: &str, at: usize) -> bool {
     let is_letter = |c: char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    let mut before = text[..at].chars().rev();
-    let earlier = before
-        .by_ref()
-        .take(LONGEST_FLAG + 1)
-        .position(|c| !is_letter(c));
-    let Some(earlier) = earlier else {
-        return false;
+    // How many letters come first, and what ends them.
+    let letters = |chars: &mut dyn Iterator<Item = char>| {
+        let mut chars = chars.take(LONGEST_FLAG + 1).enumerate();
+        chars.find(|&(_, c)| !is_letter(c))
     };
-    if text[..at].chars().rev().nth(earlier) != Some('\u{1f3f4}') {
-        return false;
+    let before = letters(&mut text[..at].chars().rev());
+    let after = letters(&mut text[at..].chars());
+    match (before, after) {
+        (Some((earlier, '\u{1f3f4}')), Some((later, '\u{e007f}'))) => {
+            (3..=LONGEST_FLAG).contains(&(earlier + later))
+        }
+        _ => false,
     }
-    let mut rest = text[at..].chars();
-    let later = rest
-        .by_ref()
-        .take(LONGEST_FLAG + 1)
-        .position(|c| !is_letter(c));
-    let Some(later) = later else {
-        return false;
-    };
-    text[at..].chars().nth(later) == Some('\u{e007f}')
-        && (3..=LONGEST_FLAG).contains(&(earlier + later))
 }

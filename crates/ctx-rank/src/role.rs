@@ -59,6 +59,17 @@ impl Role {
         Role::of_lower(lower.as_deref().unwrap_or(path))
     }
 
+    /// The same, where `text` is what the file at `path` says: one whose first comments say that a machine wrote it is
+    /// [`Generated`](Role::Generated), unless it is a copy of what others wrote. Looks at the first KiB.
+    pub fn of_text(path: &str, text: &str) -> Role {
+        let role = Role::of(path);
+        let is_known = matches!(role, Role::Generated | Role::Vendored);
+        if !is_known && says_generated(text, is_prose_path(path)) {
+            return Role::Generated;
+        }
+        role
+    }
+
     /// Whether a question that is [typed](Query::typed) has a word for it: who asks for the tests of something
     /// wants tests. Reports have such words in passing.
     pub fn is_asked_for(self, query: &Query) -> bool {
@@ -91,17 +102,6 @@ impl Role {
         };
         let is_it = |word: &str| words.iter().any(|it| it.eq_ignore_ascii_case(word));
         query.words().any(is_it)
-    }
-
-    /// The same, where `text` is what the file at `path` says: one whose first comments say that a machine wrote it is
-    /// [`Generated`](Role::Generated), unless it is a copy of what others wrote. Looks at the first KiB.
-    pub fn of_text(path: &str, text: &str) -> Role {
-        let role = Role::of(path);
-        let is_known = matches!(role, Role::Generated | Role::Vendored);
-        if !is_known && says_generated(text, is_prose_path(path)) {
-            return Role::Generated;
-        }
-        role
     }
 
     fn of_lower(path: &str) -> Role {

@@ -7,8 +7,8 @@ use ctx_model::{Chunk, LineSpan, Origin};
 use ctx_source::Text;
 use ctx_syntax::{Outline, Piece, lines, pieces};
 
-/// Tells the hash ([`Text::hash`]) of the text that a store has indexed of a file; `None` where it does not know, and where
-/// nothing is indexed its hits are of the file as it is.
+/// Tells the hash ([`Text::hash`]) of the text that a store has indexed of a file, where it knows; without one to tell, hits are
+/// of the file as it is.
 #[derive(Clone, Default)]
 pub(crate) struct Indexed(Option<Arc<HashOf>>);
 
@@ -46,7 +46,7 @@ impl Changed {
     /// Where what `chunk` names is now: of several that are called so and are of its kind, the nearest, and of two as
     /// near the upper. `None` for lines without a name.
     pub(crate) fn place(&self, chunk: &Chunk, span: LineSpan) -> Option<LineSpan> {
-        let name = chunk.qualified_name.as_ref().or(chunk.name.as_ref())?;
+        let name = name_of(chunk)?;
         let is_it = |it: &&Piece| {
             it.qualified_name.as_ref().or(it.name.as_ref()) == Some(name)
                 && it.qualified_name.is_some() == chunk.qualified_name.is_some()
@@ -54,6 +54,10 @@ impl Changed {
         let found = self.0.iter().filter(is_it).map(|it| it.span);
         found.min_by_key(|it| (it.start().abs_diff(span.start()), it.start()))
     }
+}
+
+fn name_of(chunk: &Chunk) -> Option<&String> {
+    chunk.qualified_name.as_ref().or(chunk.name.as_ref())
 }
 
 /// Whether the lines of `chunk` are those that a store told: neither its text nor somebody who asked for it says which
@@ -64,7 +68,7 @@ pub(crate) fn is_by_lines(chunk: &Chunk) -> bool {
 
 /// What a reader is told of a hit that was not found again.
 pub(crate) fn why(path: &str, chunk: &Chunk) -> String {
-    match chunk.qualified_name.as_ref().or(chunk.name.as_ref()) {
+    match name_of(chunk) {
         Some(name) => format!("{path} has changed since it was indexed, and has no {name:?} now"),
         None => {
             format!("{path} has changed since it was indexed: which lines are meant is not known")

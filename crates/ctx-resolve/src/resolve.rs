@@ -241,17 +241,16 @@ impl Resolver {
                 detail,
             })
         };
+        let moved = |from: LineSpan, to: LineSpan| {
+            let detail = format!("lines {from} of {path} are lines {to} now");
+            warning("moved", detail)
+        };
         let (warning, shown) = match located {
             Located::Fresh { text, span } | Located::Unverified { text, span } => {
                 let from = told.filter(|it| *it != span);
-                let detail = from.map(|it| format!("lines {it} of {path} are lines {span} now"));
-                let moved = detail.and_then(|it| warning("moved", it));
-                (moved, Some((text, span)))
+                (from.and_then(|it| moved(it, span)), Some((text, span)))
             }
-            Located::Moved { text, from, to } => {
-                let detail = format!("lines {from} of {path} are lines {to} now");
-                (warning("moved", detail), Some((text, to)))
-            }
+            Located::Moved { text, from, to } => (moved(from, to), Some((text, to))),
             Located::Stale { why, .. } => {
                 let detail = format!("shown as it was stored: {why}");
                 (warning("stale", detail), None)

@@ -327,7 +327,8 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hi
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let mut answers = search.definitions(names, MOST_DEFINITIONS + 1).await?;
+    let answers = search.definitions(names, MOST_DEFINITIONS + 1).await?;
+    let mut answers = of_each("names", names, answers)?;
     answers.retain(|it| it.len() <= MOST_DEFINITIONS);
     Ok(answers)
 }
@@ -393,8 +394,7 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
     let mut definitions = of_each("names", &unknown, definitions)?.into_iter();
     unknown.retain(|_| definitions.next().is_none_or(|it| it.is_empty()));
     unknown.extend(unknown_files(search, query).await?);
-    let mut hits = search.similar(&unknown, WIDE / 4).await?;
-    hits.retain(|hit| hit.score >= LIKE);
+    let mut hits = alike(search, &unknown).await?;
     let files = hits.iter().filter(|it| it.is_file());
     let files: Vec<(PartQuery, f64)> = files
         .take(MOST_FILES)
@@ -420,7 +420,12 @@ pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<V
     if words.is_empty() {
         return Ok(Vec::new());
     }
-    let mut hits = search.similar(&words, WIDE / 4).await?;
+    alike(search, &words).await
+}
+
+/// What is called enough like one of `names`.
+async fn alike(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
+    let mut hits = search.similar(names, WIDE / 4).await?;
     hits.retain(|hit| hit.score >= LIKE);
     Ok(hits)
 }

@@ -32,8 +32,7 @@ pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
     let mut worth = vec![0.0; chunks.len()];
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
-        let has_it = texts.iter().map(|text| phrase.is_in(text));
-        let has_it: Vec<bool> = has_it.collect();
+        let has_it: Vec<bool> = texts.iter().map(|text| phrase.is_in(text)).collect();
         let count = has_it.iter().filter(|&&it| it).count();
         if count > MOST_TEXTS {
             continue;
