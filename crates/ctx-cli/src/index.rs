@@ -13,6 +13,7 @@ use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated
 use serde::Serialize;
 
 use crate::args::IndexArgs;
+use crate::cached;
 use crate::emit::{self, counted, grouped};
 use crate::explain::aligned;
 use crate::failure::Failure;
@@ -32,6 +33,12 @@ const STEP: Duration = Duration::from_millis(50);
 /// # Errors
 /// The folder or its index cannot be opened, another process writes the index, the disk is full.
 pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    if args.list {
+        return cached::list(args, report);
+    }
+    if args.prune {
+        return cached::prune(args, report);
+    }
     let root = indexing::root(&args.path)?;
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);

@@ -215,11 +215,15 @@ pub(crate) fn changes(pending: Pending) -> String {
     }
 }
 
+/// In seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX))
+}
+
 /// How long ago a time is that is given in seconds since 1970.
 pub(crate) fn ago(time: i64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |it| i64::try_from(it.as_secs()).unwrap_or(i64::MAX));
-    let seconds = now.saturating_sub(time).max(0);
+    let seconds = now().saturating_sub(time).max(0);
     match seconds {
         0..=119 => format!("{seconds} s ago"),
         120..=7_199 => format!("{} min ago", seconds / 60),

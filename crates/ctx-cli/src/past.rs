@@ -17,6 +17,12 @@ use crate::report::{self, Report};
 /// What the file of changes is called in the folder of an index.
 const FILE: &str = "changes";
 
+/// Whether the file of changes is called so, or one that it is written to first.
+pub(crate) fn is_file(name: &str) -> bool {
+    name.strip_prefix(FILE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(".tmp-"))
+}
+
 /// The changes that are known of the repository that `root` is in, if one of `strategies` asks for them; `None` too if it is in none, or in
 /// one that cannot be read, which is told: files are found without them.
 ///

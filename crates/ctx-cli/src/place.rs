@@ -30,13 +30,12 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
     if fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir()) {
         return Ok(own);
     }
-    let cache = cache_folder(variable).ok_or_else(|| {
-        Failure::input("there is no folder to keep the index in").with_hint(format!(
+    let cache = cache().map_err(|it| {
+        it.with_hint(format!(
             "set CTX_CACHE_DIR to a folder, or make the folder {}",
             shown(&own)
         ))
     })?;
-    let cache = std::path::absolute(&cache).unwrap_or(cache);
     let folder = cache.join(name_of(root));
     if is_walked(root, &folder) {
         let message = format!(
@@ -53,6 +52,18 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
+/// The folder that indexes are in, which need not be there.
+///
+/// # Errors
+/// The environment names none.
+pub(crate) fn cache() -> Result<PathBuf, Failure> {
+    let cache = cache_folder(variable).ok_or_else(|| {
+        Failure::input("there is no folder to keep the index in")
+            .with_hint("set CTX_CACHE_DIR to a folder")
+    })?;
+    Ok(std::path::absolute(&cache).unwrap_or(cache))
+}
+
 /// Whether an index at `folder` is in what it indexes.
 pub(crate) fn is_own(folder: &Path) -> bool {
     folder.file_name().is_some_and(|it| it == OWN)
@@ -62,6 +73,12 @@ pub(crate) fn is_own(folder: &Path) -> bool {
 pub(crate) fn name_of(root: &Path) -> String {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     name[..2 * NAME_BYTES].to_owned()
+}
+
+/// Whether an index may be called so among others.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_digit = |it: u8| matches!(it, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == 2 * NAME_BYTES && name.bytes().all(is_digit)
 }
 
 /// Whether a walk through `root` comes by `folder`; hidden folders it passes over.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
+use crate::own::PROBE;
+
 /// Why an index could not be opened, brought up to date or asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -209,9 +211,9 @@ fn innermost(error: &io::Error) -> &io::Error {
 /// Threads of the text index tell that they failed, and not always why; whether it was for lack of room can
 /// be tried.
 fn no_room(folder: &Path) -> Option<io::Error> {
-    const PROBE: &[u8] = &[0; 1 << 20];
-    let probe = folder.join("room.tmp");
-    let tried = std::fs::write(&probe, PROBE);
+    const ROOM: &[u8] = &[0; 1 << 20];
+    let probe = folder.join(PROBE);
+    let tried = std::fs::write(&probe, ROOM);
     let _ = std::fs::remove_file(probe);
     tried.err()
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use ctx_source::Root;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -19,6 +20,7 @@ use crate::scan::Seen;
 use crate::schema::Fields;
 use crate::statistics::Statistics;
 use crate::store::Store;
+use crate::stored::seconds;
 use crate::update::Content;
 
 /// The index of one folder. Any number may read it while one writes.
@@ -89,6 +91,10 @@ impl Index {
         if loss.is_some() {
             // How that shows is for whoever owns the index, by [`Index::loss`].
             tracing::warn!("what an index remembered is lost");
+        }
+        // It answers whether or not that can be noted.
+        if let Err(error) = remembered.opened(root.path(), seconds(SystemTime::now())) {
+            tracing::debug!(%error, "what an index is of is not noted");
         }
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
         Ok((
@@ -268,7 +274,7 @@ impl Index {
     }
 }
 
-fn bytes_below(folder: &Path) -> u64 {
+pub(crate) fn bytes_below(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else {
         return 0;
     };

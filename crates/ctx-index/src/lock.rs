@@ -56,6 +56,8 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
         .open(folder.join(name))
         .map_err(io)?;
     match file.try_lock() {
+        // It was removed with its index meanwhile, and is nobody's right any more.
+        Ok(()) if !is_still(&file, &folder.join(name)) => Err(busy(folder, "unknown".to_owned())),
         Ok(()) => {
             // Who holds it is told as far as it can be: a full disk takes nothing away from the right.
             let _ = file
@@ -64,22 +66,62 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
                 .and_then(|()| write!(file, "{}", std::process::id()));
             Ok(Lock(file))
         }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            let holder = holder.parse();
-            Err(busy(
-                folder,
-                holder.map_or("unknown".to_owned(), |id: u32| id.to_string()),
-            ))
-        }
+        Err(TryLockError::WouldBlock) => Err(busy(folder, told(&mut file))),
         Err(TryLockError::Error(source)) => Err(io(source)),
     }
 }
 
-fn busy(folder: &Path, holder: String) -> IndexError {
+/// Whether the right is held, and by whom: a process id or `unknown`. Changes nothing.
+pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
+    let mut file = File::open(folder.join(name)).ok()?;
+    let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    is_held.then(|| told(&mut file))
+}
+
+/// Whether `path` names this file.
+#[cfg(unix)]
+fn is_still(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |it: std::fs::Metadata| (it.dev(), it.ino());
+    let (file, named) = (file.metadata().map(id), std::fs::metadata(path).map(id));
+    matches!((file, named), (Ok(file), Ok(named)) if file == named)
+}
+
+/// A file that is open keeps its name here.
+#[cfg(not(unix))]
+fn is_still(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Who wrote a lock.
+fn told(file: &mut File) -> String {
+    let mut holder = String::new();
+    let _ = file.read_to_string(&mut holder);
+    let holder = holder.parse();
+    holder.map_or("unknown".to_owned(), |id: u32| id.to_string())
+}
+
+pub(crate) fn busy(folder: &Path, holder: String) -> IndexError {
     IndexError::Busy {
         folder: folder.to_owned(),
         holder,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_was_removed_is_not_the_one_that_took_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(WRITER);
+        let before = File::create(&path).unwrap();
+        assert!(is_still(&before, &path));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!is_still(&before, &path));
+        let _lock = lock(folder.path(), WRITER).unwrap();
+        assert!(!is_still(&before, &path));
+        assert!(holder(folder.path(), WRITER).is_some());
     }
 }

@@ -369,9 +369,20 @@ impl Manifest {
     }
 }
 
-fn seconds(time: SystemTime) -> u64 {
+pub(crate) fn seconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH);
     since.map_or(0, |it| it.as_secs())
+}
+
+/// The format of the manifest at `path`, ours or not, and when it was written last, in seconds since 1970: as far as they can be
+/// read, and unverified.
+pub(crate) fn glance(path: &Path) -> (Option<String>, Option<i64>) {
+    let Ok((connection, _)) = database::open(path, Access::Look) else {
+        return (None, None);
+    };
+    let read = |key| get(&connection, key).ok().flatten();
+    let written_at = read(WRITTEN_AT).and_then(|it| it.parse().ok());
+    (read("format"), written_at)
 }
 
 fn format() -> String {

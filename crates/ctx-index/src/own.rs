@@ -1,10 +1,11 @@
 //! What in a folder is an index's. A folder may be anybody's, and nothing is removed from it that no index made.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::IndexError;
+use crate::lock::{REMEMBERED, WRITER};
 
 /// What tells a manifest from other databases: `ctxi`, in the header of the file.
 pub(crate) const APPLICATION_ID: i32 = 0x6374_7869;
@@ -20,8 +21,19 @@ const TABLES: [&str; 2] = [
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE files (",
 ];
+/// The first table of what is remembered.
+const SUMS: &str = "CREATE TABLE sums (layout INTEGER NOT NULL";
 /// A list that programs of other kinds have too.
 const META: &str = "meta.json";
+
+/// Of what is remembered, the database,
+pub(crate) const REMEMBERED_DB: &str = "remembered.db";
+/// and one that is in the making.
+pub(crate) const REMEMBERED_NEW: &str = "remembered.new.db";
+/// What is written to find out whether there is room.
+pub(crate) const PROBE: &str = "room.tmp";
+/// What stands behind the name of a database in the names of the files that `SQLite` makes beside it.
+const BESIDE: [&str; 4] = ["-journal", "-wal", "-shm", ""];
 
 /// What a `manifest.db` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +67,103 @@ pub(crate) fn check(folder: &Path) -> Result<(), IndexError> {
         Manifest::Own => Ok(()),
         _ => judge(folder, manifest, &text),
     }
+}
+
+/// Whether there is an index in `folder`, or what is left of one: something that no other program makes. Changes nothing.
+///
+/// # Errors
+/// Those of [`check`].
+pub(crate) fn is_index(folder: &Path) -> Result<bool, IndexError> {
+    check(folder)?;
+    let (manifest, text) = look(folder)?;
+    let has_proof = text.own.iter().any(|name| name != META);
+    Ok(manifest == Manifest::Own || has_proof || is_remembered(&folder.join(REMEMBERED_DB)))
+}
+
+/// Whether the file at `path` begins as a database of what is remembered does.
+fn is_remembered(path: &Path) -> bool {
+    first_page(path).is_ok_and(|page| page.starts_with(MAGIC) && has(&page, SUMS))
+}
+
+/// Whether all that is in `folder` is an index's, or one of the files that are called as `beside` says.
+///
+/// # Errors
+/// [`IndexError::Foreign`] names what is not, and the folder cannot be read.
+pub(crate) fn check_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result<(), IndexError> {
+    let io = |source| IndexError::folder(folder, source);
+    let (manifest, text) = look(folder)?;
+    judge(folder, manifest, &text)?;
+    let mut found: Vec<PathBuf> = text.foreign.iter().map(PathBuf::from).collect();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        if !is_of_index(&entry, beside).map_err(io)? {
+            found.push(PathBuf::from(entry.file_name()));
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    found.sort();
+    Err(IndexError::Foreign {
+        folder: folder.to_owned(),
+        found,
+    })
+}
+
+/// Whether this is in the folder of an index for the index. A link is not: it leads to what is somebody else's.
+fn is_of_index(entry: &DirEntry, beside: &dyn Fn(&str) -> bool) -> io::Result<bool> {
+    let (name, kind) = (entry.file_name(), entry.file_type()?);
+    let name = name.to_string_lossy();
+    Ok(if name == "text" {
+        kind.is_dir()
+    } else {
+        kind.is_file() && (is_of_folder(&name) || beside(&name))
+    })
+}
+
+/// Whether an index makes files of this name in its folder.
+fn is_of_folder(name: &str) -> bool {
+    if [WRITER, REMEMBERED, PROBE].contains(&name) {
+        return true;
+    }
+    let ends = BESIDE.iter().filter_map(|it| name.strip_suffix(it));
+    ends.filter_map(|it| it.strip_suffix(".db"))
+        .any(|stem| match stem.split_once(".damaged-") {
+            Some((stem, number)) => {
+                matches!(stem, "manifest" | "remembered") && number.parse::<u32>().is_ok()
+            }
+            None => matches!(stem, "manifest" | "remembered" | "remembered.new"),
+        })
+}
+
+/// Removes an index with all that it remembers, and the files that are called as `beside` says. What tells that it was one
+/// goes last, so that what a kill leaves is known for one still.
+///
+/// # Errors
+/// Those of [`check_all`]: then nothing is removed. And what the system says.
+pub(crate) fn remove_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result<(), IndexError> {
+    let io = |source| IndexError::folder(folder, source);
+    check_all(folder, beside)?;
+    remove(folder)?;
+    let is_gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(io(error)),
+        _ => Ok(()),
+    };
+    is_gone(fs::remove_dir(folder.join("text")))?;
+    let entries = fs::read_dir(folder).map_err(io)?;
+    let names = entries.map(|it| Ok(it?.file_name().to_string_lossy().into_owned()));
+    let mut names = names.collect::<io::Result<Vec<String>>>().map_err(io)?;
+    names.sort_by_key(|name| match name.as_str() {
+        REMEMBERED_DB => 1,
+        WRITER | REMEMBERED => 2,
+        _ => 0,
+    });
+    for name in names {
+        if is_of_folder(&name) || beside(&name) {
+            is_gone(fs::remove_file(folder.join(name)))?;
+        }
+    }
+    is_gone(fs::remove_dir(folder))
 }
 
 /// Removes all that is indexed, and nothing that is remembered.
@@ -125,20 +234,28 @@ fn look(folder: &Path) -> Result<(Manifest, Text), IndexError> {
 
 /// `SQLite` is not asked, as it may write beside what it opens.
 fn look_at_manifest(path: &Path) -> io::Result<Manifest> {
-    let mut page = Vec::new();
-    match File::open(path) {
-        Ok(file) => file.take(PAGE_BYTES).read_to_end(&mut page)?,
+    let page = match first_page(path) {
+        Ok(page) => page,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Manifest::Nothing),
         Err(error) => return Err(error),
     };
-    let has = |what: &str| page.windows(what.len()).any(|it| it == what.as_bytes());
     let has_id = page.get(ID_AT) == Some(APPLICATION_ID.to_be_bytes().as_slice());
-    Ok(match page.as_slice() {
+    Ok(match &*page {
         [] => Manifest::Nothing,
         page if !page.starts_with(MAGIC) => Manifest::Unclear,
-        _ if has_id || TABLES.iter().all(|it| has(it)) => Manifest::Own,
+        page if has_id || TABLES.iter().all(|it| has(page, it)) => Manifest::Own,
         _ => Manifest::Foreign,
     })
+}
+
+fn first_page(path: &Path) -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    File::open(path)?.take(PAGE_BYTES).read_to_end(&mut page)?;
+    Ok(page)
+}
+
+fn has(page: &[u8], what: &str) -> bool {
+    page.windows(what.len()).any(|it| it == what.as_bytes())
 }
 
 fn look_at_text(folder: &Path) -> io::Result<Text> {

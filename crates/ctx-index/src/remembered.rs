@@ -6,6 +6,7 @@ mod rows;
 mod salvage;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +22,12 @@ const VOTES_COUNTED: &str = "votes";
 /// and those of what was asked for.
 const INCLUDE_GENERATED: &str = "include-generated";
 const MAX_FILE_BYTES: &str = "max-file-bytes";
+/// The key of what the index is of,
+const ROOT: &str = "root";
+/// and that of when it was opened, in seconds since 1970,
+const OPENED_AT: &str = "opened-at";
+/// which is noted anew when it is so long ago.
+const DAY: i64 = 86_400;
 
 /// The database.
 #[derive(Debug)]
@@ -193,6 +200,35 @@ impl Remembered {
             }
             Ok(())
         })
+    }
+
+    /// Notes what the index is of, and once a day that it was opened; nothing where nothing can be written. A root whose path
+    /// is no text is not noted.
+    pub(crate) fn opened(&self, root: &Path, now: i64) -> Result<(), IndexError> {
+        if !self.is_writable {
+            return Ok(());
+        }
+        let (noted, opened_at) = {
+            let connection = self.lock();
+            let opened_at: Option<i64> = value(&connection, OPENED_AT)?;
+            (value::<String>(&connection, ROOT)?, opened_at)
+        };
+        let is_recent = |at: i64| (at..at.saturating_add(DAY)).contains(&now);
+        let root = root.to_str().unwrap_or_default();
+        if noted.as_deref() == Some(root) && opened_at.is_some_and(is_recent) {
+            return Ok(());
+        }
+        self.change(|changes| {
+            changes.put(&KEPT, &[text(ROOT), text(root)])?;
+            changes.put(&KEPT, &[text(OPENED_AT), text(&now.to_string())])?;
+            Ok(())
+        })
+    }
+
+    /// What the index is of, where that was noted.
+    pub(crate) fn root(&self) -> Result<Option<PathBuf>, IndexError> {
+        let root: Option<String> = value(&self.lock(), ROOT)?;
+        Ok(root.filter(|it| !it.is_empty()).map(PathBuf::from))
     }
 
     /// How many votes were counted. It never falls.

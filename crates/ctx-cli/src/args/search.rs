@@ -55,11 +55,21 @@ and vendored files, and those over --max-file-size. The index is in PATH/.ctx if
 folder, else below $CTX_CACHE_DIR, else in your cache folder. It can be removed at any time; with it
 goes what it remembers, which --rebuild keeps: which files were of use, and what flags said of it.
 
+--list tells of each index in the cache folder (and of none in a PATH/.ctx) how large it is, when it was
+written and used, whether its folder is there, gone, unreadable or unknown, and which are begun anew when
+they are next opened, as they are damaged or of another format. An index notes its folder when it is opened;
+one that was not opened since versions before did is of an unknown one. --prune removes those whose folder is
+gone, which a folder on a drive that is not mounted is too, and with --unused-for also those that were not
+used for so long, wherever their folders are. An index that another process writes is left, and so is one
+that has something else in its folder.
+
 Examples:
   ctx index
   ctx index ~/src/requests --watch
   ctx index --status --json | jq .pending
   ctx index --include-generated
+  ctx index --list
+  ctx index --prune --unused-for 90 --dry-run
   mkdir .ctx && ctx index --rebuild";
 
 /// What is indexed.
@@ -159,6 +169,30 @@ pub(crate) struct IndexArgs {
     /// Write what was done, or what there is, as one JSON value
     #[arg(long, conflicts_with = "watch")]
     pub(crate) json: bool,
+    /// Tell which indexes the cache folder holds: of what, how large, when written and used; change nothing
+    #[arg(long, conflicts_with_all = OF_ONE)]
+    pub(crate) list: bool,
+    /// Remove the indexes in the cache folder whose folders are gone, with what they remember
+    #[arg(long, conflicts_with = "list", conflicts_with_all = OF_ONE)]
+    pub(crate) prune: bool,
+    /// With --prune, remove also those that were not used for so many days
+    #[arg(long, value_name = "DAYS", requires = "prune")]
+    pub(crate) unused_for: Option<u32>,
+    /// With --prune, tell what would be removed, and remove nothing
+    #[arg(long, requires = "prune")]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) indexed: Indexed,
 }
+
+/// What is said of the index of one folder.
+const OF_ONE: [&str; 8] = [
+    "path",
+    "status",
+    "rebuild",
+    "watch",
+    "include_generated",
+    "no_include_generated",
+    "max_file_size",
+    "wait",
+];

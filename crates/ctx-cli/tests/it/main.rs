@@ -3,6 +3,7 @@
 
 mod assemble;
 mod bad_input;
+mod cached;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod index;

@@ -17,11 +17,8 @@ use super::salvage::{Source, Taken};
 use crate::IndexError;
 use crate::database::{self, Access, check_pages};
 use crate::lock::{Lock, REMEMBERED, lock_patiently};
+use crate::own::{REMEMBERED_DB as NAME, REMEMBERED_NEW as NEW};
 
-/// The name of the database,
-const NAME: &str = "remembered.db";
-/// and of one that is in the making.
-const NEW: &str = "remembered.new.db";
 /// How long it is waited for another process that begins it.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -13,6 +13,7 @@ mod foreign;
 mod histories;
 mod memory;
 mod rebuilds;
+mod stored;
 mod updates;
 mod watching;
 mod writers;

@@ -1,0 +1,425 @@
+//! `ctx index --list` and `ctx index --prune`: the indexes in the cache folder, one for each folder that was asked about.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use ctx::index::{IndexError, Stored};
+use serde::Serialize;
+
+use crate::args::IndexArgs;
+use crate::emit::{self, counted, grouped};
+use crate::explain::aligned;
+use crate::failure::Failure;
+use crate::indexing;
+use crate::past;
+use crate::place;
+use crate::report::{self, Report, clean};
+use crate::walk::shown;
+
+const DAY: i64 = 86_400;
+
+/// What is in a cache folder.
+struct Cache {
+    folder: PathBuf,
+    indexes: Vec<Found>,
+    passed: Vec<Passed>,
+}
+
+/// An index, and what has become of the folder that it is of.
+struct Found {
+    stored: Stored,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum State {
+    /// It is there.
+    There,
+    /// It is not, or is no folder any more.
+    Gone,
+    /// It cannot be looked at.
+    Unreadable,
+    /// The index does not tell which it is.
+    Unknown,
+}
+
+impl State {
+    fn of(root: Option<&Path>) -> Self {
+        match root.map(fs::metadata) {
+            None => State::Unknown,
+            Some(Ok(it)) if it.is_dir() => State::There,
+            Some(Ok(_)) => State::Gone,
+            Some(Err(error)) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => State::Gone,
+                _ => State::Unreadable,
+            },
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            State::There => "there",
+            State::Gone => "gone",
+            State::Unreadable => "unreadable",
+            State::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is in the cache folder and is left alone.
+#[derive(Serialize)]
+struct Passed {
+    path: String,
+    reason: String,
+    /// Whether it is called as an index is.
+    #[serde(skip)]
+    is_named: bool,
+}
+
+/// An index, as `--json` writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'t> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    root_is: State,
+    folder: String,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'t str>,
+    /// In seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used_at: Option<i64>,
+    /// Why it would be begun anew, or is removed or not.
+    #[serde(flatten)]
+    why: Why,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Why {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begun_anew: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Found {
+    fn told(&self, why: Why) -> Told<'_> {
+        let stored = &self.stored;
+        Told {
+            root: stored.root.as_deref().map(shown),
+            root_is: self.state,
+            folder: shown(&stored.folder),
+            bytes: stored.bytes,
+            format: stored.format.as_deref(),
+            written_at: stored.written_at,
+            used_at: stored.used_at,
+            why,
+        }
+    }
+
+    /// What people know it by.
+    fn name(&self) -> String {
+        let stored = &self.stored;
+        match &stored.root {
+            Some(root) => format!("the index of {}", shown(root)),
+            None => format!("the index {}", shown(&stored.folder)),
+        }
+    }
+
+    /// Why it is to be removed, if it is.
+    fn is_unwanted(&self, unused_for: Option<u32>, now: i64) -> Option<String> {
+        if self.state == State::Gone {
+            return Some("its folder is gone".to_owned());
+        }
+        let (days, used_at) = (unused_for?, self.stored.used_at?);
+        let is_unused = now.saturating_sub(used_at) >= i64::from(days).saturating_mul(DAY);
+        is_unused.then(|| format!("it was last used {}", indexing::ago(used_at)))
+    }
+}
+
+/// Tells which indexes there are, and changes nothing.
+///
+/// # Errors
+/// There is no cache folder, or it cannot be read.
+pub(crate) fn list(args: &IndexArgs, report: Report) -> Result<(), Failure> {
+    let cache = Cache::look()?;
+    cache.tell_passed(report);
+    let faults = cache.indexes.iter().map(|it| fault(&it.stored));
+    let faults: Vec<Option<String>> = faults.collect();
+    if args.json {
+        return emit::json(&cache.listed(faults));
+    }
+    let bytes = cache.indexes.iter().map(|it| it.stored.bytes).sum();
+    let rows = cache.indexes.iter().zip(&faults).map(|(it, fault)| {
+        let stored = &it.stored;
+        let time = |it: Option<i64>| it.map_or("-".to_owned(), indexing::ago);
+        let format = stored.format.as_deref().unwrap_or("-");
+        let anew = fault.as_ref().map_or("", |_| ", begun anew");
+        let root = stored.root.as_deref().map_or("-".to_owned(), shown);
+        let name = stored.folder.file_name().map(Path::new);
+        [
+            grouped(stored.bytes),
+            time(stored.written_at),
+            time(stored.used_at),
+            format!("{}{anew}", clean(format)),
+            it.state.word().to_owned(),
+            name.map(shown).unwrap_or_default(),
+            clean(&root).into_owned(),
+        ]
+    });
+    let titles = [
+        "bytes", "written", "used", "format", "is", "index", "folder",
+    ];
+    let mut table = String::new();
+    if !cache.indexes.is_empty() {
+        aligned(&mut table, titles, rows);
+    }
+    emit::text(&table)?;
+    for (it, fault) in cache.indexes.iter().zip(&faults) {
+        if let Some(fault) = fault {
+            report.note(&format!(
+                "{} would be begun anew: failed to {fault}",
+                it.name()
+            ));
+        }
+    }
+    report.note(&cache.total(bytes));
+    Ok(())
+}
+
+/// Removes the indexes of folders that are gone and, where that is asked for, those that were not used for long.
+///
+/// # Errors
+/// There is no cache folder, it cannot be read, or an index in it cannot be removed: the others are.
+pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
+    let cache = Cache::look()?;
+    cache.tell_passed(report);
+    let now = indexing::now();
+    let mut pruned = Pruned {
+        folder: shown(&cache.folder),
+        dry_run: args.dry_run,
+        removed: Vec::new(),
+        kept: Vec::new(),
+        bytes: 0,
+    };
+    let mut failed = 0;
+    for found in &cache.indexes {
+        let Some(why) = found.is_unwanted(args.unused_for, now) else {
+            continue;
+        };
+        match remove(&found.stored, args.dry_run) {
+            Ok(true) => pruned.removed(found, why, args)?,
+            Ok(false) => pruned.kept(found, "it was used meanwhile".to_owned()),
+            Err(error) => {
+                failed += u64::from(!matches!(error, IndexError::Busy { .. }));
+                pruned.kept(found, indexing::why(&error));
+            }
+        }
+    }
+    let (removed, bytes) = (pruned.removed.len() as u64, pruned.bytes);
+    if args.json {
+        emit::json(&pruned)?;
+    } else {
+        let done = if args.dry_run {
+            "would be removed"
+        } else {
+            "removed"
+        };
+        let line = format!(
+            "{} {done}, {}",
+            index_or_indexes(removed),
+            counted(bytes, "byte")
+        );
+        emit::write(|out| writeln!(out, "{line}"))?;
+    }
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(Failure::program(format!(
+        "failed to remove {} of {}",
+        index_or_indexes(failed),
+        shown(&cache.folder)
+    ))
+    .with_hint("can the folder be written, and is there nothing in it but indexes?"))
+}
+
+/// Whether it was removed, or would be.
+fn remove(stored: &Stored, is_dry: bool) -> Result<bool, IndexError> {
+    if is_dry {
+        stored.is_removable(&past::is_file).map(|()| true)
+    } else {
+        stored.remove(&past::is_file)
+    }
+}
+
+/// What came of it, as `--json` writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Pruned<'p> {
+    folder: String,
+    dry_run: bool,
+    removed: Vec<Told<'p>>,
+    /// What was to be removed and was not.
+    kept: Vec<Told<'p>>,
+    /// Of what was removed.
+    bytes: u64,
+}
+
+impl<'p> Pruned<'p> {
+    fn removed(&mut self, found: &'p Found, why: String, args: &IndexArgs) -> Result<(), Failure> {
+        self.bytes += found.stored.bytes;
+        if !args.json {
+            let (did, name) = (
+                if self.dry_run {
+                    "would remove"
+                } else {
+                    "removed"
+                },
+                found.name(),
+            );
+            let bytes = counted(found.stored.bytes, "byte");
+            let line = format!("{did} {} ({bytes}): {why}", clean(&name));
+            emit::write(|out| writeln!(out, "{line}"))?;
+        }
+        self.removed.push(found.told(Why::of(why)));
+        Ok(())
+    }
+
+    fn kept(&mut self, found: &'p Found, why: String) {
+        report::warning(&format!("{} is not removed: {why}", found.name()));
+        self.kept.push(found.told(Why::of(why)));
+    }
+}
+
+impl Why {
+    fn of(reason: String) -> Self {
+        Why {
+            reason: Some(reason),
+            ..Why::default()
+        }
+    }
+}
+
+/// The list, as `--json` writes it.
+#[derive(Serialize)]
+struct Listed<'l> {
+    folder: String,
+    indexes: Vec<Told<'l>>,
+    passed: &'l [Passed],
+}
+
+impl Cache {
+    /// Looks at what is called as an index is.
+    fn look() -> Result<Self, Failure> {
+        let folder = place::cache()?;
+        let mut cache = Cache {
+            folder: folder.clone(),
+            indexes: Vec::new(),
+            passed: Vec::new(),
+        };
+        let unreadable = |error| {
+            let why = format!(
+                "failed to read the cache folder {}: {error}",
+                shown(&folder)
+            );
+            Failure::program(why).with_hint("set CTX_CACHE_DIR to a folder that can be read")
+        };
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(cache),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let paths = entries.map(|it| Ok(it?.path()));
+        let mut paths = paths
+            .collect::<std::io::Result<Vec<_>>>()
+            .map_err(unreadable)?;
+        paths.sort();
+        for path in paths {
+            match found(&path) {
+                Ok(found) => cache.indexes.push(found),
+                Err(passed) => cache.passed.push(passed),
+            }
+        }
+        // By what they are of; those that do not tell come last.
+        let key = |it: &Found| (it.stored.root.is_none(), it.stored.root.clone());
+        cache.indexes.sort_by_key(key);
+        Ok(cache)
+    }
+
+    fn listed(&self, faults: Vec<Option<String>>) -> Listed<'_> {
+        let indexes = self.indexes.iter().zip(faults).map(|(it, fault)| {
+            it.told(Why {
+                begun_anew: fault.map(|it| format!("failed to {it}")),
+                ..Why::default()
+            })
+        });
+        Listed {
+            folder: shown(&self.folder),
+            indexes: indexes.collect(),
+            passed: &self.passed,
+        }
+    }
+
+    fn tell_passed(&self, report: Report) {
+        for it in &self.passed {
+            let line = format!("left alone: {}: {}", it.path, it.reason);
+            if it.is_named {
+                report.note(&line);
+            } else {
+                report.detail(&line);
+            }
+        }
+    }
+
+    fn total(&self, bytes: u64) -> String {
+        format!(
+            "{} in {}, {}",
+            index_or_indexes(self.indexes.len() as u64),
+            shown(&self.folder),
+            counted(bytes, "byte")
+        )
+    }
+}
+
+/// The index at `path`, or why there is none to be told of.
+fn found(path: &Path) -> Result<Found, Passed> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_named = place::is_name(&name);
+    let passed = |reason: String| Passed {
+        path: shown(path),
+        reason,
+        is_named,
+    };
+    if !is_named {
+        return Err(passed("it is not called as an index is".to_owned()));
+    }
+    let kind = fs::symlink_metadata(path).map_err(|it| passed(it.to_string()))?;
+    if kind.is_symlink() {
+        return Err(passed("it is a link, which is not followed".to_owned()));
+    }
+    let stored = Stored::at(path).map_err(|it| passed(indexing::why(&it)))?;
+    let mut stored = stored.ok_or_else(|| passed("there is no index in it".to_owned()))?;
+    // What names another folder was copied, or is not as it was written.
+    stored.root = stored.root.filter(|root| place::name_of(root) == name);
+    let state = State::of(stored.root.as_deref());
+    Ok(Found { stored, state })
+}
+
+/// Why an index would be begun anew. One that cannot be read is told by what the system says.
+fn fault(stored: &Stored) -> Option<String> {
+    stored
+        .fault()
+        .unwrap_or_else(|error| Some(error.to_string()))
+}
+
+/// `1 index`, `2 indexes`.
+fn index_or_indexes(n: u64) -> String {
+    let word = if n == 1 { "index" } else { "indexes" };
+    format!("{} {word}", grouped(n))
+}
