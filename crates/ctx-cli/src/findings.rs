@@ -106,7 +106,9 @@ struct Share {
 #[derive(Serialize)]
 struct Signal {
     name: &'static str,
-    value: f64,
+    /// Nothing where it was not looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
     weight: f64,
 }
 
@@ -311,9 +313,10 @@ fn item(item: &Item<'_>) -> [String; 6] {
     let shares: Vec<_> = shares
         .map(|it| format!("{} {:.3}", it.strategy, it.amount))
         .collect();
-    let signals = item.signals.iter().filter(|it| it.value > 0.0);
+    let signals = item.signals.iter();
+    let signals = signals.filter_map(|it| Some((it, it.value.filter(|value| *value > 0.0)?)));
     let signals: Vec<_> = signals
-        .map(|it| format!("{} {:.2}×{:.2}", it.name, it.value, it.weight))
+        .map(|(it, value)| format!("{} {value:.2}×{:.2}", it.name, it.weight))
         .collect();
     let what = match item.name {
         Some(name) => format!("{} {}", item.kind, clean(name)),

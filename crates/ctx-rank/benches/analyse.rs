@@ -56,7 +56,7 @@ fn score(criterion: &mut Criterion) {
         signals.keyword_match = keyword_match(["handle_7", "cookie"], |it| text.contains(it));
         signals.recency = recency(f64::from(n), profile.decay);
         signals.source_priority = source_priority(Origin::Chunk);
-        signals.usage_frequency = usage_frequency(u64::from(n % 12));
+        signals.usage_frequency = Some(usage_frequency(u64::from(n % 12)));
         profile.score(&signals).total
     };
     criterion.bench_function("score/10,000 items", |b| {

@@ -34,7 +34,7 @@ impl Default for Profile {
     }
 }
 
-/// The signals of one item, each in 0..=1.
+/// The signals of one item, each in 0..=1. By default nobody looked how often it was of use, and the others are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Signals {
@@ -46,8 +46,8 @@ pub struct Signals {
     pub recency: f64,
     /// What kind of thing it is: [`source_priority`].
     pub source_priority: f64,
-    /// [`usage_frequency`].
-    pub usage_frequency: f64,
+    /// [`usage_frequency`]; `None` where that was not looked up.
+    pub usage_frequency: Option<f64>,
 }
 
 /// One signal's part in a score.
@@ -56,16 +56,16 @@ pub struct Signals {
 pub struct Contribution {
     /// Which signal.
     pub name: &'static str,
-    /// Its value, 0..=1.
-    pub value: f64,
+    /// Its value, 0..=1; `None` where it was not looked up.
+    pub value: Option<f64>,
     /// Its weight, as a share of all weights.
     pub weight: f64,
 }
 
 impl Contribution {
-    /// What it adds to the score.
+    /// What it adds to the score: nothing where it was not looked up.
     pub fn amount(&self) -> f64 {
-        self.value * self.weight
+        self.value.unwrap_or(0.0) * self.weight
     }
 }
 
@@ -81,19 +81,23 @@ pub struct Score {
 
 impl Profile {
     /// The weighted mean of `signals`. Values outside 0..=1, NaN among them, count as the nearer end (NaN as
-    /// 0), so that the score is in 0..=1; weights that are not above 0, or infinite, count as 0.
+    /// 0), so that the score is in 0..=1; so does what was not looked up. Weights that are not above 0, or infinite, count as 0.
     pub fn score(&self, signals: &Signals) -> Score {
         let parts = [
             (
                 "textSimilarity",
-                signals.text_similarity,
+                Some(signals.text_similarity),
                 self.text_similarity,
             ),
-            ("keywordMatch", signals.keyword_match, self.keyword_match),
-            ("recency", signals.recency, self.recency),
+            (
+                "keywordMatch",
+                Some(signals.keyword_match),
+                self.keyword_match,
+            ),
+            ("recency", Some(signals.recency), self.recency),
             (
                 "sourcePriority",
-                signals.source_priority,
+                Some(signals.source_priority),
                 self.source_priority,
             ),
             (
@@ -109,7 +113,7 @@ impl Profile {
         let all: f64 = parts.iter().map(|(_, _, weight)| positive(*weight)).sum();
         let contributions = parts.map(|(name, value, weight)| Contribution {
             name,
-            value: unit(value),
+            value: value.map(unit),
             weight: if all > 0.0 {
                 positive(weight) / all
             } else {

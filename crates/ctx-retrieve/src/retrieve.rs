@@ -32,7 +32,7 @@ pub struct Found {
     pub contributions: [f64; Strategy::COUNT],
     /// What its file is for.
     pub role: Role,
-    /// The five signals.
+    /// The five signals. How often its file was of use is looked up where that has a weight, and there is a port for it that answers.
     pub signals: [Contribution; 5],
 }
 
@@ -236,7 +236,8 @@ impl Retriever {
         let uses = self.uses(&ranking.all, options).await;
         let profile = &options.profile;
         let signals_of = |it: Ranked<'_>, has_names: bool| {
-            let uses = uses.get(&it.part.path).copied().unwrap_or(0);
+            let uses = uses.as_ref();
+            let uses = uses.map(|all| all.get(&it.part.path).copied().unwrap_or(0));
             let mut signals = signals(it, best, uses, options);
             if has_names {
                 signals.keyword_match = names_in(it.part, query);
@@ -267,20 +268,22 @@ impl Retriever {
         retrieved.found = found.collect();
     }
 
-    /// How often each file was of use, where that counts.
-    async fn uses(&self, ranked: &[Ranked<'_>], options: &Options) -> BTreeMap<String, u64> {
-        let Some(usage) = self.usage.clone() else {
-            return BTreeMap::new();
-        };
+    /// How often each file was of use, where that counts; `None` where it is not known.
+    async fn uses(
+        &self,
+        ranked: &[Ranked<'_>],
+        options: &Options,
+    ) -> Option<BTreeMap<String, u64>> {
+        let usage = self.usage.clone()?;
         if options.profile.usage_frequency == 0.0 {
-            return BTreeMap::new();
+            return None;
         }
         let mut paths: Vec<String> = ranked.iter().map(|it| it.part.path.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
         let counts = ask(options.deadline, async move { usage.counts(&paths).await });
         // What was of use before is no reason to fail now, or to wait.
-        counts.await.0.unwrap_or_default()
+        counts.await.0.ok()
     }
 }
 
@@ -323,14 +326,14 @@ impl Retrieved {
 }
 
 /// The signals of `ranked` but for names, the best of all ranked being worth `best`.
-fn signals(ranked: Ranked<'_>, best: f64, uses: u64, options: &Options) -> Signals {
+fn signals(ranked: Ranked<'_>, best: f64, uses: Option<u64>, options: &Options) -> Signals {
     let mut signals = Signals::default();
     signals.text_similarity = ranked.score / best;
     signals.recency = ranked.part.modified_at.map_or(UNDATED, |at| {
         recency(hours(options.now, at), options.profile.decay)
     });
     signals.source_priority = source_priority(Origin::Chunk);
-    signals.usage_frequency = usage_frequency(uses);
+    signals.usage_frequency = uses.map(usage_frequency);
     signals
 }
 

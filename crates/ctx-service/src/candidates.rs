@@ -34,7 +34,8 @@ pub(crate) struct Gathered {
     pub(crate) found: Vec<Found>,
     pub(crate) history: Vec<Message>,
     pub(crate) recent: Vec<(String, i64)>,
-    pub(crate) uses: BTreeMap<String, u64>,
+    /// How often files were of use, where that is known.
+    pub(crate) uses: Option<BTreeMap<String, u64>>,
 }
 
 /// What may be shown, each under its label.
@@ -183,8 +184,9 @@ impl Candidates {
                 .created_at
                 .map_or(UNDATED, |at| recency(hours(now, at), profile.decay));
             signals.source_priority = source_priority(chunk.origin);
-            let uses = chunk.path.as_ref().and_then(|path| gathered.uses.get(path));
-            signals.usage_frequency = usage_frequency(uses.copied().unwrap_or(0));
+            let uses = gathered.uses.as_ref().zip(chunk.path.as_ref());
+            let uses = uses.map(|(all, path)| all.get(path).copied().unwrap_or(0));
+            signals.usage_frequency = uses.map(usage_frequency);
             let score = profile.score(&signals);
             let is_named = chunk.origin == Origin::Reference || ids.contains(&chunk.id);
             chunk.relevance = if is_named {

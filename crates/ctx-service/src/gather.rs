@@ -161,14 +161,14 @@ impl Ports {
         ask(Source::Recent, deadline, recent)
     }
 
-    /// How often each of `paths` was of use.
+    /// How often each of `paths` was of use; `None` where nobody knows.
     pub(crate) fn counts(
         &self,
         paths: Vec<String>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<BTreeMap<String, u64>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Option<BTreeMap<String, u64>>, Failure>> + Send + use<> {
         let usage = self.usage.clone().filter(|_| !paths.is_empty());
-        let counts = usage.map(|it| async move { it.counts(&paths).await });
+        let counts = usage.map(|it| async move { it.counts(&paths).await.map(Some) });
         ask(Source::Usage, deadline, counts)
     }
 

@@ -257,7 +257,7 @@ impl Service {
             found: retrieved.found,
             history: Vec::new(),
             recent: or_note(recent, failures),
-            uses: BTreeMap::new(),
+            uses: None,
         };
         gathered.named.unresolved.extend(mentioned.passed_over);
         let ids = gathered.named.unknown(&gathered.mentions, known);

@@ -280,7 +280,13 @@ fn the_receipt_tells_how_things_were_found_and_holds() {
     let best = &retrieval["items"][0];
     assert_eq!(best["path"], "src/parser.rs");
     assert_eq!(best["score"], 1.0);
-    assert_eq!(best["signals"].as_array().unwrap().len(), 5);
+    let signals = best["signals"].as_array().unwrap();
+    let valued = signals.iter().map(|it| it.get("value").is_some());
+    assert_eq!(valued.collect::<Vec<_>>(), [true, true, true, true, false]);
+    assert_eq!(
+        signals[4],
+        serde_json::json!({"name": "usageFrequency", "weight": 0.0})
+    );
     assert!(!best["contributions"].as_array().unwrap().is_empty());
     asked.root.write("receipt.json", &run.stdout);
     asked.run(&["verify", "receipt.json", "--root", "."]).ok();

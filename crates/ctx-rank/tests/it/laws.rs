@@ -78,18 +78,25 @@ fn items<C>(fused: &[Fused<u8, C>]) -> Vec<u8> {
 
 fn signals() -> impl Strategy<Value = Signals> {
     let value = || prop_oneof![any::<f64>(), 0.0..1.0_f64, Just(f64::NAN)];
-    [value(), value(), value(), value(), value()].prop_map(of)
+    let values = [value(), value(), value(), value(), value()];
+    (values, any::<bool>()).prop_map(|(values, is_known)| {
+        let mut signals = of(values);
+        signals.usage_frequency = signals.usage_frequency.filter(|_| is_known);
+        signals
+    })
 }
 
 fn of(values: [f64; 5]) -> Signals {
     let mut signals = Signals::default();
+    let uses;
     [
         signals.text_similarity,
         signals.keyword_match,
         signals.recency,
         signals.source_priority,
-        signals.usage_frequency,
+        uses,
     ] = values;
+    signals.usage_frequency = Some(uses);
     signals
 }
 
@@ -164,7 +171,8 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&score.total));
             let sum: f64 = score.contributions.iter().map(ctx_rank::Contribution::amount).sum();
             prop_assert!((sum - score.total).abs() < 1e-9);
-            prop_assert!(score.contributions.iter().all(|it| (0.0..=1.0).contains(&it.value)));
+            let mut values = score.contributions.iter().filter_map(|it| it.value);
+            prop_assert!(values.all(|it| (0.0..=1.0).contains(&it)));
         }
     }
 

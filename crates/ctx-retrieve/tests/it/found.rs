@@ -479,7 +479,30 @@ async fn what_was_of_use_comes_first_where_that_counts() {
     store.uses.insert("b.py".to_owned(), 7);
     let retrieved = ask(store, "socket", &options).await;
     assert_eq!(paths(&retrieved), ["b.py", "a.py"]);
-    assert_eq!(retrieved.found[0].signals[4].value, 0.7);
+    assert_eq!(retrieved.found[0].signals[4].value, Some(0.7));
+    assert_eq!(retrieved.found[1].signals[4].value, Some(0.0));
+}
+
+#[tokio::test]
+async fn uses_that_are_not_looked_up_are_not_told_to_be_none() {
+    let store = || {
+        let mut store = Store::of(&[("a.py", 1, "function", "", "socket")]);
+        store.uses.insert("a.py".to_owned(), 7);
+        store
+    };
+    let mut options = options();
+    let unweighed = ask(store(), "socket", &options).await;
+    options.profile.usage_frequency = 0.5;
+    let query = Arc::new(Query::analyse("socket"));
+    let nobody_knows = Retriever::new(Arc::new(store()));
+    let unknown = nobody_knows.retrieve(&query, &options).await;
+    for retrieved in [unweighed, unknown] {
+        let [found] = &*retrieved.found else {
+            panic!("{retrieved:?}")
+        };
+        let uses = found.signals[4];
+        assert_eq!((uses.name, uses.value), ("usageFrequency", None));
+    }
 }
 
 #[tokio::test]
@@ -496,7 +519,7 @@ async fn what_is_new_comes_first_where_that_counts() {
     store.parts[1].0.modified_at = Some(999_000);
     let retrieved = ask(store, "socket", &options).await;
     assert_eq!(paths(&retrieved), ["b.py", "a.py"]);
-    assert_eq!(retrieved.found[1].signals[2].value, 0.0);
+    assert_eq!(retrieved.found[1].signals[2].value, Some(0.0));
 }
 
 #[tokio::test]

@@ -277,6 +277,8 @@ async fn a_message_is_named_by_its_id() {
         (best.origin, best.source.as_str()),
         (Origin::Message, "turn 001")
     );
+    // Uses are those of files.
+    assert_eq!(best.signals[4].value, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -419,7 +421,10 @@ async fn uses_move_the_score() {
             .items
             .iter()
             .find(|it| it.path.as_ref() == Some(&path));
-        scores.push(item.unwrap().relevance.get());
+        let item = item.unwrap();
+        let value = if uses == 0 { 0.0 } else { 1.0 };
+        assert_eq!(item.signals[4].value, Some(value));
+        scores.push(item.relevance.get());
     }
     let [before, after] = scores[..] else {
         unreachable!()
