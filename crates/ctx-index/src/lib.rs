@@ -9,6 +9,7 @@ mod error;
 mod index;
 mod lock;
 mod manifest;
+mod moves;
 mod options;
 mod outlines;
 mod own;

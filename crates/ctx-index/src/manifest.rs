@@ -115,6 +115,11 @@ impl FileRow {
         self.is_unsure() || ![NO_TEXT, EMPTY, GENERATED, UNREAD].contains(&self.hash)
     }
 
+    /// The hash of its text, if it has one and that is indexed.
+    pub(crate) fn text_hash(&self) -> Option<[u8; 32]> {
+        (!self.is_unsure() && self.may_be_found()).then_some(self.hash)
+    }
+
     /// Tells a row that was changed on the disk from one that was written.
     fn seal(&self, path: &str) -> Seal {
         let mut hasher = blake3::Hasher::new();

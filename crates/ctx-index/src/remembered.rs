@@ -80,6 +80,36 @@ impl Remembered {
         })
     }
 
+    /// Whether any file was shown or of use.
+    pub(crate) fn has_uses(&self) -> Result<bool, IndexError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM usage)";
+        Ok(self.lock().query_row(sql, [], |row| row.get(0))?)
+    }
+
+    /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
+    /// a file that another took the place of, and that went nowhere itself, the more is kept.
+    pub(crate) fn moved(&self, moves: &[(String, String)]) -> Result<(), IndexError> {
+        if !self.is_writable || moves.is_empty() {
+            return Ok(());
+        }
+        self.change(|changes| {
+            // All are read before one is written: they may have taken each other's places.
+            let mut rows = Vec::new();
+            for (from, to) in moves {
+                rows.extend(usage(changes, from)?.map(|row| (to, row)));
+            }
+            for (from, _) in moves {
+                changes.remove(&USAGE, &[text(from)])?;
+            }
+            for (to, (uses, shown_at)) in rows {
+                let (before, shown_before) = usage(changes, to)?.unwrap_or_default();
+                let (uses, shown_at) = (uses.max(before), shown_at.max(shown_before));
+                changes.put(&USAGE, &[text(to), uses.into(), shown_at.into()])?;
+            }
+            Ok(())
+        })
+    }
+
     pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, IndexError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(

@@ -12,6 +12,7 @@ use crate::ahead::{Held, in_order};
 use crate::documents::{HeldDocument, documents};
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::{FileRow, NO_TEXT};
+use crate::moves::Moves;
 use crate::options::{Progress, Updated, Wanted};
 use crate::scan::{Scan, Seen, scan};
 use crate::store::{open_text, sweep};
@@ -24,7 +25,8 @@ const TELL_EVERY: usize = 64;
 const COMMIT_EVERY: usize = 8192;
 
 impl Index {
-    /// Indexes what is new or has changed since, and forgets what is gone. Metadata tell which files are read,
+    /// Indexes what is new or has changed since, and forgets what is gone. What is remembered of the use of a file goes with it
+    /// where its text left one path and came to one within the update. Metadata tell which files are read,
     /// and hashes which are indexed; where nothing changed, nothing is written. `progress` is told how far it
     /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
     ///
@@ -139,7 +141,8 @@ impl Index {
             Extent::Changes => self.work(wanted, &known.files, scan),
             Extent::Everything => Work::anew(&known.files, scan),
         };
-        let mut writer = Writer::new(self, &store.manifest, known.generation);
+        let moves = Moves::new(self.remembered.has_uses()?);
+        let mut writer = Writer::new(self, &store.manifest, known.generation, moves);
         if is_anew && known.files.values().any(FileRow::may_be_found) {
             writer.forget_all()?;
         }
@@ -148,8 +151,12 @@ impl Index {
         for path in work.removed {
             // A link in its place is told as what it is.
             let is_file = !updated.is_no_file(&path);
-            updated.left_out += usize::from(is_file && self.root.stamp(&path).is_ok());
+            let is_left_out = is_file && self.root.stamp(&path).is_ok();
+            updated.left_out += usize::from(is_left_out);
             let row = known.files.get(&path);
+            if !is_left_out {
+                writer.is_gone(&path, row);
+            }
             writer.remove(path, row)?;
         }
         let before = |seen: &Seen| known.files.get(&seen.path).filter(|_| !is_anew);
@@ -184,7 +191,12 @@ impl Index {
         }
         written?;
         let _ = progress(Progress::of(of, of));
-        writer.finish()
+        let moves = writer.finish()?.all();
+        // The files are indexed whether or not what is known of their use can follow them.
+        if let Err(error) = self.remembered.moved(&moves) {
+            tracing::warn!(%error, "uses do not follow files that were moved");
+        }
+        Ok(())
     }
 
     fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>, held: Held) -> Read {

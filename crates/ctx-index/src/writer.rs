@@ -10,6 +10,7 @@ use tantivy::{IndexWriter, Term};
 
 use crate::documents::HeldDocument;
 use crate::manifest::{Changes, FileRow, Manifest};
+use crate::moves::Moves;
 use crate::scan::Seen;
 use crate::store::{generation_of, open_text, sweep};
 use crate::{Index, IndexError, Updated};
@@ -59,10 +60,16 @@ pub(crate) struct Writer<'i> {
     is_dirty: bool,
     changes: Changes,
     generation: u64,
+    moves: Moves,
 }
 
 impl<'i> Writer<'i> {
-    pub(crate) fn new(index: &'i Index, manifest: &'i Manifest, generation: Option<u64>) -> Self {
+    pub(crate) fn new(
+        index: &'i Index,
+        manifest: &'i Manifest,
+        generation: Option<u64>,
+        moves: Moves,
+    ) -> Self {
         Writer {
             index,
             manifest,
@@ -71,6 +78,7 @@ impl<'i> Writer<'i> {
             is_dirty: false,
             changes: Changes::default(),
             generation: generation.unwrap_or(0),
+            moves,
         }
     }
 
@@ -114,6 +122,11 @@ impl<'i> Writer<'i> {
         Ok(text)
     }
 
+    /// Notes that a file, of which `known` was known, is gone.
+    pub(crate) fn is_gone(&mut self, path: &str, known: Option<&FileRow>) {
+        self.moves.gone(path, known);
+    }
+
     /// The same for one that is to have nothing; whether it may have had something.
     fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<bool, IndexError> {
         let is_there = known.is_some_and(FileRow::may_be_found);
@@ -147,6 +160,7 @@ impl<'i> Writer<'i> {
                 self.mark(&seen.path, known)?.run(documents)?;
                 updated.changed += 1;
                 updated.by_lines.extend(by_lines);
+                self.moves.changed(&seen.path, known, &row);
                 row
             }
             Read::Same(row) => row,
@@ -206,11 +220,12 @@ impl<'i> Writer<'i> {
         manifest.commit(&changes, self.generation)
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), IndexError> {
+    /// Commits what there is, and tells which files went where as far as it was taken.
+    pub(crate) fn finish(mut self) -> Result<Moves, IndexError> {
         self.commit()?;
         if let Some(text) = self.text {
             text.wait_merging_threads()?;
         }
-        Ok(())
+        Ok(self.moves)
     }
 }

@@ -12,6 +12,7 @@ mod faults;
 mod foreign;
 mod histories;
 mod memory;
+mod moves;
 mod rebuilds;
 mod stored;
 mod updates;

@@ -1,0 +1,176 @@
+//! Files that got another name: what is remembered of their use goes with their text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::manifest::FileRow;
+
+/// Where more files change within one update, none is followed: each takes some hundred bytes.
+const MOST: usize = 1 << 16;
+
+/// Which texts left their paths within one update, and which came to others.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    /// Whether anything is remembered that could follow.
+    is_wanted: bool,
+    left: Vec<Left>,
+    came: Vec<(Hash, String)>,
+}
+
+type Hash = [u8; 32];
+
+/// A text that is not where it was.
+#[derive(Debug)]
+struct Left {
+    hash: Hash,
+    path: String,
+    /// Whether there is no file there any more, rather than one of another text.
+    is_gone: bool,
+}
+
+/// What became of one text.
+#[derive(Debug, Default)]
+struct Text {
+    left: Place<Left>,
+    came: Place<String>,
+}
+
+/// Where a text was, or is.
+#[derive(Debug, Default)]
+enum Place<T> {
+    #[default]
+    Nowhere,
+    One(T),
+    /// Which of them is meant cannot be told.
+    Several,
+}
+
+impl<T> Place<T> {
+    fn note(&mut self, place: T) {
+        *self = match self {
+            Place::Nowhere => Place::One(place),
+            Place::One(_) | Place::Several => Place::Several,
+        };
+    }
+}
+
+impl Moves {
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        Moves {
+            is_wanted,
+            ..Moves::default()
+        }
+    }
+
+    /// There is no file at `path` any more, of which `known` was known.
+    pub(crate) fn gone(&mut self, path: &str, known: Option<&FileRow>) {
+        self.leave(path, known, true);
+    }
+
+    /// The file at `path`, of which `known` was known, has the text of `row` now.
+    pub(crate) fn changed(&mut self, path: &str, known: Option<&FileRow>, row: &FileRow) {
+        let hash = row.text_hash().filter(|_| self.has_room());
+        if hash == known.and_then(FileRow::text_hash) {
+            return;
+        }
+        self.leave(path, known, false);
+        self.came.extend(hash.map(|hash| (hash, path.to_owned())));
+    }
+
+    fn leave(&mut self, path: &str, known: Option<&FileRow>, is_gone: bool) {
+        let hash = known.and_then(FileRow::text_hash);
+        let left = hash.filter(|_| self.has_room()).map(|hash| Left {
+            hash,
+            path: path.to_owned(),
+            is_gone,
+        });
+        self.left.extend(left);
+    }
+
+    fn has_room(&self) -> bool {
+        self.is_wanted && self.left.len().max(self.came.len()) <= MOST
+    }
+
+    /// From where to where files went, no two from one path or to one: those whose text left one path and came to one, the
+    /// first of which is gone, or taken by a file that went there in turn. Where that file is still and has another text, it was
+    /// copied and edited. O(n log n).
+    pub(crate) fn all(self) -> Vec<(String, String)> {
+        if !self.has_room() {
+            return Vec::new();
+        }
+        let mut texts = BTreeMap::new();
+        for left in self.left {
+            let text: &mut Text = texts.entry(left.hash).or_default();
+            text.left.note(left);
+        }
+        for (hash, path) in self.came {
+            texts.entry(hash).or_default().came.note(path);
+        }
+        let moves = texts
+            .into_values()
+            .filter_map(|it| match (it.left, it.came) {
+                (Place::One(from), Place::One(to)) => Some((from.path, (to, from.is_gone))),
+                _ => None,
+            });
+        let mut moves: BTreeMap<String, (String, bool)> = moves.collect();
+        forget_copies(&mut moves);
+        moves
+            .into_iter()
+            .map(|(from, (to, _))| (from, to))
+            .collect()
+    }
+}
+
+/// Forgets those that left nothing behind to be taken: their place is not gone, and nobody went there, or nobody any more.
+fn forget_copies(moves: &mut BTreeMap<String, (String, bool)>) {
+    let taken: BTreeSet<&String> = moves.values().map(|(to, _)| to).collect();
+    let is_copy =
+        |(from, (_, is_gone)): &(&String, &(String, bool))| !is_gone && !taken.contains(from);
+    let mut copies: Vec<String> = moves
+        .iter()
+        .filter(is_copy)
+        .map(|it| it.0.clone())
+        .collect();
+    while let Some(from) = copies.pop() {
+        let Some((to, _)) = moves.remove(&from) else {
+            continue;
+        };
+        if moves.get(&to).is_some_and(|(_, is_gone)| !is_gone) {
+            copies.push(to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: usize) -> FileRow {
+        let mut hash = [7; 32];
+        hash[..8].copy_from_slice(&number.to_le_bytes());
+        FileRow {
+            size: 1,
+            modified: 1,
+            hash,
+            parts: 1,
+            lines: 1,
+            is_generated: false,
+        }
+    }
+
+    fn moved(files: usize, is_wanted: bool) -> usize {
+        let mut moves = Moves::new(is_wanted);
+        for number in 0..files {
+            moves.gone(&format!("a/{number}"), Some(&row(number)));
+            moves.changed(&format!("b/{number}"), None, &row(number));
+        }
+        moves.all().len()
+    }
+
+    #[test]
+    fn no_more_files_are_followed_than_are_borne() {
+        assert_eq!(moved(MOST, true), MOST);
+        assert_eq!(moved(MOST + 1, true), 0);
+        assert_eq!(moved(MOST * 2, true), 0);
+        assert_eq!(moved(1, false), 0);
+    }
+}
