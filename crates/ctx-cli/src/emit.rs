@@ -1,11 +1,12 @@
 //! A result onto standard output, and what is said about it beside.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use ctx::format::{Slot, count_neutralised, neutralise};
-use ctx::model::{BuiltContext, Exactness, OmittedReason, Warning};
+use ctx::model::{BuiltContext, Exactness, Omitted, OmittedReason, Warning};
 
 use crate::args::Output;
 use crate::explain;
@@ -163,18 +164,39 @@ pub(crate) fn write(
         .map_err(Failure::output)
 }
 
-/// One line of what came out.
+/// One line of what came out. A chunk that was merged into another, or says what another says, is shown with it.
 fn summary(built: &BuiltContext) -> String {
-    let shown = built.included.len();
-    let all = shown + built.omitted.len();
+    let blocks = built.included.len();
+    let all = blocks + built.omitted.len();
+    let shown = blocks + shown_in_others(built);
     format!(
-        "{shown} of {all} {}, {} of {} tokens ({}, {})",
+        "{shown} of {all} {}{}, {} of {} tokens ({}, {})",
         if all == 1 { "chunk" } else { "chunks" },
+        if shown == blocks {
+            String::new()
+        } else {
+            format!(" in {}", counted(blocks as u64, "block"))
+        },
         grouped(built.tokens.total.get().into()),
         grouped(u64::from(built.tokens.total.get()) + u64::from(built.tokens.left.get())),
         built.counter,
         exactness(built.exactness),
     )
+}
+
+/// How many chunks are shown in the block of another.
+fn shown_in_others(built: &BuiltContext) -> usize {
+    let of = |reason| built.omitted.iter().filter(move |it| it.reason == reason);
+    let mut shown: BTreeSet<&str> = built.included.iter().map(|it| &*it.id).collect();
+    let blocks = shown.len();
+    shown.extend(of(OmittedReason::MergedInto).map(|it| &*it.id));
+    let is_shown = |it: &&Omitted| {
+        it.other
+            .as_deref()
+            .is_some_and(|other| shown.contains(other))
+    };
+    let twins = of(OmittedReason::DuplicateOf).filter(is_shown).count();
+    shown.len() - blocks + twins
 }
 
 /// How counts relate to the truth, in words.

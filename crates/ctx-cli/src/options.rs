@@ -161,7 +161,7 @@ const SWITCHES: [Switch; 12] = [
         name: "content",
         negation: "no-content",
         help: "Show each chunk's text [default]",
-        negated_help: "Show summaries only",
+        negated_help: "Show summaries only; of a chunk without one, where it is",
         field: |options| &mut options.include_content,
     },
     Switch {

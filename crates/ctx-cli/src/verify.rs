@@ -306,7 +306,9 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], sources: &Sources) -> Chec
     let (mut compared, mut passed_over) = (0, 0);
     for (number, citation) in receipt.citations.iter().enumerate() {
         let shown = by_citation.get(citation.id.as_str());
-        let is_whole = shown.is_none_or(|it| it.included.rendition == RenditionKind::Full);
+        let is_whole = shown.is_none_or(|it| {
+            it.included.rendition == RenditionKind::Full && !it.block.body.is_empty()
+        });
         let lines = citation.start_line.zip(citation.end_line);
         let (Some(path), Some((start, end)), true) = (&citation.file_path, lines, is_whole) else {
             passed_over += 1;

@@ -15,6 +15,8 @@ const SUMMARY: &str = "Summary: ";
 const IMPORTS: &str = "Imports: ";
 const RELATIONS: &str = "Relations: ";
 const SHOWN: &str = "Shown: ";
+/// What stands in place of a body that has nothing in it.
+pub(crate) const SHOWN_NOTHING: &str = "Shown: nothing";
 const RELEVANCE: &str = "Relevance: ";
 const LINES: &str = "Lines ";
 const NOTICE: &str = "Left out: ";

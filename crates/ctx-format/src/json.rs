@@ -27,7 +27,7 @@ impl Json {
             file: path.map(Line),
             name: name.filter(|_| path.is_none()).map(Line),
             id: is_nameless.then_some(Line(block.id)),
-            content: Text(block.body),
+            content: Some(Text(block.body)),
             start_line: span.map(ctx_model::LineSpan::start),
             end_line: span.map(ctx_model::LineSpan::end),
             language: fields::language(block),
@@ -67,7 +67,9 @@ struct Object<'b> {
     relations: Vec<RelationObject<'b>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shown: Option<RenditionKind>,
-    content: Text<'b>,
+    /// None where there is nothing in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Text<'b>>,
 }
 
 #[derive(Serialize)]
@@ -138,6 +140,7 @@ impl Formatter for Json {
         if self.options.relations {
             object.relations = block.relations.iter().map(relation_object).collect();
         }
+        object.content = object.content.filter(|text| !text.0.is_empty());
         object.shown = Some(block.rendition).filter(|kind| *kind != RenditionKind::Full);
         push_json(out, &object);
         out.push('\n');

@@ -78,10 +78,19 @@ impl Formatter for Markdown {
             push_place(out, block, &self.options);
         }
         fields::push_extra(out, block, &self.options);
-        if out.len() > start {
+        if block.body.is_empty() {
+            out.push_str(fields::SHOWN_NOTHING);
             out.push('\n');
+            // What follows may underline it, and so make it a heading.
+            if self.separator.tail.is_empty() {
+                out.push('\n');
+            }
+        } else {
+            if out.len() > start {
+                out.push('\n');
+            }
+            push_fenced(out, block);
         }
-        push_fenced(out, block);
         out.push_str(&self.separator.tail);
     }
 

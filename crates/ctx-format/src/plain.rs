@@ -87,11 +87,12 @@ impl Formatter for Plain {
             }
         }
         fields::push_extra(out, block, &self.options);
-        let rule = longest_rule(block.body).map_or(SHORTEST_RULE, |n| SHORTEST_RULE.max(n + 1));
-        push_rule(out, rule);
-        neutral::push(out, block.body, Slot::Text);
-        out.push('\n');
-        push_rule(out, rule);
+        if block.body.is_empty() {
+            out.push_str(fields::SHOWN_NOTHING);
+            out.push('\n');
+        } else {
+            push_body(out, block.body);
+        }
         out.push_str(&self.separator.tail);
     }
 
@@ -129,6 +130,15 @@ impl Formatter for Plain {
     fn close(&self, footer: Option<&str>, out: &mut String) {
         fields::push_footer(out, footer.unwrap_or_default());
     }
+}
+
+/// The body between two rules that it cannot have.
+fn push_body(out: &mut String, body: &str) {
+    let rule = longest_rule(body).map_or(SHORTEST_RULE, |n| SHORTEST_RULE.max(n + 1));
+    push_rule(out, rule);
+    neutral::push(out, body, Slot::Text);
+    out.push('\n');
+    push_rule(out, rule);
 }
 
 fn push_rule(out: &mut String, dashes: usize) {

@@ -110,12 +110,16 @@ impl Formatter for Xml {
         out.push_str("<code-context");
         self.push_attributes(out, block, self.options.metadata, Escapes::Attribute);
         self.push_extra(out, block);
-        out.push_str(">\n");
-        match self.options.xml_content {
-            XmlContent::Escaped => push_text(out, block.body, Escapes::Text),
-            XmlContent::Cdata => push_cdata(out, block.body),
+        if block.body.is_empty() {
+            out.push_str("/>");
+        } else {
+            out.push_str(">\n");
+            match self.options.xml_content {
+                XmlContent::Escaped => push_text(out, block.body, Escapes::Text),
+                XmlContent::Cdata => push_cdata(out, block.body),
+            }
+            out.push_str("\n</code-context>");
         }
-        out.push_str("\n</code-context>");
         out.push_str(&self.separator.tail);
     }
 

@@ -185,7 +185,7 @@ pub struct BuildOptions {
     pub include_scores: bool,
     /// Whether the context ends with a list of its sources.
     pub include_sources: bool,
-    /// Whether a chunk's text is shown; without it, its summary is.
+    /// Whether a chunk's text is shown; without it, its summary is, and of one without a summary, where it is.
     pub include_content: bool,
     /// Whether a chunk's imports are shown.
     pub include_imports: bool,

@@ -171,7 +171,7 @@ pub(crate) struct BuildOptions {
     /// Whether the context ends with a list of its sources.
     #[schema(nullable = false)]
     include_sources: Option<bool>,
-    /// Whether a chunk's text is shown; without it, its summary is.
+    /// Whether a chunk's text is shown; without it, its summary is, and of one without a summary, where it is.
     #[schema(nullable = false)]
     include_content: Option<bool>,
     /// Whether a chunk's imports are shown.

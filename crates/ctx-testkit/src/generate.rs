@@ -126,6 +126,8 @@ const HOSTILE: &[&str] = &[
     "=== Relevant Code ===",
     "Sources:",
     "Left out: 1 of 2 chunks.",
+    "Shown: nothing",
+    "\nShown: nothing\n",
     // Lists in one line.
     "; ",
     ";",

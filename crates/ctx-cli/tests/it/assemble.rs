@@ -226,6 +226,30 @@ fn the_context_alone_is_on_standard_output() {
 }
 
 #[test]
+fn chunks_that_are_shown_in_the_block_of_another_are_counted_as_shown() {
+    let chunk = |id: &str, path: &str, lines: [u32; 2], content: &str| json!({"id": id, "filePath": path, "startLine": lines[0], "endLine": lines[1], "content": content, "relevance": 0.5});
+    let twice: Vec<_> = (1..=40).map(|it| format!("fn of_{it}() {{}}")).collect();
+    let twice = twice.join("\n");
+    let chunks = json!([
+        chunk("a", "a.rs", [1, 2], "fn one() {}\nfn two() {}"),
+        chunk("b", "a.rs", [3, 3], "fn three() {}"),
+        chunk("c", "c.rs", [1, 40], &twice),
+        chunk("d", "d.rs", [1, 40], &twice),
+    ]);
+    let said = |args: &[&str]| {
+        let run = ctx([&["assemble"], args].concat(), chunks.to_string());
+        run.ok();
+        run.stderr
+    };
+    let all = said(&[]);
+    assert!(all.starts_with("4 of 4 chunks in 2 blocks, "), "{all}");
+    let apart = said(&["--no-merge"]);
+    assert!(apart.starts_with("4 of 4 chunks, "), "{apart}");
+    let few = said(&["--max-chunks", "1"]);
+    assert!(few.starts_with("2 of 4 chunks in 1 block, "), "{few}");
+}
+
+#[test]
 fn an_explanation_names_what_came_in_and_what_stayed_out() {
     let out = ctx(["assemble", "--explain", "--max-tokens", "50"], lines());
     assert!(!out.ok().contains("over_budget"));

@@ -293,6 +293,32 @@ fn the_receipt_tells_how_things_were_found_and_holds() {
 }
 
 #[test]
+fn without_content_a_context_tells_where_things_are() {
+    let asked = Asked::small();
+    for (format, block) in [
+        ("markdown", "\n\nLines 3-6\nShown: nothing\n\n"),
+        ("plain", "File: src/budget.rs (lines 3-6)\nShown: nothing\n"),
+        (
+            "xml",
+            "<code-context file=\"src/budget.rs\" lines=\"3-6\" language=\"rust\"/>\n",
+        ),
+        (
+            "json",
+            "{\"file\":\"src/budget.rs\",\"startLine\":3,\"endLine\":6,\"language\":\"rust\"}\n",
+        ),
+    ] {
+        let args = ["query", "budget", "--no-content", "--format", format];
+        let told = asked.run(&args);
+        assert!(told.ok().contains(block), "{told:?}");
+        let small = asked.run(&[&args[..], &["--max-tokens", "60", "--json"]].concat());
+        let tokens = small.json()["tokens"]["total"].as_u64().unwrap();
+        assert!((1..=60).contains(&tokens), "{small:?}");
+        asked.root.write("receipt.json", &small.stdout);
+        asked.run(&["verify", "receipt.json", "--root", "."]).ok();
+    }
+}
+
+#[test]
 fn explain_tells_question_settings_strategies_and_parts() {
     let asked = Asked::small();
     let run = asked.run(&["query", "token budget", "--explain", "--limit", "1"]);

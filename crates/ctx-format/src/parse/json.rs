@@ -36,6 +36,7 @@ struct Object {
     relations: Vec<Relation>,
     #[serde(default)]
     shown: RenditionKind,
+    #[serde(default)]
     content: String,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The two differ in what opens a body (a fence, a rule) and what heads it; all else is one machine.
 //! A body is opened and closed by a line that cannot stand inside it, so nothing in a body is ever
-//! taken for structure; every other part of a block is one line that begins with a fixed word.
+//! taken for structure; every other part of a block is one line that begins with a fixed word, and
+//! one such line stands in place of a body that has nothing in it.
 
 use super::{Parsed, ParsedBlock, category_of_title};
 use crate::{ParseError, fields, markdown, plain};
@@ -93,6 +94,8 @@ pub(super) fn parse(dialect: Dialect, text: &str) -> Result<Parsed, ParseError> 
     while let Some(line) = reader.lines.next() {
         if let Some(close) = reader.opening(line.text) {
             reader.body(line, &close)?;
+        } else if line.text == fields::SHOWN_NOTHING {
+            reader.nothing(line);
         } else if reader.is_notice(line) {
             // The caller's footer is all that can follow.
             break;
@@ -135,10 +138,22 @@ impl Reader<'_> {
                 line_number: opening.number,
             })?
             .start;
-        let pending = std::mem::take(&mut self.pending);
-        let mut block = pending.block;
         // The newline before the closing line belongs to the frame.
         let body = &self.text[start..end.saturating_sub(1).max(start)];
+        self.complete(opening, body);
+        Ok(())
+    }
+
+    /// Reads the line in place of a body: the pending block shows nothing.
+    fn nothing(&mut self, line: Line<'_>) {
+        self.forget_stale();
+        self.complete(line, "");
+    }
+
+    /// The pending block, whose body is or begins with `opening`, has been read.
+    fn complete(&mut self, opening: Line<'_>, body: &str) {
+        let pending = std::mem::take(&mut self.pending);
+        let mut block = pending.block;
         body.clone_into(&mut block.body);
         block.group = self.group;
         if block.title.is_none() {
@@ -147,7 +162,6 @@ impl Reader<'_> {
         block.settle_title();
         self.structure(pending.start.unwrap_or(opening.start));
         self.parsed.blocks.push(block);
-        Ok(())
     }
 
     /// Marks a structure that begins at `start` and ends with the line read last.
@@ -197,10 +211,7 @@ impl Reader<'_> {
             self.pending.is_complete = self.pending.start.is_some();
             return;
         }
-        if self.pending.is_complete && self.pending.has_fields {
-            // Only a body could have followed. A mere heading may be that of the whole group.
-            self.pending = Pending::default();
-        }
+        self.forget_stale();
         self.pending.is_complete = false;
         let start = self.pending.start.unwrap_or(line.start);
         if self.read_group(line.text) {
@@ -221,6 +232,13 @@ impl Reader<'_> {
             if self.parsed.blocks.is_empty() {
                 self.title = None;
             }
+        }
+    }
+
+    /// After a blank line, only a body could have followed fields. A mere heading may be that of the whole group.
+    fn forget_stale(&mut self) {
+        if self.pending.is_complete && self.pending.has_fields {
+            self.pending = Pending::default();
         }
     }
 

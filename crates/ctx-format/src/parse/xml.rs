@@ -59,6 +59,9 @@ impl<'t> Document<'t> {
         loop {
             match self.next()? {
                 Event::Start(tag) => self.element(&tag, &mut group)?,
+                Event::Empty(tag) if tag.name().as_ref() == "code-context" => {
+                    self.push(&tag, group, String::new())?;
+                }
                 Event::End(tag) if tag.name().as_ref() == "section" => group = None,
                 // The reader checks that an end tag has the name of its start tag.
                 Event::End(_) => return self.epilogue(),
@@ -85,10 +88,8 @@ impl<'t> Document<'t> {
                 }
             }
             "code-context" => {
-                let mut block = block(tag)?;
-                block.group = *group;
-                block.body = framed(self.text()?);
-                self.parsed.blocks.push(block);
+                let body = framed(self.text()?);
+                self.push(tag, *group, body)?;
             }
             "header" => self.parsed.header = Some(framed(self.text()?)),
             "footer" => self.parsed.footer = Some(framed(self.text()?)),
@@ -99,6 +100,21 @@ impl<'t> Document<'t> {
             "sources" => self.sources()?,
             _ => return Err(self.unexpected(&Event::Start(tag.borrow()), "a known element")),
         }
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        tag: &BytesStart<'_>,
+        group: Option<Category>,
+        body: String,
+    ) -> Result<(), ParseError> {
+        let block = block(tag)?;
+        self.parsed.blocks.push(ParsedBlock {
+            group,
+            body,
+            ..block
+        });
         Ok(())
     }
 

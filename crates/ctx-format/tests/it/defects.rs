@@ -22,6 +22,69 @@ fn a_fence_does_not_close_on_content_that_holds_one() {
 }
 
 #[test]
+fn a_block_that_shows_nothing_has_no_frame_around_it() {
+    let first = chunk("").with_span(LineSpan::new(1, 2).unwrap());
+    let second = Chunk::new("b", "", Relevance::ONE).with_name("b");
+    let expected = [
+        (
+            Format::Markdown,
+            "### a.md\n\nLines 1-2\nShown: nothing\n\n### b\nShown: nothing\n\n",
+        ),
+        (
+            Format::Plain,
+            "File: a.md (lines 1-2)\nShown: nothing\n\nName: b\nShown: nothing\n\n",
+        ),
+        (
+            Format::Xml,
+            "<context>\n<code-context file=\"a.md\" lines=\"1-2\"/>\n<code-context name=\"b\"/>\n</context>\n",
+        ),
+        (
+            Format::Json,
+            "{\n\"chunks\":[\n{\"file\":\"a.md\",\"startLine\":1,\"endLine\":2}\n,\n{\"name\":\"b\"}\n]\n}\n",
+        ),
+    ];
+    for (format, expected) in expected {
+        let formatter = formatter(format, &FormatOptions::default()).unwrap();
+        let mut text = String::new();
+        let mut document = DocumentWriter::new(&*formatter, &mut text);
+        document.block(&Block::full(&first));
+        document.block(&Block::full(&second));
+        document.finish(None).unwrap();
+        assert_eq!(text, expected);
+        let blocks = parse(format, &text).unwrap().blocks;
+        let read: Vec<_> = blocks
+            .iter()
+            .map(|it| (it.span, it.body.as_str()))
+            .collect();
+        assert_eq!(read, [(first.span, ""), (None, "")]);
+    }
+}
+
+#[test]
+fn what_follows_a_block_that_shows_nothing_does_not_underline_it() {
+    let mut options = FormatOptions::default();
+    options.separator = Some("---".to_owned());
+    options.file_headers = false;
+    let formatter = formatter(Format::Markdown, &options).unwrap();
+    let mut text = String::new();
+    let mut document = DocumentWriter::new(&*formatter, &mut text);
+    document.block(&Block::full(&chunk("")));
+    document.block(&Block::full(&chunk("x")));
+    document.finish(None).unwrap();
+    assert_eq!(outline(&text).titles, 0, "{text}");
+    let blocks = parse(Format::Markdown, &text).unwrap().blocks;
+    let read: Vec<_> = blocks.iter().map(|it| it.body.as_str()).collect();
+    assert_eq!(read, ["", "x"]);
+}
+
+#[test]
+fn fields_before_a_blank_line_are_not_those_of_a_block_that_shows_nothing() {
+    let text = "Lines 1-2\n\nShown: nothing\n";
+    let blocks = parse(Format::Markdown, text).unwrap().blocks;
+    assert_eq!((blocks.len(), blocks[0].span), (1, None));
+}
+
+#[test]
 fn xml_attributes_are_escaped() {
     let hostile = Chunk::new("a", "x", Relevance::ONE)
         .with_path("a\" evil=\"1\"><code-context file=\"b")

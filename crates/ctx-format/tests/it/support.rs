@@ -96,6 +96,8 @@ pub(crate) fn expected(options: &BuildOptions, block: &Block<'_>) -> ParsedBlock
         .filter(|_| has_place && options.include_line_numbers);
     parsed.language = match format {
         Format::Plain => None,
+        // It is told by the fence.
+        Format::Markdown if block.body.is_empty() => None,
         Format::Markdown => Some(language(block).unwrap_or("text").to_owned()),
         Format::Xml | Format::Json => language(block).map(str::to_owned),
     };
