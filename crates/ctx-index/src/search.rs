@@ -260,10 +260,7 @@ fn read_part(
 }
 
 fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
-    result.map_err(|error| {
-        let source = std::error::Error::source(&error).map(|it| format!(": {it}"));
-        PortError(format!("failed to {error}{}", source.unwrap_or_default()))
-    })
+    result.map_err(|error| PortError::with_source("the index failed", error))
 }
 
 fn is_wanted(hit: &Part, query: &PartQuery) -> bool {

@@ -161,8 +161,8 @@ pub(crate) fn said(error: &tokio_postgres::Error) -> String {
 
 impl From<StoreError> for PortError {
     fn from(error: StoreError) -> Self {
-        // Whoever asks a port is told in words alone. No port stores files, so these name none.
+        // No port stores files, so these name none.
         tracing::warn!(cause = %error, "a port failed");
-        PortError(format!("failed to {error}"))
+        PortError::with_source("the store failed", error)
     }
 }

@@ -82,9 +82,9 @@ pub fn ask<T: Send + 'static>(
 }
 
 fn late<T>() -> Answer<T> {
-    Err(PortError("it was late".to_owned()))
+    Err(PortError::new("it was late"))
 }
 
 fn ended<T>(why: Ended) -> Answer<T> {
-    Err(PortError(why.to_string()))
+    Err(PortError::new(why))
 }

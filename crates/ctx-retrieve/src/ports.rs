@@ -1,7 +1,9 @@
 //! What a store offers to those who look for something in it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt;
 use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -168,7 +170,8 @@ pub enum Field {
     Text,
 }
 
-/// Why a port has no answer, in words: they are cloned, compared and reported, and what a store means by them is its own.
+/// Why a port has no answer. It says what the error says that it was made of, and has that error's causes below it: whoever
+/// tells of it says each once, as [`on_one_line`](PortError::on_one_line) does. What a store means by them is its own. Two that tell the same are equal.
 ///
 /// ```
 /// use ctx_retrieve::{Answer, PortError};
@@ -179,32 +182,86 @@ pub enum Field {
 /// fn number(text: &str) -> Answer<u32> {
 ///     text.parse().map_err(PortError::new)
 /// }
-/// assert!(read("no/such/file").is_err());
+/// fn port(text: &str) -> Answer<u32> {
+///     text.parse().map_err(|error| PortError::with_source("the port is no number", error))
+/// }
+/// assert!(read("no/such/file").unwrap_err().get_ref().is::<std::io::Error>());
 /// assert_eq!(number("x"), Err(PortError::new("invalid digit found in string")));
+/// assert_eq!(port("x").unwrap_err().to_string(), "the port is no number");
+/// assert_eq!(port("x").unwrap_err().on_one_line(), "the port is no number: invalid digit found in string");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PortError(pub String);
+#[derive(Clone, Debug)]
+pub struct PortError(Arc<dyn Error + Send + Sync>);
 
 impl PortError {
-    /// What `error` says, and what its causes say, on one line.
+    /// Says what `error` says, and has its causes; words have none.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let error = error.into();
-        let mut said = error.to_string();
-        let mut cause = error.source();
+        PortError(error.into().into())
+    }
+
+    /// Says `what` failed, with `source` as the cause.
+    pub fn with_source(
+        what: impl Into<Cow<'static, str>>,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        PortError(Arc::new(Because {
+            what: what.into(),
+            source: source.into(),
+        }))
+    }
+
+    /// The error that [`new`](PortError::new) was given; that of [`with_source`](PortError::with_source) is the `source()`.
+    #[must_use]
+    pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.0
+    }
+
+    /// What it says, and what its causes say, on one line.
+    #[must_use]
+    pub fn on_one_line(&self) -> String {
+        let mut said = self.to_string();
+        let mut cause = self.source();
         while let Some(error) = cause {
             said.push_str(": ");
             said.push_str(&error.to_string());
             cause = error.source();
         }
-        PortError(said)
+        said
     }
 }
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for PortError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl PartialEq for PortError {
+    fn eq(&self, other: &Self) -> bool {
+        self.on_one_line() == other.on_one_line()
+    }
+}
+
+impl Eq for PortError {}
 
 impl From<io::Error> for PortError {
     fn from(error: io::Error) -> Self {
         PortError::new(error)
     }
+}
+
+/// What failed, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct Because {
+    what: Cow<'static, str>,
+    source: Box<dyn Error + Send + Sync>,
 }
 
 /// What most answers are.

@@ -15,7 +15,7 @@ use tracing::debug;
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
-use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Usage};
+use crate::ports::{Answer, Changes, FileSearch, Hit, Part, Relations, Usage};
 use crate::strategies;
 
 /// What was found.
@@ -313,7 +313,7 @@ impl Retrieved {
     ) {
         let (found, failure) = match answer {
             Ok(hits) => (pool.take(strategy, hits), None),
-            Err(PortError(why)) => (0, Some(why)),
+            Err(why) => (0, Some(why.on_one_line())),
         };
         debug!(strategy = strategy.as_str(), found, ?took, "strategy");
         self.reports.push(Report {

@@ -238,7 +238,7 @@ fn by_question<'q, Q: Ord, A>(
 fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
     let (answered, asked) = (answers.len(), questions.len());
     if answered != asked {
-        return Err(PortError(format!(
+        return Err(PortError::new(format!(
             "it answered {answered} of {asked} {kind}"
         )));
     }

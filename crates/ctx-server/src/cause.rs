@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io;
 
 use ctx_index::IndexError;
-use ctx_retrieve::Ended;
+use ctx_retrieve::{Ended, PortError};
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
 use tokio::task::JoinError;
@@ -56,6 +56,9 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
     }
     if let Some(error) = error.downcast_ref::<IndexError>() {
         return of_index(error).into();
+    }
+    if let Some(error) = error.downcast_ref::<PortError>() {
+        return fact(error.get_ref());
     }
     if let Some(error) = error.downcast_ref::<Ended>() {
         return error.to_string().into();

@@ -106,7 +106,7 @@ impl Recording {
             None => Ok(()),
             Some(task) => task
                 .await
-                .unwrap_or_else(|error| Err(PortError(error.to_string()))),
+                .unwrap_or_else(|error| Err(PortError::new(error))),
         }
     }
 }

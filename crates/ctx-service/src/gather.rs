@@ -97,10 +97,10 @@ fn ask<T: Default + Send + 'static>(
         let Some(asked) = asked else {
             return Ok(T::default());
         };
-        asked
-            .await
-            .0
-            .map_err(|PortError(why)| Failure { source, why })
+        asked.await.0.map_err(|error| Failure {
+            source,
+            why: error.on_one_line(),
+        })
     }
 }
 
@@ -210,7 +210,7 @@ impl Ports {
             let mut named = Named::default();
             for mention in mentions {
                 if !is_awaited() {
-                    return Err(PortError("nobody waits for it".to_owned()));
+                    return Err(PortError::new("nobody waits for it"));
                 }
                 match &search {
                     Some(search) => named.add(&**search, mention).await?,

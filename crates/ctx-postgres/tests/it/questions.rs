@@ -299,7 +299,9 @@ impl Asker {
     /// The ports that found something, or what is wrong.
     async fn ask(&self, number: u64, asked: &Question) -> Result<BTreeSet<&'static str>, String> {
         let store = &self.stores[usize::from(number % 4 > 1)];
-        let rows = rows(store, asked).await.map_err(|error| error.0)?;
+        let rows = rows(store, asked)
+            .await
+            .map_err(|error| error.on_one_line())?;
         let mut ports = BTreeSet::new();
         for row in rows {
             if row.1.contains(self.foreign) || !self.own.contains(&row) {

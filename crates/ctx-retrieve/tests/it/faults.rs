@@ -1,5 +1,6 @@
 //! Ports that fail, panic, wait, or keep their thread.
 
+use std::error::Error as _;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -24,15 +25,27 @@ fn library() -> Store {
 }
 
 #[test]
-fn an_error_of_a_port_says_what_its_causes_say() {
+fn an_error_of_a_port_has_its_causes_and_tells_each_once() {
     #[derive(Debug, thiserror::Error)]
     #[error("open the store")]
-    struct Store(#[source] std::io::Error);
+    struct Opening(#[source] std::io::Error);
 
     let refused = || std::io::Error::other("nobody listens");
-    let error = PortError::new(Store(refused()));
-    assert_eq!(error.to_string(), "open the store: nobody listens");
+    let made = PortError::new(Opening(refused()));
+    assert_eq!(made.to_string(), "open the store");
+    assert!(made.source().unwrap().is::<std::io::Error>());
+    assert!(made.get_ref().is::<Opening>());
+    assert_eq!(made.on_one_line(), "open the store: nobody listens");
+
+    let given = PortError::with_source("the store failed", Opening(refused()));
+    assert_eq!(given.to_string(), "the store failed");
+    assert!(given.source().unwrap().is::<Opening>());
+    let told = "the store failed: open the store: nobody listens";
+    assert_eq!(given.on_one_line(), told);
+
     assert_eq!(PortError::from(refused()), PortError::new("nobody listens"));
+    assert_ne!(made, PortError::new("open the store"));
+    assert_eq!(made, made.clone());
 }
 
 /// Whose answer is whose cannot be told then.
@@ -112,7 +125,7 @@ async fn a_strategy_that_fails_is_reported_and_has_no_say() {
         let retrieved = threads.ask(store, QUESTION, &options()).await;
         assert_eq!(
             failure(&retrieved, strategy),
-            Some("the disk is gone"),
+            Some("read: the disk is gone"),
             "{port}"
         );
         let said = retrieved

@@ -147,7 +147,7 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
                 assert!(is_awaited(), "its time begins with it");
                 wait_until(|| !is_awaited());
                 // What there is of it by now is not the answer.
-                let failed = Err(PortError("nobody waits for it".to_owned()));
+                let failed = Err(PortError::new("nobody waits for it"));
                 if ends_well { Ok(()) } else { failed }
             })
         };
@@ -158,7 +158,7 @@ async fn who_computes_on_the_only_thread_learns_when_it_is_late() {
             [first, second]
         };
         for (answer, took) in Hold::default().alone(work).await.unwrap() {
-            assert_eq!(answer, Err(PortError("it was late".to_owned())));
+            assert_eq!(answer, Err(PortError::new("it was late")));
             assert!(took >= limit);
         }
     }

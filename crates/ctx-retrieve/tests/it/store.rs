@@ -1,6 +1,7 @@
 //! A store in memory, whose ports can be made to misbehave.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -70,7 +71,12 @@ impl Store {
         self.calls.fetch_add(1, Ordering::Relaxed);
         match self.moods.get(port) {
             None | Some(Mood::Short) => {}
-            Some(Mood::Fails) => return Err(PortError("the disk is gone".to_owned())),
+            Some(Mood::Fails) => {
+                return Err(PortError::with_source(
+                    "read",
+                    io::Error::other("the disk is gone"),
+                ));
+            }
             Some(Mood::Panics) => panic!("a port panics, as it is told to"),
             Some(Mood::Waits) => std::future::pending().await,
             Some(Mood::Blocks(gate)) => {

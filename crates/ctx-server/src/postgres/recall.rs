@@ -17,7 +17,7 @@ impl Recall for Receipts {
     async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
         let fields: Vec<String> = labels.iter().map(|it| field(it)).collect();
         let receipts = self.0.contexts_with(&fields).await;
-        let receipts = receipts.map_err(|error| PortError(error.to_string()))?;
+        let receipts = receipts.map_err(PortError::from)?;
         let mut recalling = Recalling::new(thread, labels);
         for receipt in &receipts {
             recalling.look_into(receipt);

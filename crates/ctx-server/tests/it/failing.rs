@@ -102,13 +102,13 @@ struct Port(&'static str);
 
 impl Port {
     fn fail<T>(&self) -> Answer<T> {
-        Err(PortError(quoting(self.0).to_string()))
+        Err(PortError::with_source("answer", quoting(self.0)))
     }
 
     fn panic<T>(&self) -> Answer<T> {
         let text = format!("é{}", self.0);
         // No character begins there, and the panic says so by the text.
-        Err(PortError(text[1..].to_owned()))
+        Err(PortError::new(&text[1..]))
     }
 }
 
@@ -233,7 +233,10 @@ impl Backend for Shared {
     }
 
     async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {
-        let error = ctx_service::FeedbackError::Store(PortError(self.0.word.to_owned()));
+        let error = ctx_service::FeedbackError::Store(PortError::with_source(
+            self.0.word,
+            quoting(self.0.word),
+        ));
         Err(BackendError::failed("count a vote", error))
     }
 

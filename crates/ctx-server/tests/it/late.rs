@@ -86,7 +86,7 @@ impl History for Computing {
         let messages = Arc::clone(&self.messages);
         let work = move || messages.compute();
         let done = Hold::current().blocking(work).await;
-        done.map_err(|it| PortError(it.to_string()))?;
+        done.map_err(PortError::new)?;
         Ok(Vec::new())
     }
 }

@@ -491,7 +491,7 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
     assert_eq!(
         failures,
         [
-            (Source::History, "the disk is on fire"),
+            (Source::History, "read: the disk is on fire"),
             (Source::Recent, "it was late")
         ]
     );

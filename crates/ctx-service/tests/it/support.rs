@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -197,7 +198,10 @@ impl History for Store {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
         let is_too_far = limit > 20 && self.is_mute.load(Ordering::Relaxed);
         if is_too_far || self.has_no_history.load(Ordering::Relaxed) {
-            return Err(PortError("the disk is on fire".to_owned()));
+            return Err(PortError::with_source(
+                "read",
+                io::Error::other("the disk is on fire"),
+            ));
         }
         let all = self
             .messages
