@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::IndexError;
+use crate::error::Fault;
 
 /// How long one process waits for another that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ pub(crate) enum Access {
 
 /// Opens the database at `path`. If it is to be written, an empty one is made where there is none, and it is opened
 /// only to be read where it cannot be written. The second value is whether it can be.
-pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), IndexError> {
+pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), Fault> {
     if access == Access::Look {
         return Ok((open_unwritable(path)?, false));
     }
@@ -69,12 +69,12 @@ fn open_unwritable(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// A turned bit in its first page makes a database read-only, whoever opens it.
-fn refuse_writable(path: &Path) -> Result<(), IndexError> {
+fn refuse_writable(path: &Path) -> Result<(), Fault> {
     if File::options().append(true).open(path).is_err() {
         return Ok(());
     }
     let what = format!("{} says that it must not be written", name_of(path));
-    Err(IndexError::Damaged { what })
+    Err(Fault::Damaged { what })
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {
@@ -97,11 +97,11 @@ pub(crate) fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Whether what holds the rows is whole: each page in its place, each index like its table. O(bytes).
-pub(crate) fn check_pages(connection: &Connection, name: &str) -> Result<(), IndexError> {
+pub(crate) fn check_pages(connection: &Connection, name: &str) -> Result<(), Fault> {
     let said: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
     if said != "ok" {
         let what = format!("{name} is damaged: {said}");
-        return Err(IndexError::Damaged { what });
+        return Err(Fault::Damaged { what });
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What can be wrong with an index.
 
+use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,12 @@ use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
 use crate::own::PROBE;
 
-/// Why an index could not be opened, brought up to date or asked.
+/// Why an index could not be opened, brought up to date or asked. All but [`Cancelled`](IndexError::Cancelled) name the
+/// folder that they are of.
+///
+/// What is of the index itself ([`Text`](IndexError::Text), [`Manifest`](IndexError::Manifest) and
+/// [`Damaged`](IndexError::Damaged)) is put right by opening it anew, as it is verified then and begun anew where it is
+/// damaged, or by [`Index::rebuild`](crate::Index::rebuild).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -42,14 +48,28 @@ pub enum IndexError {
         holder: String,
     },
     /// The text index failed.
-    #[error("use the text index")]
-    Text(#[from] TantivyError),
+    #[error("use the text index in {}", folder.display())]
+    Text {
+        /// The folder of the index.
+        folder: PathBuf,
+        /// What it says. Of which type that is may change at any time.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A database of the index failed: the manifest, or what is remembered.
-    #[error("use a database of the index")]
-    Manifest(#[from] rusqlite::Error),
+    #[error("use a database of the index in {}", folder.display())]
+    Manifest {
+        /// The folder of the index.
+        folder: PathBuf,
+        /// What it says. Of which type that is may change at any time.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A part of the index is not as it was written.
-    #[error("read the index: {what}")]
+    #[error("read the index in {}: {what}", folder.display())]
     Damaged {
+        /// The folder of the index.
+        folder: PathBuf,
         /// What is wrong.
         what: String,
     },
@@ -58,9 +78,9 @@ pub enum IndexError {
     Watch {
         /// What is indexed.
         root: PathBuf,
-        /// What the system says.
+        /// What the system says. Of which type that is may change at any time.
         #[source]
-        source: notify::Error,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The caller asked to stop.
     #[error("finish: it was cancelled")]
@@ -78,12 +98,52 @@ impl IndexError {
     /// What it says, and what its causes say, on one line.
     pub(crate) fn with_source(&self) -> String {
         let mut text = self.to_string();
-        let mut source = std::error::Error::source(self);
+        let mut source = self.source();
         while let Some(cause) = source {
             let _ = write!(text, ": {cause}");
             source = cause.source();
         }
         text
+    }
+}
+
+/// What went wrong, while it is not told of which index.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The text index failed.
+    Text(TantivyError),
+    /// A database failed.
+    Manifest(rusqlite::Error),
+    /// A part is not as it was written.
+    Damaged {
+        /// What is wrong.
+        what: String,
+    },
+    /// All is told.
+    Told(IndexError),
+}
+
+impl Fault {
+    /// Says that it is of the index in `folder`.
+    pub(crate) fn within(self, folder: &Path) -> IndexError {
+        let folder = folder.to_owned();
+        match self {
+            Fault::Text(source) => IndexError::Text {
+                folder,
+                source: source.into(),
+            },
+            Fault::Manifest(source) => IndexError::Manifest {
+                folder,
+                source: source.into(),
+            },
+            Fault::Damaged { what } => IndexError::Damaged { folder, what },
+            Fault::Told(error) => error,
+        }
+    }
+
+    /// The same in words, with its causes, on one line.
+    pub(crate) fn told_of(self, folder: &Path) -> String {
+        self.within(folder).with_source()
     }
 
     /// Whether the system lets nobody write here, or not this user, or has no room.
@@ -91,11 +151,11 @@ impl IndexError {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
         use rusqlite::ErrorCode;
         match self {
-            IndexError::Folder { source, .. } => matches!(
+            Fault::Told(IndexError::Folder { source, .. }) => matches!(
                 source.kind(),
                 PermissionDenied | ReadOnlyFilesystem | StorageFull
             ),
-            IndexError::Manifest(error) => matches!(
+            Fault::Manifest(error) => matches!(
                 error.sqlite_error_code(),
                 Some(
                     ErrorCode::CannotOpen
@@ -111,30 +171,30 @@ impl IndexError {
     /// Whether it helps to begin anew.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
-            IndexError::Damaged { .. } => true,
-            IndexError::Manifest(error) => is_damage_of_manifest(error),
-            IndexError::Text(error) => match io_error_of(error) {
+            Fault::Damaged { .. } => true,
+            Fault::Manifest(error) => is_damage_of_manifest(error),
+            Fault::Text(error) => match io_error_of(error) {
                 Some(error) => matches!(
                     error.kind(),
                     io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
                 ),
                 None => !matches!(error, TantivyError::LockFailure(..)),
             },
-            _ => false,
+            Fault::Told(_) => false,
         }
     }
 
     /// What was met while writing in `folder`, said as the system says it where it was the system that failed.
     pub(crate) fn while_writing(self, folder: &Path) -> Self {
         let source = match &self {
-            IndexError::Manifest(error) => match error.sqlite_error_code() {
+            Fault::Manifest(error) => match error.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DiskFull) => Some(io::ErrorKind::StorageFull.into()),
                 Some(rusqlite::ErrorCode::ReadOnly) => {
                     Some(io::ErrorKind::ReadOnlyFilesystem.into())
                 }
                 _ => None,
             },
-            IndexError::Text(error) => match io_error_of(error).map(innermost) {
+            Fault::Text(error) => match io_error_of(error).map(innermost) {
                 Some(error) if error.kind() != io::ErrorKind::Other => {
                     Some(io::Error::new(error.kind(), error.to_string()))
                 }
@@ -142,7 +202,31 @@ impl IndexError {
             },
             _ => None,
         };
-        source.map_or(self, |source| IndexError::folder(folder, source))
+        source.map_or(self, |source| IndexError::folder(folder, source).into())
+    }
+}
+
+impl From<IndexError> for Fault {
+    fn from(error: IndexError) -> Self {
+        Fault::Told(error)
+    }
+}
+
+impl From<ctx_source::SourceError> for Fault {
+    fn from(error: ctx_source::SourceError) -> Self {
+        Fault::Told(error.into())
+    }
+}
+
+impl From<TantivyError> for Fault {
+    fn from(error: TantivyError) -> Self {
+        Fault::Text(error)
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Fault::Manifest(error)
     }
 }
 
@@ -198,9 +282,7 @@ fn io_error_of(error: &TantivyError) -> Option<&io::Error> {
 /// What the system said, below what others made of it.
 fn innermost(error: &io::Error) -> &io::Error {
     let mut innermost = error;
-    let mut next = error
-        .get_ref()
-        .map(|it| it as &(dyn std::error::Error + 'static));
+    let mut next = error.get_ref().map(|it| it as &(dyn Error + 'static));
     while let Some(error) = next {
         innermost = error.downcast_ref().unwrap_or(innermost);
         next = error.source();

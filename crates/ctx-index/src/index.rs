@@ -10,6 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::Searcher;
 
 use crate::IndexError;
+use crate::error::Fault;
 use crate::lock::Lock;
 use crate::manifest::FileRow;
 use crate::options::{Kept, Options, Pending, Status, Wanted};
@@ -84,6 +85,14 @@ impl Index {
         folder: &Path,
         options: Options,
     ) -> Result<(Index, Option<String>), IndexError> {
+        Index::open_as(root, folder, options).map_err(|it| it.within(folder))
+    }
+
+    fn open_as(
+        root: Root,
+        folder: &Path,
+        options: Options,
+    ) -> Result<(Index, Option<String>), Fault> {
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
         own::check(folder)?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
@@ -94,7 +103,8 @@ impl Index {
         }
         // It answers whether or not that can be noted.
         if let Err(error) = remembered.opened(root.path(), seconds(SystemTime::now())) {
-            tracing::debug!(%error, "what an index is of is not noted");
+            let error = error.told_of(folder);
+            tracing::debug!(error, "what an index is of is not noted");
         }
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
         Ok((
@@ -109,13 +119,16 @@ impl Index {
     /// # Errors
     /// The root or the index cannot be opened, or what is in the folder is not an index's.
     pub fn inspect(root: &Path, folder: &Path, options: Options) -> Result<Inspected, IndexError> {
-        let root = Root::open(root)?;
+        Index::look(Root::open(root)?, folder, options).map_err(|it| it.within(folder))
+    }
+
+    fn look(root: Root, folder: &Path, options: Options) -> Result<Inspected, Fault> {
         own::check(folder)?;
         let store = match Store::look(folder) {
             Ok(Some(store)) => store,
             Ok(None) => return Ok(Inspected::Nothing),
             Err(error) if error.is_damage() => {
-                return Ok(Inspected::Damaged(error.with_source()));
+                return Ok(Inspected::Damaged(error.told_of(folder)));
             }
             Err(error) => return Err(error),
         };
@@ -144,6 +157,11 @@ impl Index {
         }
     }
 
+    /// Names the folder in what went wrong.
+    pub(crate) fn told<T>(&self, result: Result<T, Fault>) -> Result<T, IndexError> {
+        result.map_err(|it| it.within(&self.folder))
+    }
+
     pub(crate) fn store(&self) -> Arc<Store> {
         Arc::clone(&self.store.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -153,19 +171,16 @@ impl Index {
     }
 
     /// Opens what is in the folder now, where another process removed what was there or began it anew.
-    pub(crate) fn follow(&self) -> Result<(), IndexError> {
+    pub(crate) fn follow(&self) -> Result<(), Fault> {
         self.follow_by(|| Ok(Store::open(&self.folder)?.0))
     }
 
     /// The same, where nobody else writes.
-    pub(crate) fn follow_alone(&self, lock: &Lock) -> Result<(), IndexError> {
+    pub(crate) fn follow_alone(&self, lock: &Lock) -> Result<(), Fault> {
         self.follow_by(|| Ok(Store::open_alone(&self.folder, lock)?.0))
     }
 
-    fn follow_by(
-        &self,
-        open: impl FnOnce() -> Result<Store, IndexError>,
-    ) -> Result<(), IndexError> {
+    fn follow_by(&self, open: impl FnOnce() -> Result<Store, Fault>) -> Result<(), Fault> {
         if self.store().is_there(&self.folder) {
             return Ok(());
         }
@@ -197,6 +212,10 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn status(&self) -> Result<Status, IndexError> {
+        self.told(self.status_as_read())
+    }
+
+    fn status_as_read(&self) -> Result<Status, Fault> {
         let store = self.store();
         let (totals, known) = (store.manifest.totals()?, store.manifest.snapshot()?);
         let wanted = self.wanted()?;
@@ -220,8 +239,8 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn pending(&self) -> Result<Pending, IndexError> {
-        let known = self.store().manifest.snapshot()?;
-        let wanted = self.wanted()?;
+        let known = self.told(self.store().manifest.snapshot())?;
+        let wanted = self.told(self.wanted())?;
         let scan = self.scan(wanted);
         let work = self.work(wanted, &known.files, &scan);
         let is_changed =
@@ -252,7 +271,7 @@ impl Index {
     /// # Errors
     /// The folder of the index cannot be written.
     pub fn keep(&self, kept: Kept) -> Result<(), IndexError> {
-        self.remembered.keep(kept)
+        self.told(self.remembered.keep(kept))
     }
 
     /// What [`Index::keep`] was told.
@@ -260,15 +279,15 @@ impl Index {
     /// # Errors
     /// The index cannot be read.
     pub fn kept(&self) -> Result<Kept, IndexError> {
-        self.remembered.kept()
+        self.told(self.remembered.kept())
     }
 
-    pub(crate) fn wanted(&self) -> Result<Wanted, IndexError> {
-        Ok(Wanted::of(&self.options, self.kept()?))
+    pub(crate) fn wanted(&self) -> Result<Wanted, Fault> {
+        Ok(Wanted::of(&self.options, self.remembered.kept()?))
     }
 
     /// The generation and the number of votes in one number: neither ever falls, so that it changes with each.
-    pub(crate) fn state(&self) -> Result<u64, IndexError> {
+    pub(crate) fn state(&self) -> Result<u64, Fault> {
         let generation = self.store().manifest.generation()?;
         Ok(generation.saturating_add(self.remembered.votes()?))
     }

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
-use crate::IndexError;
 use crate::database::{self, Access, Seal, Sum, check_pages, short};
+use crate::error::Fault;
 use crate::options::{Passed, Reason};
 use crate::own::APPLICATION_ID;
 use crate::schema::FORMAT;
@@ -183,7 +183,7 @@ pub(crate) struct Totals {
 impl Manifest {
     /// Opens the database; if it is to be written, makes it where there is none, and opens it to be read where it cannot be
     /// written.
-    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, IndexError> {
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, Fault> {
         let (mut connection, is_writable) = database::open(path, access)?;
         if is_writable && !database::has_tables(&connection)? {
             let transaction =
@@ -206,7 +206,7 @@ impl Manifest {
 
     /// All files, and all of it checked: the pages of the database, each row against its seal, and all rows
     /// against theirs. O(files).
-    pub(crate) fn verified(&self) -> Result<Snapshot, IndexError> {
+    pub(crate) fn verified(&self) -> Result<Snapshot, Fault> {
         {
             let mut connection = self.lock();
             let transaction = connection.transaction()?;
@@ -218,15 +218,15 @@ impl Manifest {
     }
 
     /// All files, each row checked against its seal and all against theirs. O(files).
-    pub(crate) fn snapshot(&self) -> Result<Snapshot, IndexError> {
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, Fault> {
         let mut connection = self.lock();
         let transaction = connection.transaction()?;
         if format_of(&transaction)?.is_none() {
             return Ok(Snapshot::default());
         }
-        let number = |key| -> Result<u64, IndexError> {
+        let number = |key| -> Result<u64, Fault> {
             let number = get(&transaction, key)?.and_then(|it| it.parse().ok());
-            number.ok_or_else(|| IndexError::Damaged {
+            number.ok_or_else(|| Fault::Damaged {
                 what: format!("its manifest has no {key}"),
             })
         };
@@ -246,7 +246,7 @@ impl Manifest {
         }
         if get(&transaction, "seal")? != Some(sum.seal(&transaction, &[generation, written_at])?) {
             let what = "its manifest is not as it was written".to_owned();
-            return Err(IndexError::Damaged { what });
+            return Err(Fault::Damaged { what });
         }
         Ok(Snapshot {
             generation: Some(generation),
@@ -257,14 +257,14 @@ impl Manifest {
 
     /// Notes of which files the text index is about to have something else. A crash from here to
     /// [`Manifest::commit`] leaves them to be indexed again, whatever the text index has of them by then.
-    pub(crate) fn announce(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
+    pub(crate) fn announce(&self, changes: &Changes, generation: u64) -> Result<(), Fault> {
         let written_at = get(&self.lock(), WRITTEN_AT)?.and_then(|it| it.parse().ok());
         let written_at = written_at.unwrap_or_else(|| seconds(SystemTime::now()));
         self.put(&changes.unsure, &[], generation, written_at)
     }
 
     /// Notes what the text index of this generation has, all or nothing.
-    pub(crate) fn commit(&self, changes: &Changes, generation: u64) -> Result<(), IndexError> {
+    pub(crate) fn commit(&self, changes: &Changes, generation: u64) -> Result<(), Fault> {
         let written_at = seconds(SystemTime::now());
         self.put(&changes.indexed, &changes.removed, generation, written_at)
     }
@@ -275,7 +275,7 @@ impl Manifest {
         removed: &[String],
         generation: u64,
         written_at: u64,
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), Fault> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
@@ -320,14 +320,14 @@ impl Manifest {
     }
 
     /// How often the text index was committed, as far as it is known here.
-    pub(crate) fn generation(&self) -> Result<u64, IndexError> {
+    pub(crate) fn generation(&self) -> Result<u64, Fault> {
         let generation = get(&self.lock(), GENERATION)?;
         Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
     }
 
     /// What is indexed, in sums. Files that hold no text, could not be read, or were new when an update came to no end
     /// have no lines, and do not count.
-    pub(crate) fn totals(&self) -> Result<Totals, IndexError> {
+    pub(crate) fn totals(&self) -> Result<Totals, Fault> {
         let connection = self.lock();
         let totals = connection.query_row(
             "SELECT count(*), coalesce(sum(parts), 0), coalesce(sum(lines), 0)
@@ -347,7 +347,7 @@ impl Manifest {
 
 impl Manifest {
     /// The hash of the text that is indexed of the file at `path`, unless it is being written.
-    pub(crate) fn hash_of(&self, path: &str) -> Result<Option<[u8; 32]>, IndexError> {
+    pub(crate) fn hash_of(&self, path: &str) -> Result<Option<[u8; 32]>, Fault> {
         let connection = self.lock();
         let mut statement = connection
             .prepare_cached("SELECT hash FROM files WHERE path = ?1 AND lines > 0 AND size >= 0")?;
@@ -355,7 +355,7 @@ impl Manifest {
     }
 
     /// The files that were read and passed over.
-    pub(crate) fn passed_over(&self) -> Result<Vec<Passed>, IndexError> {
+    pub(crate) fn passed_over(&self) -> Result<Vec<Passed>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT path, hash FROM files WHERE hash IN (?1, ?2, ?3) AND size >= 0 ORDER BY path",
@@ -400,7 +400,7 @@ fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
 }
 
 /// The format, if it is ours; `None` in a new database.
-fn format_of(connection: &Connection) -> Result<Option<String>, IndexError> {
+fn format_of(connection: &Connection) -> Result<Option<String>, Fault> {
     let format_found = get(connection, "format")?;
     let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let (theirs, ours) = (
@@ -409,12 +409,12 @@ fn format_of(connection: &Connection) -> Result<Option<String>, IndexError> {
     );
     if format_found.as_ref().is_some_and(|it| *it != ours) || layout != LAYOUT {
         let what = format!("it is of format {theirs}, this program reads format {ours}");
-        return Err(IndexError::Damaged { what });
+        return Err(Fault::Damaged { what });
     }
     Ok(format_found)
 }
 
-fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), IndexError> {
+fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), Fault> {
     let path: String = row.get(0)?;
     let file = FileRow {
         size: row.get::<_, i64>(1)?.cast_unsigned(),
@@ -427,7 +427,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<(String, FileRow, Seal), IndexErr
     let seal = row.get(7)?;
     if seal != file.seal(&path) {
         let what = format!("the entry of {path:?} is not as it was written");
-        return Err(IndexError::Damaged { what });
+        return Err(Fault::Damaged { what });
     }
     Ok((path, file, seal))
 }

@@ -15,7 +15,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use self::rows::{Changes, KEPT, MESSAGES, PINNED, USAGE, VOTES};
-use crate::{IndexError, Kept};
+use crate::Kept;
+use crate::error::Fault;
 
 /// The key of how many votes were counted,
 const VOTES_COUNTED: &str = "votes";
@@ -46,8 +47,8 @@ impl Remembered {
     /// Changes rows, all or nothing.
     fn change<T>(
         &self,
-        change: impl FnOnce(&mut Changes<'_>) -> Result<T, IndexError>,
-    ) -> Result<T, IndexError> {
+        change: impl FnOnce(&mut Changes<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let mut connection = self.lock();
         let mut changes = Changes::begin(&mut connection)?;
         let result = change(&mut changes)?;
@@ -55,7 +56,7 @@ impl Remembered {
         Ok(result)
     }
 
-    pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, IndexError> {
+    pub(crate) fn uses(&self, paths: &[String]) -> Result<BTreeMap<String, u64>, Fault> {
         let connection = self.lock();
         let mut uses = BTreeMap::new();
         for path in paths {
@@ -66,7 +67,7 @@ impl Remembered {
     }
 
     /// Notes that files were shown; nothing where nothing can be written.
-    pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), IndexError> {
+    pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), Fault> {
         if !self.is_writable {
             return Ok(());
         }
@@ -81,14 +82,14 @@ impl Remembered {
     }
 
     /// Whether any file was shown or of use.
-    pub(crate) fn has_uses(&self) -> Result<bool, IndexError> {
+    pub(crate) fn has_uses(&self) -> Result<bool, Fault> {
         let sql = "SELECT EXISTS (SELECT 1 FROM usage)";
         Ok(self.lock().query_row(sql, [], |row| row.get(0))?)
     }
 
     /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
     /// a file that another took the place of, and that went nowhere itself, the more is kept.
-    pub(crate) fn moved(&self, moves: &[(String, String)]) -> Result<(), IndexError> {
+    pub(crate) fn moved(&self, moves: &[(String, String)]) -> Result<(), Fault> {
         if !self.is_writable || moves.is_empty() {
             return Ok(());
         }
@@ -110,7 +111,7 @@ impl Remembered {
         })
     }
 
-    pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, IndexError> {
+    pub(crate) fn recent(&self, limit: usize) -> Result<Vec<(String, i64)>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT path, shown_at FROM usage WHERE shown_at > 0 ORDER BY shown_at DESC, path DESC LIMIT ?1",
@@ -120,7 +121,7 @@ impl Remembered {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    pub(crate) fn messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>, IndexError> {
+    pub(crate) fn messages(&self, thread: &str, limit: usize) -> Result<Vec<Message>, Fault> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT id, role, content, created_at FROM messages WHERE thread = ?1 ORDER BY seq DESC LIMIT ?2",
@@ -136,7 +137,7 @@ impl Remembered {
         Ok(messages)
     }
 
-    pub(crate) fn pinned(&self, thread: &str) -> Result<Vec<String>, IndexError> {
+    pub(crate) fn pinned(&self, thread: &str) -> Result<Vec<String>, Fault> {
         let connection = self.lock();
         let mut statement =
             connection.prepare_cached("SELECT what FROM pinned WHERE thread = ?1 ORDER BY seq")?;
@@ -145,7 +146,7 @@ impl Remembered {
     }
 
     /// Adds a message to the end of its thread, once.
-    pub(crate) fn append(&self, thread: &str, message: &Message) -> Result<(), IndexError> {
+    pub(crate) fn append(&self, thread: &str, message: &Message) -> Result<(), Fault> {
         self.change(|changes| {
             let is_known = "SELECT seq FROM messages WHERE thread = ?1 AND id = ?2";
             if seq(changes, is_known, params![thread, message.id])?.is_none() {
@@ -166,7 +167,7 @@ impl Remembered {
     }
 
     /// Pins it, once.
-    pub(crate) fn pin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
+    pub(crate) fn pin(&self, thread: &str, what: &str) -> Result<(), Fault> {
         self.change(|changes| {
             if seq(changes, PIN, params![thread, what])?.is_none() {
                 let last = "SELECT max(seq) FROM pinned WHERE thread = ?1";
@@ -177,7 +178,7 @@ impl Remembered {
         })
     }
 
-    pub(crate) fn unpin(&self, thread: &str, what: &str) -> Result<(), IndexError> {
+    pub(crate) fn unpin(&self, thread: &str, what: &str) -> Result<(), Fault> {
         self.change(|changes| {
             if let Some(number) = seq(changes, PIN, params![thread, what])? {
                 changes.remove(&PINNED, &[text(thread), number.into()])?;
@@ -187,7 +188,7 @@ impl Remembered {
     }
 
     /// Counts a vote, once, all or nothing.
-    pub(crate) fn vote(&self, vote: &Vote) -> Result<bool, IndexError> {
+    pub(crate) fn vote(&self, vote: &Vote) -> Result<bool, Fault> {
         self.change(|changes| {
             let is_known = "SELECT voted_at FROM votes WHERE key = ?1";
             if seq(changes, is_known, params![vote.key])?.is_some() {
@@ -205,7 +206,7 @@ impl Remembered {
     }
 
     /// How the index is to be made where nothing says otherwise.
-    pub(crate) fn kept(&self) -> Result<Kept, IndexError> {
+    pub(crate) fn kept(&self) -> Result<Kept, Fault> {
         let connection = self.lock();
         Ok(Kept {
             include_generated: value(&connection, INCLUDE_GENERATED)?,
@@ -214,7 +215,7 @@ impl Remembered {
     }
 
     /// Changes that; what is `None` stays as it is.
-    pub(crate) fn keep(&self, kept: Kept) -> Result<(), IndexError> {
+    pub(crate) fn keep(&self, kept: Kept) -> Result<(), Fault> {
         let include_generated = kept.include_generated.map(|it| it.to_string());
         let max_file_bytes = kept.max_file_bytes.map(|it| it.to_string());
         self.change(|changes| {
@@ -234,7 +235,7 @@ impl Remembered {
 
     /// Notes what the index is of, and once a day that it was opened; nothing where nothing can be written. A root whose path
     /// is no text is not noted.
-    pub(crate) fn opened(&self, root: &Path, now: i64) -> Result<(), IndexError> {
+    pub(crate) fn opened(&self, root: &Path, now: i64) -> Result<(), Fault> {
         if !self.is_writable {
             return Ok(());
         }
@@ -256,13 +257,13 @@ impl Remembered {
     }
 
     /// What the index is of, where that was noted.
-    pub(crate) fn root(&self) -> Result<Option<PathBuf>, IndexError> {
+    pub(crate) fn root(&self) -> Result<Option<PathBuf>, Fault> {
         let root: Option<String> = value(&self.lock(), ROOT)?;
         Ok(root.filter(|it| !it.is_empty()).map(PathBuf::from))
     }
 
     /// How many votes were counted. It never falls.
-    pub(crate) fn votes(&self) -> Result<u64, IndexError> {
+    pub(crate) fn votes(&self) -> Result<u64, Fault> {
         votes(&self.lock())
     }
 }
@@ -274,7 +275,7 @@ fn text(text: &str) -> Value {
 }
 
 /// How often a file was of use, and when it was shown last.
-fn usage(connection: &Connection, path: &str) -> Result<Option<(i64, i64)>, IndexError> {
+fn usage(connection: &Connection, path: &str) -> Result<Option<(i64, i64)>, Fault> {
     let mut statement =
         connection.prepare_cached("SELECT uses, shown_at FROM usage WHERE path = ?1")?;
     let row = statement.query_row([path], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -285,20 +286,20 @@ fn seq(
     connection: &Connection,
     sql: &str,
     params: &[&dyn rusqlite::ToSql],
-) -> Result<Option<i64>, IndexError> {
+) -> Result<Option<i64>, Fault> {
     let mut statement = connection.prepare_cached(sql)?;
     let number = statement.query_row(params, |row| row.get::<_, Option<i64>>(0));
     Ok(number.optional()?.flatten())
 }
 
 /// The single value of this key.
-fn value<T: FromStr>(connection: &Connection, key: &str) -> Result<Option<T>, IndexError> {
+fn value<T: FromStr>(connection: &Connection, key: &str) -> Result<Option<T>, Fault> {
     let mut statement = connection.prepare_cached("SELECT value FROM kept WHERE key = ?1")?;
     let value = statement.query_row([key], |row| row.get::<_, String>(0));
     Ok(value.optional()?.and_then(|it| it.parse().ok()))
 }
 
-fn votes(connection: &Connection) -> Result<u64, IndexError> {
+fn votes(connection: &Connection) -> Result<u64, Fault> {
     Ok(value(connection, VOTES_COUNTED)?.unwrap_or(0))
 }
 

@@ -17,6 +17,7 @@ use tantivy::schema::document::Value as _;
 use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
 
 use crate::best::{Best, rounded};
+use crate::error::Fault;
 use crate::schema::{Stored, trigrams};
 use crate::scores::{Clause, Scores};
 use crate::statistics::{Live, OfFiles};
@@ -28,6 +29,12 @@ const SLACK: usize = 64;
 const MOST: usize = 10_000;
 
 impl Index {
+    /// What a port answers.
+    fn answer<T>(&self, result: Result<T, Fault>) -> Answer<T> {
+        self.told(result)
+            .map_err(|error| PortError::with_source("the index failed", error))
+    }
+
     fn field(&self, field: Field) -> Option<tantivy::schema::Field> {
         Some(match field {
             Field::Name => self.fields.name,
@@ -40,13 +47,13 @@ impl Index {
         })
     }
 
-    fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+    fn fitting(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         self.fitting_by(&live, wanted, &live)
     }
 
-    fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+    fn fitting_files(&self, wanted: &TextQuery) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         self.fitting_by(&live, wanted, &OfFiles::new(&live, &self.fields)?)
@@ -58,13 +65,13 @@ impl Index {
         live: &Live<'_>,
         wanted: &TextQuery,
         statistics: &dyn Bm25StatisticsProvider,
-    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
             .filter(|(_, worth)| *worth > 0.0)
             .filter_map(|&(field, worth)| Some((self.field(field)?, worth)))
             .collect();
         if !is_awaited() {
-            return Err(IndexError::Cancelled);
+            return Err(Fault::Told(IndexError::Cancelled));
         }
         let clauses = match wanted.counting {
             Counting::Frequency => by_frequency(&wanted.terms, &fields),
@@ -87,7 +94,7 @@ impl Index {
         live: &Live<'_>,
         scores: &Scores<'_>,
         limit: usize,
-    ) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+    ) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let limit = limit.min(MOST);
         if scores.is_empty() {
             return Ok(Vec::new());
@@ -128,7 +135,7 @@ impl Index {
     }
 
     /// All documents that hold `term` in `field`, in the order of their places.
-    fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Part>>, IndexError> {
+    fn all(&self, field: tantivy::schema::Field, term: &str) -> Result<Vec<Arc<Part>>, Fault> {
         let searcher = self.searcher();
         let query = TermQuery::new(Term::from_field_text(field, term), Basic);
         let found = searcher.search(&query, &DocSetCollector)?;
@@ -142,12 +149,12 @@ impl Index {
     }
 
     /// What is stored of a document.
-    fn part(&self, searcher: &Searcher, address: DocAddress) -> Result<Part, IndexError> {
+    fn part(&self, searcher: &Searcher, address: DocAddress) -> Result<Part, Fault> {
         read_part(searcher, address, self.fields.path, self.fields.stored)
     }
 
     /// The documents whose names are most like one of `names`.
-    fn alike(&self, names: &[String], limit: usize) -> Result<Vec<(f64, Arc<Part>)>, IndexError> {
+    fn alike(&self, names: &[String], limit: usize) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         let names = names.iter().map(|it| trigrams(it));
@@ -156,7 +163,7 @@ impl Index {
             return Ok(Vec::new());
         }
         if !is_awaited() {
-            return Err(IndexError::Cancelled);
+            return Err(Fault::Told(IndexError::Cancelled));
         }
         let scores = Scores::alike(&searcher, self.fields.trigrams, &names)?;
         self.best(&live, &scores, limit)
@@ -168,12 +175,12 @@ impl Index {
         field: tantivy::schema::Field,
         names: &[String],
         limit: usize,
-    ) -> Result<Vec<Vec<Hit>>, IndexError> {
+    ) -> Result<Vec<Vec<Hit>>, Fault> {
         let searcher = self.searcher();
         let live = self.statistics.of(&searcher);
         let one = |name: &String| {
             if !is_awaited() {
-                return Err(IndexError::Cancelled);
+                return Err(Fault::Told(IndexError::Cancelled));
             }
             let clause = Clause::Bm25 {
                 term: Term::from_field_text(field, &name.to_lowercase()),
@@ -204,7 +211,7 @@ fn by_presence(
     live: &Live<'_>,
     terms: &[(String, f32)],
     fields: &[(tantivy::schema::Field, f32)],
-) -> Result<Vec<Clause>, IndexError> {
+) -> Result<Vec<Clause>, Fault> {
     let mut clauses = Vec::new();
     for (term, weight) in terms {
         let in_fields = fields.iter();
@@ -228,8 +235,8 @@ fn read_part(
     address: DocAddress,
     path: tantivy::schema::Field,
     stored: tantivy::schema::Field,
-) -> Result<Part, IndexError> {
-    let damaged = || IndexError::Damaged {
+) -> Result<Part, Fault> {
+    let damaged = || Fault::Damaged {
         what: "a document is not as it was written".to_owned(),
     };
     let document: TantivyDocument = searcher.doc(address)?;
@@ -259,10 +266,6 @@ fn read_part(
     Ok(part)
 }
 
-fn answer<T>(result: Result<T, IndexError>) -> Answer<T> {
-    result.map_err(|error| PortError::with_source("the index failed", error))
-}
-
 fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
     let holds = |line| hit.span.start() <= line && line <= hit.span.end();
     let is_called = |name: &String| hit.name.as_ref() == Some(name);
@@ -272,19 +275,19 @@ fn is_wanted(hit: &Part, query: &PartQuery) -> bool {
 #[async_trait]
 impl FileSearch for Index {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        answer(self.fitting(wanted).map(scored))
+        self.answer(self.fitting(wanted).map(scored))
     }
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        answer(self.fitting_files(wanted).map(scored))
+        self.answer(self.fitting_files(wanted).map(scored))
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
-        answer(self.each_of(self.fields.defines, names, limit))
+        self.answer(self.each_of(self.fields.defines, names, limit))
     }
 
     async fn similar(&self, names: &[String], limit: usize) -> Answer<Vec<Hit>> {
-        answer(self.alike(names, limit).map(scored))
+        self.answer(self.alike(names, limit).map(scored))
     }
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
@@ -293,7 +296,7 @@ impl FileSearch for Index {
             let paths = hits.iter().take(limit).map(|hit| hit.path.clone());
             Ok(paths.collect())
         };
-        answer(ends.iter().map(one).collect())
+        self.answer(ends.iter().map(one).collect())
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
@@ -303,7 +306,9 @@ impl FileSearch for Index {
         for query in wanted {
             let hits = match files.entry(&query.path) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(answer(self.all(self.fields.path, &query.path))?),
+                Entry::Vacant(new) => {
+                    new.insert(self.answer(self.all(self.fields.path, &query.path))?)
+                }
             };
             let wanted = hits.iter().filter(|hit| is_wanted(hit, query));
             let found = wanted
@@ -318,64 +323,64 @@ impl FileSearch for Index {
 #[async_trait]
 impl Relations for Index {
     async fn users_of(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
-        answer(self.each_of(self.fields.uses, names, limit))
+        self.answer(self.each_of(self.fields.uses, names, limit))
     }
 }
 
 #[async_trait]
 impl History for Index {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
-        answer(self.remembered.messages(thread, limit))
+        self.answer(self.remembered.messages(thread, limit))
     }
 }
 
 #[async_trait]
 impl References for Index {
     async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
-        answer(self.remembered.pinned(thread))
+        self.answer(self.remembered.pinned(thread))
     }
 }
 
 #[async_trait]
 impl Usage for Index {
     async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
-        answer(self.remembered.uses(paths))
+        self.answer(self.remembered.uses(paths))
     }
 
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
-        answer(self.remembered.shown(paths, now))
+        self.answer(self.remembered.shown(paths, now))
     }
 
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
-        answer(self.remembered.recent(limit))
+        self.answer(self.remembered.recent(limit))
     }
 }
 
 #[async_trait]
 impl Threads for Index {
     async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
-        answer(self.remembered.append(thread, message))
+        self.answer(self.remembered.append(thread, message))
     }
 
     async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
-        answer(self.remembered.pin(thread, what))
+        self.answer(self.remembered.pin(thread, what))
     }
 
     async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
-        answer(self.remembered.unpin(thread, what))
+        self.answer(self.remembered.unpin(thread, what))
     }
 }
 
 #[async_trait]
 impl Feedback for Index {
     async fn vote(&self, vote: &Vote) -> Answer<bool> {
-        answer(self.remembered.vote(vote))
+        self.answer(self.remembered.vote(vote))
     }
 }
 
 #[async_trait]
 impl Generation for Index {
     async fn generation(&self) -> Answer<u64> {
-        answer(self.state())
+        self.answer(self.state())
     }
 }

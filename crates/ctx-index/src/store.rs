@@ -14,6 +14,7 @@ use tantivy::{Directory as _, IndexReader, IndexSettings, ReloadPolicy};
 
 use crate::IndexError;
 use crate::database::Access;
+use crate::error::Fault;
 use crate::lock::{Lock, WRITER, lock};
 use crate::manifest::{Manifest, Snapshot};
 use crate::own;
@@ -49,7 +50,7 @@ fn settings() -> IndexSettings {
 
 impl Store {
     /// Opens what is in `folder`, or begins it anew; the second value says why, where something else was there.
-    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), Fault> {
         // Of one that was never begun nothing can be lost.
         let is_new =
             !folder.join("manifest.db").exists() && !folder.join("text/meta.json").exists();
@@ -73,20 +74,17 @@ impl Store {
                     return Ok((store, why.filter(|_| !is_new)));
                 }
                 Err(IndexError::Busy { .. }) if tries < TRIES => thread::sleep(PAUSE),
-                Err(error) => return Err(with_damage(error, damage)),
+                Err(error) => return Err(with_damage(error.into(), damage, folder)),
             }
         }
     }
 
     /// What seemed wrong may be right when nobody else writes. What is wrong still is removed.
-    pub(crate) fn open_alone(
-        folder: &Path,
-        _lock: &Lock,
-    ) -> Result<(Self, Option<String>), IndexError> {
+    pub(crate) fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Self, Option<String>), Fault> {
         let why = match Store::open_as_it_is(folder, Access::Write) {
             Ok(Some(store)) => return Ok((store, None)),
             Ok(None) => None,
-            Err(error) if error.is_damage() => Some(error.with_source()),
+            Err(error) if error.is_damage() => Some(error.told_of(folder)),
             Err(error) => return Err(error),
         };
         own::remove(folder)?;
@@ -97,15 +95,14 @@ impl Store {
             .tokenizers(tokenizers())
             .settings(settings())
             .open_or_create(Sealed::open(&text)?)?;
-        let store =
-            Store::open_as_it_is(folder, Access::Write)?.ok_or_else(|| IndexError::Damaged {
-                what: "it was removed meanwhile".to_owned(),
-            })?;
+        let store = Store::open_as_it_is(folder, Access::Write)?.ok_or_else(|| Fault::Damaged {
+            what: "it was removed meanwhile".to_owned(),
+        })?;
         Ok((store, why))
     }
 
     /// What is in `folder`, left as it is; `None` if there is nothing.
-    pub(crate) fn look(folder: &Path) -> Result<Option<Self>, IndexError> {
+    pub(crate) fn look(folder: &Path) -> Result<Option<Self>, Fault> {
         let mut tries = 0;
         loop {
             match Store::open_as_it_is(folder, Access::Look) {
@@ -118,7 +115,7 @@ impl Store {
     }
 
     /// `None` if there is nothing.
-    fn open_as_it_is(folder: &Path, access: Access) -> Result<Option<Self>, IndexError> {
+    fn open_as_it_is(folder: &Path, access: Access) -> Result<Option<Self>, Fault> {
         let database = folder.join("manifest.db");
         match (database.exists(), folder.join("text").exists()) {
             (false, false) => return Ok(None),
@@ -163,24 +160,24 @@ fn file_id(_: &Path) -> Option<FileId> {
 }
 
 /// What cannot be begun anew is told with what is wrong with it.
-fn with_damage(error: IndexError, damage: Option<IndexError>) -> IndexError {
+fn with_damage(error: Fault, damage: Option<Fault>, folder: &Path) -> Fault {
     let Some(damage) = damage.filter(|_| error.is_refusal()) else {
         return error;
     };
     let damage = match damage {
-        IndexError::Damaged { what } => what,
-        damage => format!("failed to {}", damage.with_source()),
+        Fault::Damaged { what } => what,
+        damage => format!("failed to {}", damage.told_of(folder)),
     };
-    let why = error.with_source();
-    IndexError::Damaged {
+    let why = error.told_of(folder);
+    Fault::Damaged {
         what: format!("{damage}, and it cannot be begun anew: failed to {why}"),
     }
 }
 
 /// Opens the text index as it is now. What it knows of its files is read here and not again, so each writer
 /// has one of its own.
-pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, IndexError> {
-    let damaged = |what: &str| IndexError::Damaged {
+pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, Fault> {
+    let damaged = |what: &str| Fault::Damaged {
         what: what.to_owned(),
     };
     let at = folder.join("text");
@@ -199,7 +196,7 @@ pub(crate) fn open_text(folder: &Path) -> Result<tantivy::Index, IndexError> {
 /// Removes what a writer that came to no end left behind: files of segments that nothing names, half-written
 /// lists. A disk may be full of them, and the next writer may want their names. Only for whoever holds the lock
 /// and has no writer open.
-pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
+pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
     let folder = folder.join("text");
     let io = |source| IndexError::folder(&folder, source);
     // A reader may be about to open what was named a moment ago.
@@ -217,20 +214,20 @@ pub(crate) fn sweep(text: &tantivy::Index, folder: &Path) -> Result<(), IndexErr
             && let Err(error) = fs::remove_file(entry.path())
             && error.kind() != ErrorKind::NotFound
         {
-            return Err(io(error));
+            return Err(io(error).into());
         }
     }
     Ok(())
 }
 
 /// Until it is given back, no file of the text index is removed.
-fn lock_segments(text: &tantivy::Index) -> Result<DirectoryLock, IndexError> {
+fn lock_segments(text: &tantivy::Index) -> Result<DirectoryLock, Fault> {
     let lock = text.directory().acquire_lock(&META_LOCK);
     Ok(lock.map_err(tantivy::TantivyError::from)?)
 }
 
 /// The generation of a text index: how many commits it has.
-pub(crate) fn generation_of(text: &tantivy::Index) -> Result<u64, IndexError> {
+pub(crate) fn generation_of(text: &tantivy::Index) -> Result<u64, Fault> {
     let payload = text.load_metas()?.payload;
     Ok(payload.and_then(|it| it.parse().ok()).unwrap_or(0))
 }
@@ -241,8 +238,8 @@ fn check_text(
     folder: &Path,
     fields: &Fields,
     known: &Snapshot,
-) -> Result<(), IndexError> {
-    let damaged = |what: String| Err(IndexError::Damaged { what });
+) -> Result<(), Fault> {
+    let damaged = |what: String| Err(Fault::Damaged { what });
     let _lock = lock_segments(text)?;
     if text.load_metas()?.schema != fields.schema {
         return damaged("its fields are those of another version".to_owned());
@@ -269,28 +266,28 @@ fn check_text(
     Ok(())
 }
 
-fn without_manifest() -> IndexError {
-    IndexError::Damaged {
+fn without_manifest() -> Fault {
+    Fault::Damaged {
         what: "it has no manifest".to_owned(),
     }
 }
 
 /// Whether each file that a segment consists of is one whose checksum is verified, and was written by this
 /// version. A writer that came to no end may have left others, of the same segments too.
-fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), IndexError> {
+fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
     let listed = text.directory().list_managed_files();
     let named = text.load_metas()?.list_segment_files();
     // The same is told every time.
     for name in BTreeSet::from_iter(named) {
         let what = match has_footer(&folder.join(&name)) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(source) => return Err(IndexError::folder(folder, source)),
+            Err(source) => return Err(IndexError::folder(folder, source).into()),
             Ok(_) if !listed.contains(&name) => "is not in the list of files",
             Ok(false) => "was written by another version",
             Ok(true) => continue,
         };
         let what = format!("{} {what}", name.display());
-        return Err(IndexError::Damaged { what });
+        return Err(Fault::Damaged { what });
     }
     Ok(())
 }

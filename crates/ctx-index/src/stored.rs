@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::IndexError;
+use crate::error::Fault;
 use crate::index::bytes_below;
 use crate::lock::{REMEMBERED, WRITER, busy, holder, lock};
 use crate::manifest;
@@ -53,7 +54,7 @@ impl Stored {
         let (format, written_at) = manifest::glance(&folder.join("manifest.db"));
         Ok(Some(Stored {
             folder: folder.to_owned(),
-            root: Remembered::look(folder)?.0.root()?,
+            root: root_of(folder).map_err(|it| it.within(folder))?,
             format,
             bytes: bytes_below(folder),
             written_at,
@@ -70,8 +71,8 @@ impl Stored {
         match Store::look(&self.folder) {
             Ok(Some(_)) => Ok(None),
             Ok(None) => Ok(Some("find more of it than what it remembers".to_owned())),
-            Err(error) if error.is_damage() => Ok(Some(error.with_source())),
-            Err(error) => Err(error),
+            Err(error) if error.is_damage() => Ok(Some(error.told_of(&self.folder))),
+            Err(error) => Err(error.within(&self.folder)),
         }
     }
 
@@ -106,6 +107,11 @@ impl Stored {
         own::remove_all(&self.folder, beside)?;
         Ok(true)
     }
+}
+
+/// What the index in `folder` is of, where that was noted.
+fn root_of(folder: &Path) -> Result<Option<PathBuf>, Fault> {
+    Remembered::look(folder)?.0.root()
 }
 
 /// When the newest file below `folder` was written, but for the locks, which whoever wants to know takes too.

@@ -10,6 +10,7 @@ use ctx_syntax::{Fallback, Language, Outline};
 
 use crate::ahead::{Held, in_order};
 use crate::documents::{HeldDocument, documents};
+use crate::error::Fault;
 use crate::lock::{WRITER, lock_patiently};
 use crate::manifest::{FileRow, NO_TEXT};
 use crate::moves::Moves;
@@ -38,8 +39,8 @@ impl Index {
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
-        let wanted = self.wanted()?;
-        self.update_to(wanted, self.scan(wanted), progress)
+        let wanted = self.told(self.wanted())?;
+        self.told(self.update_to(wanted, self.scan(wanted), progress))
     }
 
     /// Indexes every file again, whatever is known of it. Whoever asks meanwhile is answered from what there was, also
@@ -52,6 +53,13 @@ impl Index {
         &self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, IndexError> {
+        self.told(self.write_everything(progress))
+    }
+
+    fn write_everything(
+        &self,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Updated, Fault> {
         let wanted = self.wanted()?;
         self.follow()?;
         let scan = self.scan(wanted);
@@ -68,7 +76,7 @@ impl Index {
         wanted: Wanted,
         mut scan: Scan,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Updated, IndexError> {
+    ) -> Result<Updated, Fault> {
         self.follow()?;
         let known = self.store().manifest.snapshot()?;
         let work = self.work(wanted, &known.files, &scan);
@@ -84,7 +92,7 @@ impl Index {
     }
 
     /// What is written is answered from now on.
-    fn finish(&self, mut updated: Updated) -> Result<Updated, IndexError> {
+    fn finish(&self, mut updated: Updated) -> Result<Updated, Fault> {
         let store = self.store();
         store.reader.reload()?;
         let totals = store.manifest.totals()?;
@@ -102,7 +110,7 @@ impl Index {
         mut scan: Scan,
         extent: Extent,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Updated, IndexError> {
+    ) -> Result<Updated, Fault> {
         let mut has_waited = false;
         let lock = lock_patiently(&self.folder, WRITER, self.options.patience, &mut |holder| {
             has_waited = true;
@@ -132,7 +140,7 @@ impl Index {
         extent: Extent,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
         updated: &mut Updated,
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), Fault> {
         let is_anew = extent == Extent::Everything;
         let store = self.store();
         // Another process may have written since this one looked.
@@ -163,7 +171,7 @@ impl Index {
         let (mut done, of) = (0_usize, work.wanted.len());
         let mut tell = |done| {
             if done < of && progress(Progress::of(done, of)).is_break() {
-                return Err(IndexError::Cancelled);
+                return Err(Fault::Told(IndexError::Cancelled));
             }
             Ok(())
         };
@@ -185,7 +193,7 @@ impl Index {
                 },
             )
         });
-        if !is_anew && matches!(written, Err(IndexError::Cancelled)) {
+        if !is_anew && matches!(written, Err(Fault::Told(IndexError::Cancelled))) {
             writer.finish()?;
             return written;
         }
@@ -194,7 +202,8 @@ impl Index {
         let moves = writer.finish()?.all();
         // The files are indexed whether or not what is known of their use can follow them.
         if let Err(error) = self.remembered.moved(&moves) {
-            tracing::warn!(%error, "uses do not follow files that were moved");
+            let error = error.told_of(&self.folder);
+            tracing::warn!(error, "uses do not follow files that were moved");
         }
         Ok(())
     }

@@ -36,9 +36,9 @@ impl Index {
         stop: &AtomicBool,
         on_update: &mut dyn FnMut(Result<Updated, IndexError>) -> ControlFlow<()>,
     ) -> Result<(), IndexError> {
-        let refused = |source| IndexError::Watch {
+        let refused = |source: notify::Error| IndexError::Watch {
             root: self.root().to_owned(),
-            source,
+            source: source.into(),
         };
         let (send, events) = channel();
         let watcher = notify::recommended_watcher(send).map_err(refused)?;
@@ -49,7 +49,7 @@ impl Index {
                 return Err(gone(self.root()));
             }
             // What was made in a folder before it was watched is seen by looking once more.
-            let wanted = self.wanted()?;
+            let wanted = self.told(self.wanted())?;
             let scan = loop {
                 let scan = self.scan(wanted);
                 match folders.watch(self.root(), &scan.folders) {
@@ -69,6 +69,7 @@ impl Index {
                     ControlFlow::Continue(())
                 }
             });
+            let result = self.told(result);
             if stop.load(Ordering::Relaxed) && matches!(result, Err(IndexError::Cancelled)) {
                 break;
             }

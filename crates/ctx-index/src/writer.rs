@@ -9,11 +9,12 @@ use tantivy::query::AllQuery;
 use tantivy::{IndexWriter, Term};
 
 use crate::documents::HeldDocument;
+use crate::error::Fault;
 use crate::manifest::{Changes, FileRow, Manifest};
 use crate::moves::Moves;
 use crate::scan::Seen;
 use crate::store::{generation_of, open_text, sweep};
-use crate::{Index, IndexError, Updated};
+use crate::{Index, Updated};
 
 /// What the writer may hold in memory.
 const MEMORY: usize = 96 << 20;
@@ -82,13 +83,13 @@ impl<'i> Writer<'i> {
         }
     }
 
-    fn text(&mut self) -> Result<&mut IndexWriter<HeldDocument>, IndexError> {
+    fn text(&mut self) -> Result<&mut IndexWriter<HeldDocument>, Fault> {
         self.is_dirty = true;
         if self.text.is_none() {
             let text = open_text(&self.index.folder)?;
             if generation_of(&text)? < self.generation {
                 let what = "its text is older than its manifest".to_owned();
-                return Err(IndexError::Damaged { what });
+                return Err(Fault::Damaged { what });
             }
             sweep(&text, &self.index.folder)?;
             // One thread: the order of documents is that of their paths, whatever the machine does.
@@ -100,7 +101,7 @@ impl<'i> Writer<'i> {
     }
 
     /// Has the next commit begin from nothing: until then all is there, and what is not taken up to then is gone.
-    pub(crate) fn forget_all(&mut self) -> Result<(), IndexError> {
+    pub(crate) fn forget_all(&mut self) -> Result<(), Fault> {
         self.is_anew = true;
         self.text()?.delete_query(Box::new(AllQuery))?;
         Ok(())
@@ -111,7 +112,7 @@ impl<'i> Writer<'i> {
         &mut self,
         path: &str,
         known: Option<&FileRow>,
-    ) -> Result<&mut IndexWriter<HeldDocument>, IndexError> {
+    ) -> Result<&mut IndexWriter<HeldDocument>, Fault> {
         let unsure = (path.to_owned(), FileRow::unsure(known));
         self.changes.unsure.push(unsure);
         let term = Term::from_field_text(self.index.fields.path, path);
@@ -128,7 +129,7 @@ impl<'i> Writer<'i> {
     }
 
     /// The same for one that is to have nothing; whether it may have had something.
-    fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<bool, IndexError> {
+    fn forget(&mut self, path: &str, known: Option<&FileRow>) -> Result<bool, Fault> {
         let is_there = known.is_some_and(FileRow::may_be_found);
         if is_there {
             self.mark(path, known)?;
@@ -136,11 +137,7 @@ impl<'i> Writer<'i> {
         Ok(is_there)
     }
 
-    pub(crate) fn remove(
-        &mut self,
-        path: String,
-        known: Option<&FileRow>,
-    ) -> Result<(), IndexError> {
+    pub(crate) fn remove(&mut self, path: String, known: Option<&FileRow>) -> Result<(), Fault> {
         self.forget(&path, known)?;
         self.changes.removed.push(path);
         Ok(())
@@ -153,7 +150,7 @@ impl<'i> Writer<'i> {
         read: Read,
         known: Option<&FileRow>,
         updated: &mut Updated,
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), Fault> {
         let row = match read {
             Read::Changed(row, documents, by_lines) => {
                 let documents = documents.into_iter().map(UserOperation::Add);
@@ -195,7 +192,7 @@ impl<'i> Writer<'i> {
     }
 
     /// The marks first, the text index second, the rows third.
-    pub(crate) fn commit(&mut self) -> Result<(), IndexError> {
+    pub(crate) fn commit(&mut self) -> Result<(), Fault> {
         let manifest = self.manifest;
         let changes = std::mem::take(&mut self.changes);
         if !self.is_dirty && changes.is_empty() {
@@ -221,7 +218,7 @@ impl<'i> Writer<'i> {
     }
 
     /// Commits what there is, and tells which files went where as far as it was taken.
-    pub(crate) fn finish(mut self) -> Result<Moves, IndexError> {
+    pub(crate) fn finish(mut self) -> Result<Moves, Fault> {
         self.commit()?;
         if let Some(text) = self.text {
             text.wait_merging_threads()?;

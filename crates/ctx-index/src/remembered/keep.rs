@@ -16,6 +16,7 @@ use super::rows::{self, Changes};
 use super::salvage::{Source, Taken};
 use crate::IndexError;
 use crate::database::{self, Access, check_pages};
+use crate::error::Fault;
 use crate::lock::{Lock, REMEMBERED, lock_patiently};
 use crate::own::{REMEMBERED_DB as NAME, REMEMBERED_NEW as NEW};
 
@@ -38,7 +39,7 @@ impl Remembered {
     ///
     /// # Errors
     /// What an earlier version kept cannot be taken along: no room, no right to write.
-    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Option<String>), Fault> {
         match find(folder, Access::Write) {
             Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
             Err(error) if !error.is_damage() && !error.is_refusal() => return Err(error),
@@ -47,12 +48,13 @@ impl Remembered {
         // What seems wrong may be somebody's work in progress, and one is enough to put it right.
         let wait = &mut |_: &str| ControlFlow::Continue(());
         let opened = lock_patiently(folder, REMEMBERED, PATIENCE, wait)
+            .map_err(Fault::from)
             .and_then(|lock| open_alone(folder, &lock));
         match opened {
             // Without it the index answers all the same, unless more would be lost.
             Err(error) if error.is_refusal() && !Source::is_in_manifest(folder) => {
                 let is_there = folder.join(NAME).exists();
-                Ok((nothing()?, is_there.then(|| unusable(&error))))
+                Ok((nothing()?, is_there.then(|| unusable(error, folder))))
             }
             opened => opened,
         }
@@ -62,23 +64,23 @@ impl Remembered {
     ///
     /// # Errors
     /// There is no memory.
-    pub(crate) fn look(folder: &Path) -> Result<(Self, Option<String>), IndexError> {
+    pub(crate) fn look(folder: &Path) -> Result<(Self, Option<String>), Fault> {
         match find(folder, Access::Look) {
             Ok(Found::Whole(remembered)) => Ok((remembered, None)),
             Ok(Found::Nothing) => Ok((nothing()?, None)),
-            Ok(Found::Later) => Ok((nothing()?, Some(unusable(&later())))),
-            Err(error) => Ok((nothing()?, Some(unusable(&error)))),
+            Ok(Found::Later) => Ok((nothing()?, Some(unusable(later(), folder)))),
+            Err(error) => Ok((nothing()?, Some(unusable(error, folder)))),
         }
     }
 }
 
-fn later() -> IndexError {
-    IndexError::Damaged {
+fn later() -> Fault {
+    Fault::Damaged {
         what: "it was written by a later version".to_owned(),
     }
 }
 
-fn find(folder: &Path, access: Access) -> Result<Found, IndexError> {
+fn find(folder: &Path, access: Access) -> Result<Found, Fault> {
     let path = folder.join(NAME);
     if !path.exists() {
         return Ok(Found::Nothing);
@@ -102,12 +104,14 @@ fn find(folder: &Path, access: Access) -> Result<Found, IndexError> {
     }))
 }
 
-fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>), IndexError> {
+fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>), Fault> {
     let source = match find(folder, Access::Write) {
         Ok(Found::Whole(remembered)) => return Ok((remembered, None)),
-        Ok(Found::Later) => return Ok((nothing()?, Some(unusable(&later())))),
+        Ok(Found::Later) => return Ok((nothing()?, Some(unusable(later(), folder)))),
         Ok(Found::Nothing) => Source::of_manifest(folder),
-        Err(error) if error.is_damage() => Source::damaged(folder.join(NAME), &error),
+        Err(error) if error.is_damage() => {
+            Source::damaged(folder.join(NAME), error.told_of(folder))
+        }
         Err(error) => return Err(error),
     };
     let taken = begin(folder, &source).map_err(|it| it.while_writing(folder))?;
@@ -121,14 +125,14 @@ fn open_alone(folder: &Path, _lock: &Lock) -> Result<(Remembered, Option<String>
     put_in_place(folder)?;
     match find(folder, Access::Write)? {
         Found::Whole(remembered) => Ok((remembered, source.tell(&taken, aside.as_deref()))),
-        _ => Err(IndexError::Damaged {
+        _ => Err(Fault::Damaged {
             what: "what is remembered was removed meanwhile".to_owned(),
         }),
     }
 }
 
 /// Makes a new database with what can be read of `source`, beside the one there is.
-fn begin(folder: &Path, source: &Source) -> Result<Taken, IndexError> {
+fn begin(folder: &Path, source: &Source) -> Result<Taken, Fault> {
     let new = folder.join(NEW);
     remove(folder, &new)?;
     let (mut connection, _) = database::open(&new, Access::Write)?;
@@ -138,15 +142,15 @@ fn begin(folder: &Path, source: &Source) -> Result<Taken, IndexError> {
     Ok(taken)
 }
 
-fn put_in_place(folder: &Path) -> Result<(), IndexError> {
+fn put_in_place(folder: &Path) -> Result<(), Fault> {
     let path = folder.join(NAME);
     // It would be taken for the journal of the new one.
     remove_file(folder, &journal(&path))?;
-    fs::rename(folder.join(NEW), path).map_err(|source| IndexError::folder(folder, source))
+    fs::rename(folder.join(NEW), path).map_err(|source| IndexError::folder(folder, source).into())
 }
 
 /// Gives what is at `path` another name besides, so that whatever becomes of the one it has, nothing is lost.
-fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, IndexError> {
+fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, Fault> {
     let io = |source| IndexError::folder(folder, source);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut number = 1;
@@ -168,15 +172,15 @@ fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, IndexError> {
     Ok(aside)
 }
 
-fn remove(folder: &Path, path: &Path) -> Result<(), IndexError> {
+fn remove(folder: &Path, path: &Path) -> Result<(), Fault> {
     remove_file(folder, &journal(path))?;
     remove_file(folder, path)
 }
 
-fn remove_file(folder: &Path, path: &Path) -> Result<(), IndexError> {
+fn remove_file(folder: &Path, path: &Path) -> Result<(), Fault> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(IndexError::folder(folder, error))
+            Err(IndexError::folder(folder, error).into())
         }
         _ => Ok(()),
     }
@@ -188,15 +192,15 @@ fn journal(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn unusable(error: &IndexError) -> String {
+fn unusable(error: Fault, folder: &Path) -> String {
     format!(
         "what is remembered cannot be used: failed to {}",
-        error.with_source()
+        error.told_of(folder)
     )
 }
 
 /// Where nothing can be remembered.
-fn nothing() -> Result<Remembered, IndexError> {
+fn nothing() -> Result<Remembered, Fault> {
     let mut connection = Connection::open_in_memory()?;
     Changes::first(&mut connection)?.commit()?;
     connection.pragma_update(None, "query_only", true)?;

@@ -7,8 +7,8 @@ use rusqlite::{
     Connection, OptionalExtension as _, Transaction, TransactionBehavior, params, params_from_iter,
 };
 
-use crate::IndexError;
 use crate::database::{Seal, Sum, short};
+use crate::error::Fault;
 
 /// The form of the tables.
 const LAYOUT: u64 = 1;
@@ -131,8 +131,8 @@ impl Table {
         connection: &Connection,
         has_seals: bool,
         direction: &str,
-        each: &mut dyn FnMut(Vec<Value>, Option<Seal>) -> Result<(), IndexError>,
-    ) -> Result<(), IndexError> {
+        each: &mut dyn FnMut(Vec<Value>, Option<Seal>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let mut statement = connection.prepare(&self.select(has_seals, direction))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -164,7 +164,7 @@ impl Deref for Changes<'_> {
 }
 
 impl<'c> Changes<'c> {
-    pub(super) fn begin(connection: &'c mut Connection) -> Result<Self, IndexError> {
+    pub(super) fn begin(connection: &'c mut Connection) -> Result<Self, Fault> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sum = sums(&transaction)?.1;
         Ok(Changes {
@@ -175,7 +175,7 @@ impl<'c> Changes<'c> {
     }
 
     /// The same for a database that is empty.
-    pub(super) fn first(connection: &'c mut Connection) -> Result<Self, IndexError> {
+    pub(super) fn first(connection: &'c mut Connection) -> Result<Self, Fault> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(TABLES)?;
         Ok(Changes {
@@ -186,7 +186,7 @@ impl<'c> Changes<'c> {
     }
 
     /// Writes a row, in the place of the one that has its key; whether there was none.
-    pub(super) fn put(&mut self, table: &Table, row: &[Value]) -> Result<bool, IndexError> {
+    pub(super) fn put(&mut self, table: &Table, row: &[Value]) -> Result<bool, Fault> {
         self.is_dirty = true;
         let before = self.seal_at(table, &row[..table.keys])?;
         let seal = table.seal(row);
@@ -202,7 +202,7 @@ impl<'c> Changes<'c> {
     }
 
     /// Removes the row of this key, if there is one.
-    pub(super) fn remove(&mut self, table: &Table, key: &[Value]) -> Result<(), IndexError> {
+    pub(super) fn remove(&mut self, table: &Table, key: &[Value]) -> Result<(), Fault> {
         self.is_dirty = true;
         let before = self.seal_at(table, key)?;
         self.transaction
@@ -214,7 +214,7 @@ impl<'c> Changes<'c> {
         Ok(())
     }
 
-    fn seal_at(&self, table: &Table, key: &[Value]) -> Result<Option<Seal>, IndexError> {
+    fn seal_at(&self, table: &Table, key: &[Value]) -> Result<Option<Seal>, Fault> {
         let mut statement = self
             .transaction
             .prepare_cached(&table.of_key("SELECT seal"))?;
@@ -222,7 +222,7 @@ impl<'c> Changes<'c> {
         Ok(found.optional()?)
     }
 
-    pub(super) fn commit(self) -> Result<(), IndexError> {
+    pub(super) fn commit(self) -> Result<(), Fault> {
         let Changes {
             transaction,
             sum,
@@ -247,8 +247,8 @@ impl<'c> Changes<'c> {
 }
 
 /// The layout of the tables and the sum of their rows, as they were written.
-fn sums(connection: &Connection) -> Result<(u64, Sum), IndexError> {
-    let damaged = || IndexError::Damaged {
+fn sums(connection: &Connection) -> Result<(u64, Sum), Fault> {
+    let damaged = || Fault::Damaged {
         what: "the sums of what is remembered are not as they were written".to_owned(),
     };
     let sql = "SELECT layout, count, seals, seal FROM sums";
@@ -267,24 +267,24 @@ fn sums(connection: &Connection) -> Result<(u64, Sum), IndexError> {
 }
 
 /// Whether the tables are of this program's form.
-pub(super) fn is_ours(connection: &Connection) -> Result<bool, IndexError> {
+pub(super) fn is_ours(connection: &Connection) -> Result<bool, Fault> {
     Ok(sums(connection)?.0 == LAYOUT)
 }
 
 /// Whether every row is as it was written, and none is missing.
-pub(super) fn check(connection: &Connection) -> Result<(), IndexError> {
+pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
     let written = sums(connection)?.1;
     let mut found = Sum::default();
     for table in ALL {
         table.read(connection, true, "ASC", &mut |row, seal| {
             let what = || format!("{:?} in {} is not as it was written", row[0], table.name);
-            found.add(seal.ok_or_else(|| IndexError::Damaged { what: what() })?);
+            found.add(seal.ok_or_else(|| Fault::Damaged { what: what() })?);
             Ok(())
         })?;
     }
     if found != written {
         let what = "some of what is remembered is missing".to_owned();
-        return Err(IndexError::Damaged { what });
+        return Err(Fault::Damaged { what });
     }
     Ok(())
 }

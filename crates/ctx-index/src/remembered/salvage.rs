@@ -8,6 +8,7 @@ use super::rows::{ALL, Changes, KEPT, Table};
 use super::{VOTES_COUNTED, text};
 use crate::IndexError;
 use crate::database::Access;
+use crate::error::Fault;
 use crate::manifest::{APART, LAYOUT};
 
 /// Where entries are taken from.
@@ -37,9 +38,9 @@ pub(super) struct Taken {
 
 impl Source {
     /// The database at `path`, which has this fault.
-    pub(super) fn damaged(path: PathBuf, fault: &IndexError) -> Self {
+    pub(super) fn damaged(path: PathBuf, fault: String) -> Self {
         Source {
-            kind: Kind::Damaged(fault.with_source()),
+            kind: Kind::Damaged(fault),
             path,
         }
     }
@@ -48,7 +49,7 @@ impl Source {
     pub(super) fn of_manifest(folder: &Path) -> Self {
         let path = folder.join("manifest.db");
         let kind = if path.exists() {
-            kind_of_manifest(&path).unwrap_or_else(|error| Kind::Damaged(error.to_string()))
+            kind_of_manifest(folder, &path).unwrap_or_else(|error| Kind::Damaged(error.to_string()))
         } else {
             Kind::Nothing
         };
@@ -77,7 +78,7 @@ impl Source {
     ///
     /// # Errors
     /// Those of writing.
-    pub(super) fn copy_to(&self, changes: &mut Changes<'_>) -> Result<Taken, IndexError> {
+    pub(super) fn copy_to(&self, changes: &mut Changes<'_>) -> Result<Taken, Fault> {
         let mut taken = Taken::default();
         let Some(path) = self.path() else {
             return Ok(taken);
@@ -116,10 +117,10 @@ impl Source {
     }
 }
 
-fn kind_of_manifest(path: &Path) -> rusqlite::Result<Kind> {
+fn kind_of_manifest(folder: &Path, path: &Path) -> rusqlite::Result<Kind> {
     let (connection, _) = match crate::database::open(path, Access::Write) {
         Ok(opened) => opened,
-        Err(error) => return Ok(Kind::Damaged(error.with_source())),
+        Err(error) => return Ok(Kind::Damaged(error.told_of(folder))),
     };
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'usage')";
     if connection.query_row(sql, [], |row| row.get(0))? {
@@ -140,7 +141,7 @@ fn copy_table(
     table: &Table,
     changes: &mut Changes<'_>,
     taken: &mut Taken,
-) -> Result<(), IndexError> {
+) -> Result<(), Fault> {
     for direction in ["ASC", "DESC"] {
         let mut failed = Ok(());
         let read = table.read(from, has_seals, direction, &mut |row, seal| {
@@ -152,7 +153,7 @@ fn copy_table(
             }
             match &failed {
                 Ok(()) => Ok(()),
-                Err(_) => Err(IndexError::Cancelled),
+                Err(_) => Err(Fault::Told(IndexError::Cancelled)),
             }
         });
         failed?;

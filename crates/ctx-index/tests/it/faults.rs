@@ -1,5 +1,6 @@
 //! Folders that cannot be written, disks that are full, files that cannot be read.
 
+use std::error::Error;
 use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ctx_index::{Index, IndexError, Options, Reason};
-use ctx_retrieve::{Threads as _, Usage as _};
+use ctx_retrieve::{References as _, Threads as _, Usage as _};
 use ctx_testkit::disk::Disk;
 
 use crate::child::{command, command_without_room, said};
@@ -367,4 +368,42 @@ fn secrets_are_not_indexed_and_files_of_them_passed_over() {
         }
     }
     assert!(contents(&index).iter().all(|it| !it.contains("ghp_")));
+}
+
+/// Takes a table from a database of the index, which is open meanwhile.
+fn drop_table(fixture: &Fixture, database: &str, table: &str) {
+    let connection = rusqlite::Connection::open(fixture.folder().join(database)).unwrap();
+    let drop = format!("DROP TABLE {table}");
+    connection.execute_batch(&drop).unwrap();
+}
+
+#[test]
+fn what_fails_of_an_index_names_its_folder_and_no_type_of_others() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let index = fixture.open();
+    drop_table(&fixture, "manifest.db", "files");
+    let error = index.status().unwrap_err();
+    let IndexError::Manifest { folder, source } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(*folder, fixture.folder());
+    let source: &(dyn Error + Send + Sync) = &**source;
+    assert!(source.to_string().contains("no such table"), "{source}");
+    let folder = fixture.folder().display().to_string();
+    assert!(error.to_string().ends_with(&folder), "{error}");
+}
+
+#[test]
+fn the_error_of_a_port_is_that_of_the_index() {
+    let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+    let index = fixture.open();
+    drop_table(&fixture, "remembered.db", "pinned");
+    let error = block_on(index.pinned("t")).unwrap_err();
+    assert_eq!(error.to_string(), "the index failed");
+    let source = error.source().and_then(|it| it.downcast_ref());
+    let Some(IndexError::Manifest { folder, .. }) = source else {
+        panic!("{error:?}");
+    };
+    assert_eq!(*folder, fixture.folder());
+    assert!(error.on_one_line().contains("no such table"));
 }
