@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_format::Block;
 use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, LineSpan, Tokens};
+use ctx_tokens::Counters;
 
 use crate::assemble::formatter_of;
 use crate::{AssembleError, Cancel, Clock, Control, assemble};
@@ -55,10 +56,12 @@ pub trait Assembler: Send + Sync {
     fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError>;
 }
 
-/// The assembler of this crate. It keeps nothing between two calls.
+/// The assembler of this crate. It keeps nothing between two calls but what its [`Counters`] keep, which its clones
+/// share.
 #[derive(Clone, Default)]
 pub struct ContextAssembler {
     clock: Option<Arc<dyn Clock>>,
+    counters: Arc<Counters>,
 }
 
 impl ContextAssembler {
@@ -73,12 +76,20 @@ impl ContextAssembler {
         self.clock = Some(clock);
         self
     }
+
+    /// Counts with these, which others may share: what the options ask for by name may be a counter of one's own.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = counters;
+        self
+    }
 }
 
 impl std::fmt::Debug for ContextAssembler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ContextAssembler")
             .field("clock", &self.clock.is_some())
+            .field("counters", &self.counters)
             .finish()
     }
 }
@@ -91,7 +102,7 @@ impl Assembler for ContextAssembler {
         options: BuildOptions,
         cancel: Cancel,
     ) -> Result<BuiltContext, AssembleError> {
-        let counter = ctx_tokens::counter(&options.counter)?;
+        let counter = self.counters.get(&options.counter)?;
         let cancel = cancel.child();
         let control = Control {
             clock: self.clock.clone(),
@@ -112,7 +123,7 @@ impl Assembler for ContextAssembler {
         chunk: &Chunk,
         options: &BuildOptions,
     ) -> Result<FormattedChunk, AssembleError> {
-        let counter = ctx_tokens::counter(&options.counter)?;
+        let counter = self.counters.get(&options.counter)?;
         let mut text = String::new();
         formatter_of(options)?.fragment(&Block::full(chunk), &mut text);
         Ok(FormattedChunk {
@@ -124,7 +135,7 @@ impl Assembler for ContextAssembler {
     }
 
     fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError> {
-        Ok(ctx_tokens::counter(counter)?.count(text))
+        Ok(self.counters.get(counter)?.count(text))
     }
 }
 

@@ -1,18 +1,17 @@
 //! What is known of texts from one question to the next: how long they are, and what is in them.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_model::CounterName;
 use ctx_rank::{Bag, Vocabulary};
-use ctx_tokens::{CachedCounter, TokenCounter, TokensError};
+use ctx_tokens::{CachedCounter, Counters, Identity, SharedCounter, TokenCounter, TokensError};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 /// Counts that are kept of each counter, 50 bytes each.
 const COUNTS: usize = 1 << 18;
-/// Counters that counts are kept of.
+/// Counters that counts are kept of, those that were used last.
 const COUNTERS: usize = 4;
 /// Bytes of bags that are kept.
 const BAGS: u64 = 16 << 20;
@@ -22,13 +21,22 @@ const TEXTS: usize = 1 << 12;
 const VOCABULARIES: usize = 4;
 
 /// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, 13 MB of counts for each of
-/// four counters, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
-/// have, so that any number of services may share it.
+/// the four counters that were used last, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
+/// have, so that any number of services may share it. What its services count with are its [`Counters`].
 pub struct Memory {
-    counters: Mutex<BTreeMap<CounterName, Arc<Counted>>>,
+    counters: Arc<Counters>,
+    /// What was counted, that of the counter used last at the end.
+    counts: Mutex<Vec<Counts>>,
     bags: Cache<[u8; 32], Arc<Bag>, Size>,
     /// Those that nobody uses at the moment.
     vocabularies: Mutex<Vec<Vocabulary>>,
+}
+
+/// What one counter counted. What it is called in a receipt and its identity tell it from all others.
+struct Counts {
+    name: String,
+    identity: Identity,
+    counted: Arc<Counted>,
 }
 
 type Counted = CachedCounter<Arc<dyn TokenCounter>>;
@@ -46,7 +54,8 @@ impl Weighter<[u8; 32], Arc<Bag>> for Size {
 impl Default for Memory {
     fn default() -> Self {
         Memory {
-            counters: Mutex::default(),
+            counters: Arc::default(),
+            counts: Mutex::default(),
             bags: Cache::with_weighter(TEXTS, BAGS, Size),
             vocabularies: Mutex::default(),
         }
@@ -62,22 +71,35 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
+    /// Counts with these, which others may share: what options ask for by name may be a counter of one's own.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = counters;
+        self
+    }
+
     /// The counter of this name, which remembers what it counted.
     ///
     /// # Errors
-    /// Those of [`ctx_tokens::counter`].
-    pub(crate) fn counter(&self, name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError> {
-        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = counters.get(name) {
-            return Ok(Arc::clone(known) as Arc<dyn TokenCounter>);
+    /// Those of [`Counters::get`].
+    pub(crate) fn counter(&self, name: &CounterName) -> Result<SharedCounter, TokensError> {
+        let SharedCounter { counter, identity } = self.counters.known(name)?;
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |it: &Counts| it.identity == identity && it.name == counter.name();
+        let counts_of = match counts.iter().position(is_it) {
+            Some(at) => counts.remove(at),
+            None => Counts {
+                name: counter.name().to_owned(),
+                identity,
+                counted: Arc::new(CachedCounter::new(counter, COUNTS)),
+            },
+        };
+        let counter = Arc::clone(&counts_of.counted) as Arc<dyn TokenCounter>;
+        if counts.len() >= COUNTERS {
+            counts.remove(0);
         }
-        let counter = ctx_tokens::counter(name)?;
-        if counters.len() >= COUNTERS {
-            return Ok(counter);
-        }
-        let counter = Arc::new(CachedCounter::new(counter, COUNTS));
-        counters.insert(name.clone(), Arc::clone(&counter));
-        Ok(counter)
+        counts.push(counts_of);
+        Ok(SharedCounter { counter, identity })
     }
 
     /// The bags of `texts`, in their order. O(bytes): of those that are remembered, to hash them.
@@ -114,6 +136,8 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
+    use ctx_model::Tokens;
+
     use super::*;
 
     #[test]
@@ -133,11 +157,66 @@ mod tests {
         let name = CounterName::default();
         let plainly = ctx_tokens::counter(&name).unwrap();
         for text in ["some text", "", "some text", "{\n\t\"a\": 1\n}\n"] {
-            let counter = memory.counter(&name).unwrap();
+            let counter = memory.counter(&name).unwrap().counter;
             assert_eq!(counter.count(text), plainly.count(text));
             assert_eq!(counter.weigh(text), plainly.weigh(text));
             assert_eq!(counter.name(), plainly.name());
         }
-        assert_eq!(memory.counters.lock().unwrap().len(), 1);
+        assert_eq!(memory.counts.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn counts_are_kept_of_the_counters_used_last() {
+        let memory = Memory::default();
+        let use_it = |name: &str| memory.counter(&name.into()).unwrap();
+        let first = use_it("characterBased").counter;
+        first.count("some text");
+        for name in [
+            "wordBased",
+            "gpt-4",
+            "characterBased",
+            "o200k_base",
+            "claude",
+            "gpt-4o",
+        ] {
+            use_it(name);
+        }
+        let names = || -> Vec<String> {
+            let counts = memory.counts.lock().unwrap();
+            counts.iter().map(|it| it.name.clone()).collect()
+        };
+        let kept = ["cl100k_base", "characterBased", "claude", "o200k_base"];
+        assert_eq!(names(), kept, "models of one encoding are one counter");
+        let again = use_it("characterBased").counter;
+        assert!(Arc::ptr_eq(&first, &again), "it was among those used last");
+    }
+
+    /// Says `by` tokens of each text.
+    struct Says(u32);
+
+    impl TokenCounter for Says {
+        fn count(&self, _: &str) -> Tokens {
+            Tokens::new(self.0)
+        }
+
+        fn name(&self) -> &'static str {
+            "says"
+        }
+    }
+
+    #[test]
+    fn two_counters_of_one_name_are_not_mixed() {
+        let counters = |by| Arc::new(Counters::default().with(Arc::new(Says(by))));
+        let mut memory = Memory::default().with_counters(counters(1));
+        let count = |memory: &Memory| {
+            let known = memory.counter(&"says".into()).unwrap();
+            (known.counter.count("text"), known.identity)
+        };
+        let (one, first) = count(&memory);
+        assert_eq!((one, first), count(&memory));
+        memory = memory.with_counters(counters(2));
+        let (two, second) = count(&memory);
+        assert_eq!((one, two), (Tokens::new(1), Tokens::new(2)));
+        assert_ne!(first, second);
     }
 }

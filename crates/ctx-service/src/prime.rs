@@ -8,6 +8,7 @@ use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
 use ctx_retrieve::{Hold, Report};
+use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
 use crate::cache::{Key, Served};
@@ -44,6 +45,7 @@ struct Request<'r> {
     asked: &'r str,
     options: &'r PrimeOptions,
     control: &'r Control,
+    counter: SharedCounter,
     thread: Thread,
     timings: PrimeTimings,
 }
@@ -71,6 +73,7 @@ impl Service {
         control: &Control,
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
+        let counter = self.memory.counter(&options.build.counter)?;
         self.told.begin(PrimeStage::Thread);
         let state = self
             .ports
@@ -85,6 +88,7 @@ impl Service {
             asked: message.trim(),
             options,
             control,
+            counter,
             thread: state,
             timings,
         };
@@ -162,6 +166,7 @@ impl Service {
             request.asked.as_bytes(),
             &options.digest(),
             options.build.counter.as_str().as_bytes(),
+            &request.counter.identity.get().to_le_bytes(),
             &(*generation)?.to_le_bytes(),
             said.as_bytes(),
             pinned.as_bytes(),
@@ -209,6 +214,7 @@ impl Service {
             asked: request.asked.to_owned(),
             options: request.options.clone(),
             control,
+            counter: Arc::clone(&request.counter.counter),
             query,
             gathered,
             failures,
@@ -324,6 +330,7 @@ struct Making {
     asked: String,
     options: PrimeOptions,
     control: Control,
+    counter: Arc<dyn TokenCounter>,
     query: Arc<Query>,
     gathered: Gathered,
     failures: Vec<Failure>,
@@ -339,11 +346,11 @@ impl Making {
             gathered,
             options,
             control,
+            counter,
             mut timings,
             ..
         } = self;
         let begin = |stage| service.begin(stage, &control.cancel);
-        let counter = service.memory.counter(&options.build.counter)?;
         let labels = Labels {
             secret: &service.secret.unwrap_or(Secret::KNOWN),
             owner: &service.owner,

@@ -135,7 +135,7 @@ impl Service {
         self
     }
 
-    /// Remembers texts in `memory`, which any number of services may share.
+    /// Remembers texts in `memory`, which any number of services may share, and counts with its counters.
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<Memory>) -> Self {
         self.memory = memory;
@@ -187,7 +187,7 @@ impl Service {
         build: &BuildOptions,
         control: &Control,
     ) -> Result<Answer, ServiceError> {
-        let counter = self.memory.counter(&build.counter)?;
+        let counter = self.memory.counter(&build.counter)?.counter;
         let mut timings = Timings::default();
         let mut clock = Instant::now();
         let max_tokens = build.max_tokens.get();

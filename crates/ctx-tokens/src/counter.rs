@@ -7,6 +7,11 @@ use ctx_model::Tokens;
 
 /// Measures text. Implementors write [`count`](TokenCounter::count); the rest has defaults.
 ///
+/// A counter is deterministic: it says the same of the same text for as long as it lives, on every thread, as what it
+/// said is remembered and compared. It may call itself [`Exactness::Exact`] if it finds in any whole text the number of tokens that the consumer's own
+/// tokenizer finds, and [`Additivity::AtSafeJoints`] if its weights add up there; a context keeps its budget either way, as its final
+/// bytes are counted. `ctx_testkit::laws::token_counter` checks what can be checked from outside.
+///
 /// A counter also *weighs*: a weight is what adds up where a count does not. Three quarters of a
 /// word a token rounds; the words themselves do not. At a safe joint the weight
 /// of the whole is the sum of the weights of its parts, for every counter whose
@@ -56,7 +61,8 @@ pub trait TokenCounter: Send + Sync {
         Exactness::Estimate
     }
 
-    /// What it is called in a receipt, such as `o200k_base`.
+    /// What it is called in a receipt, such as `o200k_base`, and what it is asked for by in
+    /// [`Counters`](crate::Counters): the same for as long as it lives.
     #[expect(
         clippy::unnecessary_literal_bound,
         reason = "the default is a literal, an implementor's name need not be"

@@ -11,6 +11,7 @@ mod estimate;
 #[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 
+mod counters;
 mod error;
 mod models;
 mod names;
@@ -27,6 +28,7 @@ pub use bpe::{Bpe, cl100k_base, o200k_base};
 pub use cache::CachedCounter;
 pub use calibrated::Calibrated;
 pub use counter::{Additivity, Capacity, Exactness, TokenCounter};
+pub use counters::{Counters, Identity, SharedCounter};
 pub use ctx_model::{CounterName, Tokens};
 pub use error::TokensError;
 pub use estimate::{Characters, Words};

@@ -13,7 +13,7 @@ use crate::{Characters, TokenCounter, TokensError, Words};
 /// A model's name may go on after its family, as in `gpt-4o-2024-08-06`, and may be preceded by a
 /// provider, as in `openai/gpt-4o`. Closed models get an estimate that errs on the high side, and
 /// says that it is one. Only what is asked for is touched: estimators read no vocabulary, and one
-/// encoding does not read the other's.
+/// encoding does not read the other's. A `tokenizer.json` is read each time; [`Counters`](crate::Counters) keep it.
 ///
 /// # Errors
 /// [`TokensError::UnknownName`] lists known names that look like it; [`TokensError::FeatureOff`]
@@ -51,7 +51,7 @@ pub fn known_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     models::ROWS.iter().map(|row| (row.family, row.source))
 }
 
-fn is_tokenizer_path(name: &str) -> bool {
+pub(crate) fn is_tokenizer_path(name: &str) -> bool {
     name.len() > ".json".len() && name.to_ascii_lowercase().ends_with(".json")
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use ctx_assemble::{AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, assemble};
 use ctx_model::{Chunk, CounterName, Format, Tokens};
-use ctx_tokens::{Additivity, TokenCounter};
+use ctx_tokens::{Additivity, Counters, TokenCounter};
 
 use crate::support::{build, chunk, files, options};
 
@@ -180,6 +180,36 @@ fn a_fragment_shows_the_expanded_context() {
         .unwrap()
         .text;
     assert!(text.contains("wider") && !text.contains("fn f0"));
+}
+
+#[tokio::test]
+async fn a_counter_of_ones_own_is_asked_for_and_told_of_by_its_name() {
+    struct Bytes;
+
+    impl TokenCounter for Bytes {
+        fn count(&self, text: &str) -> Tokens {
+            Tokens::saturating_from_u64(text.len() as u64)
+        }
+
+        fn name(&self) -> &'static str {
+            "bytes"
+        }
+    }
+
+    let counters = Arc::new(Counters::default().with(Arc::new(Bytes)));
+    let assembler = ContextAssembler::new().with_counters(counters);
+    let name = CounterName::from("bytes");
+    let options = options(3_000).with_counter(name.clone());
+    let built = assembler.assemble(files(20), options.clone(), Cancel::new());
+    let built = built.await.unwrap();
+    assert_eq!(built.counter, "bytes");
+    assert_eq!(built.tokens.total.get() as usize, built.context.len());
+    assert!(built.was_truncated && built.context.len() <= 3_000);
+    let fragment = assembler.format_chunk(&files(1)[0], &options).unwrap();
+    assert_eq!(fragment.tokens.get() as usize, fragment.text.len());
+    assert_eq!(assembler.estimate_tokens("äh", &name).unwrap().get(), 3);
+    let others = ContextAssembler::new().estimate_tokens("äh", &name);
+    assert!(others.is_err(), "it is nobody else's");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 use ctx_assemble::{Cancel, Control};
 use ctx_model::Tokens;
 use ctx_retrieve::{Message, Threads};
-use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served};
+use ctx_service::{Cache, Key, Memory, Owner, Prime, PrimeContext, Served};
+use ctx_tokens::{Counters, TokenCounter};
 use tokio::sync::Semaphore;
 
 use crate::support::{FILES, NOW, World, options, world_of, write};
@@ -57,6 +58,46 @@ async fn an_equal_request_gets_the_same_answer() {
     let metrics = cache.metrics();
     assert_eq!((metrics.hits, metrics.misses, metrics.refused), (1, 1, 0));
     assert!((metrics.hit_rate() - 0.5).abs() < 1e-9);
+}
+
+/// So many tokens a byte.
+struct PerByte(u64);
+
+impl TokenCounter for PerByte {
+    fn count(&self, text: &str) -> Tokens {
+        Tokens::saturating_from_u64(text.len() as u64 * self.0)
+    }
+
+    fn name(&self) -> &'static str {
+        "perByte"
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_counter_counted_is_not_given_for_another_of_its_name() {
+    let (world, _) = kept_world();
+    let options = options();
+    let build = options.build.clone();
+    let build = build
+        .with_counter("perByte".into())
+        .with_max_tokens(Tokens::new(9_000));
+    let options = options.with_build(build);
+    for (per_byte, wanted) in [(1, Served::Miss), (2, Served::Miss)] {
+        let counters = Arc::new(Counters::default().with(Arc::new(PerByte(per_byte))));
+        for served in [wanted, Served::Hit] {
+            // What is remembered is not what is compared: the counters are.
+            let memory = Memory::default().with_counters(Arc::clone(&counters));
+            let service = world.service.clone().with_memory(Arc::new(memory));
+            let control = Control::default();
+            let prime = service.prime("t", QUESTION, &options, &control).await;
+            let prime = prime.unwrap();
+            assert_eq!(prime.served, served, "{per_byte}");
+            let context = &prime.context.built;
+            assert_eq!(context.counter, "perByte");
+            let bytes = context.context.len() as u64;
+            assert_eq!(u64::from(context.tokens.total.get()), bytes * per_byte);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

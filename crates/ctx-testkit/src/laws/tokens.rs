@@ -14,6 +14,7 @@ const CASES: u32 = 512;
 
 /// Checks that `counter` keeps the promises of [`TokenCounter`], on the same texts each time:
 ///
+/// * it says the same of the same text each time, on another thread too;
 /// * the empty text weighs nothing and costs nothing;
 /// * a weight decides the count: `count_of(weigh(text)) == count(text)`;
 /// * a text weighs the same whether it is expected to come again or not;
@@ -27,12 +28,16 @@ const CASES: u32 = 512;
 /// When a law does not hold, with the smallest text found for which it does not.
 pub fn token_counter<C: TokenCounter + ?Sized>(counter: &C) {
     empty_text_is_free(counter);
+    let mut texts = Vec::new();
     on_texts(|text| {
+        is_deterministic(counter, text);
         weight_decides_count(counter, text);
         limits_are_kept(counter, text);
         capacity_brackets(counter, text);
         forwarded(counter, text);
+        texts.push(text.to_owned());
     });
+    says_the_same_elsewhere(counter, &texts);
     if counter.additivity() == Additivity::AtSafeJoints {
         let joints = (text(), vec(select(BLANKS), 0..3), text());
         run(&joints, |(left, blank, right)| {
@@ -88,6 +93,28 @@ fn empty_text_is_free<C: TokenCounter + ?Sized>(counter: &C) {
     );
     assert_eq!(counter.weigh(""), 0, "the empty text weighs nothing");
     assert_eq!(counter.count_of(0), Tokens::ZERO, "no weight costs nothing");
+}
+
+fn is_deterministic<C: TokenCounter + ?Sized>(counter: &C, text: &str) {
+    let said = said(counter, text);
+    assert_eq!(self::said(counter, text), said, "{text:?}, again");
+}
+
+fn says_the_same_elsewhere<C: TokenCounter + ?Sized>(counter: &C, texts: &[String]) {
+    let here: Vec<_> = texts.iter().map(|it| said(counter, it)).collect();
+    let there = std::thread::scope(|scope| {
+        let there =
+            scope.spawn(|| -> Vec<_> { texts.iter().map(|it| said(counter, it)).collect() });
+        there.join()
+    });
+    let there = there.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    for (text, (here, there)) in texts.iter().zip(here.into_iter().zip(there)) {
+        assert_eq!(there, here, "{text:?}, on another thread");
+    }
+}
+
+fn said<C: TokenCounter + ?Sized>(counter: &C, text: &str) -> (Tokens, u64) {
+    (counter.count(text), counter.weigh(text))
 }
 
 fn weight_decides_count<C: TokenCounter + ?Sized>(counter: &C, text: &str) {

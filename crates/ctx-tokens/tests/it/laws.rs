@@ -28,6 +28,38 @@ fn a_counter_that_writes_only_count() {
     token_counter(&Calibrated::new(Bytes, "third", (1, 3), "made up"));
 }
 
+#[test]
+#[should_panic(expected = "on another thread")]
+fn a_counter_that_knows_threads_is_none() {
+    struct OfThread(std::thread::ThreadId);
+
+    impl TokenCounter for OfThread {
+        fn count(&self, text: &str) -> Tokens {
+            let is_its_own = std::thread::current().id() == self.0;
+            Tokens::saturating_from_u64(text.len() as u64 * u64::from(is_its_own))
+        }
+    }
+
+    token_counter(&OfThread(std::thread::current().id()));
+}
+
+#[test]
+#[should_panic(expected = "again")]
+fn a_counter_that_says_something_else_each_time_is_none() {
+    struct Turns(std::sync::atomic::AtomicU32);
+
+    impl TokenCounter for Turns {
+        fn count(&self, text: &str) -> Tokens {
+            if text.is_empty() {
+                return Tokens::ZERO;
+            }
+            Tokens::new(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        }
+    }
+
+    token_counter(&Turns(std::sync::atomic::AtomicU32::new(0)));
+}
+
 /// What the base does with a text that is not expected to come again is its own matter.
 #[test]
 fn a_calibrated_counter_asks_its_base_in_the_same_way() {

@@ -1,6 +1,7 @@
 //! What the counters promise.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod counters;
 #[cfg(feature = "openai")]
 mod encodings;
 mod estimates;

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ctx_testkit::laws::token_counter;
-use ctx_tokens::{CounterName, Exactness, TokenCounter, TokensError, counter};
+use ctx_tokens::{CounterName, Counters, Exactness, TokenCounter, TokensError, counter};
 
 /// Two merges, a special token, and a truncation that no count may obey.
 const TINY: &str = r#"{
@@ -60,4 +61,44 @@ fn write(name: &str, text: &str) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     path
+}
+
+#[test]
+fn a_file_is_read_once() {
+    let path = write("kept/tokenizer.json", TINY);
+    let name = CounterName::Named(path.display().to_string());
+    let counters = Counters::default();
+    let first = counters.known(&name).unwrap();
+    fs::remove_file(&path).unwrap();
+    let again = counters.known(&name).unwrap();
+    assert!(Arc::ptr_eq(&first.counter, &again.counter));
+    assert_eq!(first.identity, again.identity);
+    assert!(Counters::default().known(&name).is_err(), "it is gone");
+    // Without the token for all three there are two.
+    let other = TINY
+        .replace(r#""abc": 4, "#, "")
+        .replace(r#", ["ab", "c"]"#, "");
+    write("kept/tokenizer.json", &other);
+    let changed = Counters::default().known(&name).unwrap();
+    assert_ne!(changed.identity, first.identity);
+    assert_eq!(first.counter.count("abc").get(), 1);
+    assert_eq!(changed.counter.count("abc").get(), 2);
+}
+
+#[test]
+fn the_files_asked_for_last_are_kept() {
+    let name = |number| {
+        let path = write(&format!("many/{number}/tokenizer.json"), TINY);
+        CounterName::Named(path.display().to_string())
+    };
+    let names: Vec<CounterName> = (0..5).map(name).collect();
+    let counters = Counters::default();
+    let get = |at: usize| counters.known(&names[at]).unwrap().identity;
+    let first = get(0);
+    let second = get(1);
+    let _ = (get(2), get(3));
+    assert_eq!(get(0), first);
+    get(4);
+    assert_eq!(get(0), first, "it was asked for last but one");
+    assert_ne!(get(1), second, "it made room");
 }
