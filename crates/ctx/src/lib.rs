@@ -14,20 +14,25 @@ pub use ctx_git as git;
 pub use ctx_index as index;
 #[doc(inline)]
 pub use ctx_model as model;
+#[cfg(feature = "rank")]
 #[doc(inline)]
 pub use ctx_rank as rank;
+#[cfg(feature = "resolve")]
 #[doc(inline)]
 pub use ctx_resolve as resolve;
 #[cfg(feature = "search")]
 #[doc(inline)]
 pub use ctx_retrieve as retrieve;
+#[cfg(feature = "secrets")]
 #[doc(inline)]
 pub use ctx_secrets as secrets;
 #[cfg(feature = "search")]
 #[doc(inline)]
 pub use ctx_service as service;
+#[cfg(feature = "source")]
 #[doc(inline)]
 pub use ctx_source as source;
+#[cfg(feature = "syntax")]
 #[doc(inline)]
 pub use ctx_syntax as syntax;
 #[doc(inline)]

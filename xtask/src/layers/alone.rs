@@ -8,11 +8,15 @@ use anyhow::{Context, Result};
 use crate::command::Call;
 use crate::workspace::Workspace;
 
-/// Checks that `name` compiles with default features off when nothing else asks for anything: no
-/// other crate of the workspace lends it a feature.
-pub(super) fn build(workspace: &Workspace, name: &str) -> Result<()> {
-    let folder = workspace.target.join("layers").join(name);
-    write_package(workspace, name, &folder)
+/// Checks that `name` compiles with `feature` alone, or none, when nothing else asks for anything: no
+/// other crate of the workspace lends it one.
+pub(super) fn build(workspace: &Workspace, name: &str, feature: Option<&str>) -> Result<()> {
+    let package = match feature {
+        Some(feature) => format!("{name}-{feature}"),
+        None => name.to_owned(),
+    };
+    let folder = workspace.target.join("layers").join(package);
+    write_package(workspace, name, feature, &folder)
         .with_context(|| format!("failed to write a package around {name}"))?;
     Call::cargo(["check", "--quiet", "--offline"])
         .env("CARGO_TARGET_DIR", workspace.target.join("layers/target"))
@@ -21,13 +25,20 @@ pub(super) fn build(workspace: &Workspace, name: &str) -> Result<()> {
         .with_context(|| format!("{name} does not build alone, from {}", folder.display()))
 }
 
-fn write_package(workspace: &Workspace, name: &str, folder: &Path) -> Result<()> {
+fn write_package(
+    workspace: &Workspace,
+    name: &str,
+    feature: Option<&str>,
+    folder: &Path,
+) -> Result<()> {
     let path = workspace.root.join("crates").join(name);
     let path = serde_json::to_string(&path)?; // JSON strings are TOML strings
+    let features: Vec<&str> = feature.into_iter().collect();
+    let features = serde_json::to_string(&features)?;
     let manifest = format!(
         "[package]\nname = \"alone-{name}\"\nedition = \"2024\"\npublish = false\n\n\
          [workspace]\n\n\
-         [dependencies]\n{name} = {{ path = {path}, default-features = false }}\n"
+         [dependencies]\n{name} = {{ path = {path}, default-features = false, features = {features} }}\n"
     );
     let source = format!(
         "//! Uses one crate and nothing else.\n\nuse {} as _;\n",

@@ -2,7 +2,7 @@
 //!
 //! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against the other; `pure`
 //! looks for files, sockets and clocks in the core's source. [`alone`] then builds each core crate as another team
-//! would: by itself, outside the workspace, with default features off.
+//! would: by itself, outside the workspace, with default features off; and so the facade, without features and with each light one.
 
 mod alone;
 mod graph;
@@ -28,17 +28,21 @@ pub(crate) struct Options {
     pub(crate) no_build: bool,
 }
 
-/// Checks the table, then builds the core crates alone.
+/// Checks the table, then builds the core crates and the facade alone.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     check_table(workspace)?;
     if options.no_build {
         return Ok(());
     }
-    for name in table::TABLE.core {
+    let core = table::TABLE.core.iter().map(|&name| (name, None));
+    let (facade, features) = table::TABLE.facade;
+    let features = features.iter().map(|&feature| (facade, Some(feature)));
+    for (name, feature) in core.chain([(facade, None)]).chain(features) {
         let start = Instant::now();
-        alone::build(workspace, name)?;
+        alone::build(workspace, name, feature)?;
         let seconds = start.elapsed().as_secs_f64();
-        println!("{name}: builds alone, default features off ({seconds:.1} s)");
+        let with = feature.map_or_else(String::new, |it| format!(" but for `{it}`"));
+        println!("{name}: builds alone, default features off{with} ({seconds:.1} s)");
     }
     Ok(())
 }

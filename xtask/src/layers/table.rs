@@ -7,6 +7,9 @@ pub(super) struct Table {
     pub(super) rows: &'static [Row],
     /// The crates another team takes alone; each must build alone.
     pub(super) core: &'static [&'static str],
+    /// The crate that has others behind features, and those features of it that must each build alone: the light
+    /// ones, as the rest would take minutes.
+    pub(super) facade: (&'static str, &'static [&'static str]),
     /// All that a crate may depend on outside the workspace, for those that must stay small.
     pub(super) outside: &'static [(&'static str, &'static [&'static str])],
     /// What no core crate may say in its source: the ways to files, sockets and clocks.
@@ -64,6 +67,12 @@ pub(super) const TABLE: Table = Table {
         "ctx-budget",
         "ctx-assemble",
     ],
+    facade: (
+        "ctx",
+        &[
+            "openai", "cache", "rank", "secrets", "source", "syntax", "resolve",
+        ],
+    ),
     outside: &[
         ("ctx-model", &["serde", "thiserror"]),
         (

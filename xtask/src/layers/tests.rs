@@ -21,6 +21,7 @@ const SMALL: Table = Table {
         },
     ],
     core: &["a"],
+    facade: ("d", &[]),
     outside: &[("a", &["serde"])],
     impure: &["std::fs"],
     reaching: &[],
