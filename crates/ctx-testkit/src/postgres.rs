@@ -218,10 +218,17 @@ impl Drop for Server {
 
 /// A connection that is not the store's, as the superuser.
 pub async fn raw(url: &str) -> tokio_postgres::Client {
-    let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
-    let (client, connection) = connected.unwrap();
+    connect(url).await.unwrap()
+}
+
+/// A connection that is not the store's, without TLS.
+///
+/// # Errors
+/// There is none to be had: no server, no right, or one that is not had without TLS.
+pub async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
     tokio::spawn(connection);
-    client
+    Ok(client)
 }
 
 /// A process and its children.

@@ -30,6 +30,10 @@ const REPEATS: f64 = 0.3;
 const DATABASE: [&str; 2] = ["-c", "shared_buffers=512MB"];
 const OWNERS: [&str; 4] = ["ada", "bob", "cleo", "dan"];
 
+/// Why a run over a database that is named does not begin.
+const UNREACHED: &str = "failed to connect to the database of --database-url without TLS, which is how its parts are counted: \
+    name one that this machine reaches so, or leave it out to have one started";
+
 /// What to measure, and how long.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -101,6 +105,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         .enable_all()
         .build()?;
     let store = runtime.block_on(options.keeps.store(&DATABASE))?;
+    // What cannot be counted afterwards is not begun.
+    runtime.block_on(can_count(&store))?;
     let corpus = match options.keeps.kind {
         Kind::Embedded => Corpus::of_workspace(workspace)?,
         Kind::Postgres => Corpus::of_dependencies(workspace)?,
@@ -147,9 +153,17 @@ async fn parts(store: &Store) -> Result<Option<i64>> {
     let Some(url) = &store.url else {
         return Ok(None);
     };
-    let database = postgres::raw(url).await;
+    let database = postgres::connect(url).await.context(UNREACHED)?;
     let row = database.query_one("SELECT count(*) FROM ctx.parts", &[]);
     Ok(Some(row.await?.get(0)))
+}
+
+/// Whether [`parts`] will have a connection to the database, where there is one.
+async fn can_count(store: &Store) -> Result<()> {
+    if let Some(url) = &store.url {
+        postgres::connect(url).await.context(UNREACHED)?;
+    }
+    Ok(())
 }
 
 fn report(workspace: &Workspace, options: &Options, run: &Run) -> Result<()> {
@@ -167,4 +181,36 @@ fn report(workspace: &Workspace, options: &Options, run: &Run) -> Result<()> {
     let errors: usize = levels.map(level::Level::errors).sum();
     ensure!(errors == 0, "{errors} answers were neither 200 nor 503");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(url: &str) -> String {
+        let store = Store {
+            url: Some(url.to_owned()),
+            database: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let refused = runtime.block_on(can_count(&store)).unwrap_err();
+        format!("{refused:#}")
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_reached_without_tls_is_refused_before_the_run() {
+        let nobody = "postgres://u:canary@127.0.0.1:1/d?connect_timeout=5";
+        let with_tls = "postgres://u:canary@127.0.0.1:1/d?sslmode=require";
+        for url in [nobody, with_tls] {
+            let said = refusal(url);
+            assert!(
+                said.starts_with("failed to connect to the database"),
+                "{said}"
+            );
+            assert!(!said.contains("canary"), "{said}");
+        }
+    }
 }
