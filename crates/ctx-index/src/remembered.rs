@@ -158,7 +158,7 @@ impl Remembered {
                     text(&message.id),
                     text(&message.role),
                     text(&message.content),
-                    message.created_at.into(),
+                    message.said_at.into(),
                 ];
                 changes.put(&MESSAGES, &row)?;
             }

@@ -67,7 +67,7 @@ impl OwnedStore {
         let transaction = self.begin(client, Mode::Writes).await?;
         let owner = self.owner();
         let next = waiting.of(transaction.prepare_cached(NEXT)).await?;
-        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.created_at];
+        let values: [&(dyn ToSql + Sync); 3] = [&owner, &thread, &message.said_at];
         let row = waiting.of(transaction.query_one(&next, &values)).await?;
         let add = waiting.of(transaction.prepare_cached(ADD)).await?;
         let number: i64 = row.get(0);
@@ -78,7 +78,7 @@ impl OwnedStore {
             &message.id,
             &message.role,
             &message.content,
-            &message.created_at,
+            &message.said_at,
         ];
         if waiting.of(transaction.execute(&add, &values)).await? == 0 {
             waiting.of(transaction.rollback()).await?;

@@ -1,4 +1,4 @@
-//! What a store offers to those who look for something in it.
+//! What a store offers to those who look for something in it. Times are in seconds since 1970, everywhere in these ports.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -397,7 +397,7 @@ pub struct Message {
     /// What is said.
     pub content: String,
     /// When, in seconds since 1970.
-    pub created_at: i64,
+    pub said_at: i64,
 }
 
 impl Message {
@@ -406,13 +406,13 @@ impl Message {
         id: impl Into<String>,
         role: impl Into<String>,
         content: impl Into<String>,
-        created_at: i64,
+        said_at: i64,
     ) -> Self {
         Message {
             id: id.into(),
             role: role.into(),
             content: content.into(),
-            created_at,
+            said_at,
         }
     }
 }

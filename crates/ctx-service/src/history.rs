@@ -101,9 +101,7 @@ fn chunk(number: usize, messages: &[Message]) -> Chunk {
         .with_name(&*messages[0].id)
         .with_renditions(renditions);
     chunk.origin = Origin::Message;
-    chunk.created_at = messages
-        .last()
-        .map(|it| it.created_at.saturating_mul(1_000));
+    chunk.created_at = messages.last().map(|it| it.said_at.saturating_mul(1_000));
     chunk
 }
 
@@ -132,7 +130,7 @@ pub(crate) fn in_order(mut said: Vec<Message>, last: &[Message]) -> Vec<Message>
     let mut seen: BTreeSet<String> = last.iter().map(|it| it.id.clone()).collect();
     said.retain(|it| seen.insert(it.id.clone()));
     // Stable, and exchanges do not overlap: those of one second stay whole.
-    said.sort_by_key(|it| it.created_at);
+    said.sort_by_key(|it| it.said_at);
     said.extend_from_slice(last);
     said
 }
@@ -189,6 +187,12 @@ mod tests {
         let messages = [said("user", "one"), said("user", " two\n")];
         assert_eq!(texts(&messages, "two"), ["user: one"]);
         assert_eq!(texts(&messages, "one").len(), 2);
+    }
+
+    #[test]
+    fn seconds_of_a_port_are_milliseconds_of_a_chunk() {
+        let (chunks, _) = exchanges(&[said("user", "one")], "");
+        assert_eq!(chunks[0].created_at, Some(5_000));
     }
 
     #[test]

@@ -42,6 +42,24 @@ fn it_is_openapi_of_every_route() {
 }
 
 #[test]
+fn every_time_is_described_with_its_unit() {
+    let server = Running::embedded();
+    let openapi = described(&server);
+    let schemas = openapi["components"]["schemas"].as_object().unwrap();
+    let times = schemas.iter().filter_map(|(name, schema)| {
+        let time = schema["properties"].get("createdAt")?;
+        Some((name, time["description"].as_str().unwrap_or_default()))
+    });
+    let times: Vec<_> = times.collect();
+    for (name, said) in &times {
+        let said = said.to_lowercase();
+        let is_told = said.contains("milliseconds") && said.ends_with("since 1970.");
+        assert!(is_told, "{name}: {said:?}");
+    }
+    assert!(times.len() >= 5, "{times:?}");
+}
+
+#[test]
 fn what_a_request_may_say_is_what_it_is_described_to_say() {
     let server = Running::embedded();
     let schemas = &described(&server)["components"]["schemas"];
