@@ -132,23 +132,13 @@ impl<'a> Open<'a> {
 }
 
 fn contradiction(chunk: &Chunk, span: LineSpan, lines: usize) -> Warning {
-    Warning {
-        id: Some(chunk.id.clone()),
-        code: "span_mismatch".to_owned(),
-        detail: format!(
-            "lines {span} are {} lines, but the text has {lines}",
-            span.line_count()
-        ),
-    }
+    let said = span.line_count();
+    let detail = format!("lines {span} are {said} lines, but the text has {lines}");
+    Warning::new("span_mismatch", detail).of(&*chunk.id)
 }
 
 fn disagreement(chunk: &Chunk, open: &Open<'_>) -> Warning {
-    Warning {
-        id: Some(chunk.id.clone()),
-        code: "overlap_conflict".to_owned(),
-        detail: format!(
-            "its lines overlap those of {:?}, with other text",
-            open.parts[0].id
-        ),
-    }
+    let other = &open.parts[0].id;
+    let detail = format!("its lines overlap those of {other:?}, with other text");
+    Warning::new("overlap_conflict", detail).of(&*chunk.id)
 }

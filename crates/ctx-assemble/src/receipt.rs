@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::price::Price;
 use crate::shared_prefix::shared_prefix;
 use crate::showing::Piece;
-use crate::sorted::{Sorted, omitted};
+use crate::sorted::Sorted;
 use crate::{AssembleError, parallel};
 
 /// All that a receipt is written from.
@@ -66,24 +66,25 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let options = self.plan.options;
         let counter = self.plan.pricer.counter;
         let digest = parallel::hash(&document.text, self.plan.pricer.control)?;
-        Ok(BuiltContext {
-            digest: digest.to_hex().to_string(),
-            shared_prefix: shared_prefix(options, counter, &document, &included),
-            tokens: self.split()?,
-            exactness: counter.exactness(),
-            counter: counter.name().to_owned(),
-            files: self.files(),
-            average_relevance: self.average_relevance(),
-            was_truncated: lessened || omitted.iter().any(no_room),
-            certificate: self.outcome.certificate,
-            format: options.format,
-            build_time: 0.0,
-            warnings: self.warnings(&readings),
-            included,
-            omitted,
-            citations,
-            context: document.text,
-        })
+        let mut built = BuiltContext::new(
+            "",
+            digest.to_hex().to_string(),
+            options.format,
+            counter.name(),
+            counter.exactness(),
+            self.split()?,
+        );
+        built.shared_prefix = shared_prefix(options, counter, &document, &included);
+        built.files = self.files();
+        built.average_relevance = self.average_relevance();
+        built.was_truncated = lessened || omitted.iter().any(no_room);
+        built.certificate = self.outcome.certificate;
+        built.warnings = self.warnings(&readings);
+        built.included = included;
+        built.omitted = omitted;
+        built.citations = citations;
+        built.context = document.text;
+        Ok(built)
     }
 
     fn pieces(&self) -> impl Iterator<Item = (&'c Candidate<'u>, &'c Piece<'u>)> {
@@ -124,17 +125,15 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             control.check()?;
             let speaker = piece.parts[0];
             let citation = ids.cite(speaker, &piece.block, reading.hashes);
-            included.push(Included {
-                id: speaker.id.clone(),
-                rendition: piece.block.rendition,
-                tokens: self.plan.pricer.counter.count_of(piece.price.weight),
-                value: piece.value,
-                why: self.why(candidate, piece),
-                file_path: speaker.path.clone(),
-                start_line: piece.block.span.map(LineSpan::start),
-                end_line: piece.block.span.map(LineSpan::end),
-                citation: citation.id.clone(),
-            });
+            let tokens = self.plan.pricer.counter.count_of(piece.price.weight);
+            let rendition = piece.block.rendition;
+            let mut shown = Included::new(&*speaker.id, rendition, tokens, &*citation.id);
+            shown.value = piece.value;
+            shown.why = self.why(candidate, piece);
+            shown.file_path.clone_from(&speaker.path);
+            shown.start_line = piece.block.span.map(LineSpan::start);
+            shown.end_line = piece.block.span.map(LineSpan::end);
+            included.push(shown);
             citations.push(citation);
             for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
                 citations.push(ids.cite(part, &Block::full(part), *hashes));
@@ -163,9 +162,11 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let candidates = &self.plan.candidates.all;
         let mut left_out = Vec::new();
         for (number, candidate) in candidates.iter().enumerate() {
-            let out = |chunk: &Chunk, reason| Omitted {
-                enters_at: self.entries[number].filter(|_| reason == OmittedReason::OverBudget),
-                ..omitted(chunk, reason)
+            let out = |chunk: &Chunk, reason| {
+                let mut out = Omitted::new(&*chunk.id, reason);
+                out.enters_at =
+                    self.entries[number].filter(|_| reason == OmittedReason::OverBudget);
+                out
             };
             let parts = candidate.unit.parts();
             let Some(choice) = self.outcome.chosen[number] else {
@@ -185,10 +186,9 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
                 match speakers.get(&*part.id) {
                     None => left_out.push(out(part, OmittedReason::OverBudget)),
                     Some(speaker) if speaker.id == part.id => {}
-                    Some(speaker) => left_out.push(Omitted {
-                        other: Some(speaker.id.clone()),
-                        ..omitted(part, OmittedReason::MergedInto)
-                    }),
+                    Some(speaker) => left_out.push(
+                        Omitted::new(&*part.id, OmittedReason::MergedInto).with_other(&*speaker.id),
+                    ),
                 }
             }
         }
@@ -256,22 +256,16 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let mut warnings = self.sorted.warnings.clone();
         let footer = self.plan.options.footer.as_deref();
         if !self.plan.pricer.formatter.joins_safely(footer) {
-            warnings.push(Warning {
-                id: None,
-                code: "unsafe_joint".to_owned(),
-                detail:
-                    "the separator or footer begins with '/', so some tokens may be kept in hand"
-                        .to_owned(),
-            });
+            warnings.push(Warning::new(
+                "unsafe_joint",
+                "the separator or footer begins with '/', so some tokens may be kept in hand",
+            ));
         }
         let read = self.pieces().zip(readings);
         warnings.extend(read.filter_map(|((_, piece), reading)| {
             let changed = reading.neutralised;
-            (changed > 0).then(|| Warning {
-                id: Some(piece.block.id.to_owned()),
-                code: "neutralised".to_owned(),
-                detail: format!("{changed} invisible or control characters are shown as escapes"),
-            })
+            let detail = format!("{changed} invisible or control characters are shown as escapes");
+            (changed > 0).then(|| Warning::new("neutralised", detail).of(piece.block.id))
         }));
         warnings
     }

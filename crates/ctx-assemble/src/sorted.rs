@@ -53,10 +53,10 @@ impl<'a> Sorted<'a> {
             for ((&chunk, survey), twin) in kept.iter().zip(surveys).zip(twins) {
                 match twin {
                     None => unique.push((chunk, survey)),
-                    Some(twin) => out.push(Omitted {
-                        other: Some(kept[twin].id.clone()),
-                        ..omitted(chunk, OmittedReason::DuplicateOf)
-                    }),
+                    Some(twin) => out.push(
+                        Omitted::new(&*chunk.id, OmittedReason::DuplicateOf)
+                            .with_other(&*kept[twin].id),
+                    ),
                 }
             }
             merge(&unique, control)?
@@ -66,7 +66,7 @@ impl<'a> Sorted<'a> {
         out.extend(
             below
                 .into_iter()
-                .map(|it| omitted(it, OmittedReason::BelowMinRelevance)),
+                .map(|it| Omitted::new(&*it.id, OmittedReason::BelowMinRelevance)),
         );
         Ok(Sorted {
             units,
@@ -87,15 +87,5 @@ impl Sorted<'_> {
     /// Whether there are such chunks.
     pub(crate) fn leaves_out(&self) -> bool {
         self.count_out() > 0
-    }
-}
-
-/// The bare statement that `chunk` was left out.
-pub(crate) fn omitted(chunk: &Chunk, reason: OmittedReason) -> Omitted {
-    Omitted {
-        id: chunk.id.clone(),
-        reason,
-        enters_at: None,
-        other: None,
     }
 }

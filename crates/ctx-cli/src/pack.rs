@@ -175,25 +175,14 @@ impl Packed {
             .sort_by(|a, b| walk::by_name(&a.shown, &b.shown));
         for skipped in self.skipped {
             if skipped.reason.is_loss() {
-                built.omitted.push(Omitted {
-                    id: skipped.shown.clone(),
-                    reason: OmittedReason::Unreadable,
-                    enters_at: None,
-                    other: None,
-                });
+                let omitted = Omitted::new(&*skipped.shown, OmittedReason::Unreadable);
+                built.omitted.push(omitted);
             }
-            built.warnings.push(Warning {
-                id: Some(skipped.shown),
-                code: skipped.reason.code().to_owned(),
-                detail: skipped.detail,
-            });
+            let warning = Warning::new(skipped.reason.code(), skipped.detail);
+            built.warnings.push(warning.of(skipped.shown));
         }
         for (id, detail) in self.converted {
-            built.warnings.push(Warning {
-                id: Some(id),
-                code: "decoded".to_owned(),
-                detail,
-            });
+            built.warnings.push(Warning::new("decoded", detail).of(id));
         }
     }
 }

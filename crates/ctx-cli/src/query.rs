@@ -308,11 +308,8 @@ fn tell_decoded(built: &mut BuiltContext, sources: &Sources, report: Report) {
             let converted = sources.text(path).ok()?.converted()?;
             Some(conversion(converted.from, converted.replaced))
         });
-        built.warnings.extend(what.clone().map(|detail| Warning {
-            id: Some(shown.id.clone()),
-            code: "decoded".to_owned(),
-            detail,
-        }));
+        let warning = |detail| Warning::new("decoded", detail).of(&*shown.id);
+        built.warnings.extend(what.clone().map(warning));
     }
     let files = files
         .into_iter()

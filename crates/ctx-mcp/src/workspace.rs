@@ -343,11 +343,7 @@ impl Workspace {
                 chunk.path = Some(rest.to_owned());
                 Ok((at.unwrap_or_default(), chunk))
             }
-            Err(fault) => Err(Warning {
-                id: Some(chunk.id),
-                code: "unreadable".to_owned(),
-                detail: fault.to_string(),
-            }),
+            Err(fault) => Err(Warning::new("unreadable", fault.to_string()).of(chunk.id)),
         }
     }
 }

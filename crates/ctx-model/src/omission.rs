@@ -54,6 +54,7 @@ impl fmt::Display for OmittedReason {
 /// A chunk that was left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Omitted {
     /// The chunk's id.
     pub id: String,
@@ -65,4 +66,23 @@ pub struct Omitted {
     /// The id of the chunk that stands for it, where one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
+}
+
+impl Omitted {
+    /// The bare statement that the chunk called `id` was left out.
+    pub fn new(id: impl Into<String>, reason: OmittedReason) -> Self {
+        Omitted {
+            id: id.into(),
+            reason,
+            enters_at: None,
+            other: None,
+        }
+    }
+
+    /// Names the chunk that stands for it.
+    #[must_use]
+    pub fn with_other(mut self, other: impl Into<String>) -> Self {
+        self.other = Some(other.into());
+        self
+    }
 }

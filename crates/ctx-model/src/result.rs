@@ -37,6 +37,7 @@ pub struct TokenSplit {
 /// A chunk that was let in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Included {
     /// The chunk's id.
     pub id: String,
@@ -59,6 +60,28 @@ pub struct Included {
     pub end_line: Option<u32>,
     /// The id of its [`Citation`].
     pub citation: String,
+}
+
+impl Included {
+    /// What is known of every chunk that was let in. It is worth nothing, and of no file, until that is set.
+    pub fn new(
+        id: impl Into<String>,
+        rendition: RenditionKind,
+        tokens: Tokens,
+        citation: impl Into<String>,
+    ) -> Self {
+        Included {
+            id: id.into(),
+            rendition,
+            tokens,
+            value: 0.0,
+            why: String::new(),
+            file_path: None,
+            start_line: None,
+            end_line: None,
+            citation: citation.into(),
+        }
+    }
 }
 
 /// What an answer may cite.
@@ -114,6 +137,7 @@ pub struct SharedPrefix {
 /// Something the caller should know that is no reason to refuse.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Warning {
     /// The chunk it is about, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,9 +148,28 @@ pub struct Warning {
     pub detail: String,
 }
 
+impl Warning {
+    /// One that is about no chunk in particular.
+    pub fn new(code: impl Into<String>, detail: impl Into<String>) -> Self {
+        Warning {
+            id: None,
+            code: code.into(),
+            detail: detail.into(),
+        }
+    }
+
+    /// Names the chunk that it is about.
+    #[must_use]
+    pub fn of(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+}
+
 /// One prompt-ready context, and its receipt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct BuiltContext {
     /// The text to put before the model.
     pub context: String,
@@ -162,4 +205,35 @@ pub struct BuiltContext {
     /// What the caller should know besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+impl BuiltContext {
+    /// A context and how it was counted. Nothing is in it, and nothing left out, until that is set.
+    pub fn new(
+        context: impl Into<String>,
+        digest: impl Into<String>,
+        format: Format,
+        counter: impl Into<String>,
+        exactness: Exactness,
+        tokens: TokenSplit,
+    ) -> Self {
+        BuiltContext {
+            context: context.into(),
+            tokens,
+            exactness,
+            counter: counter.into(),
+            included: Vec::new(),
+            omitted: Vec::new(),
+            files: Vec::new(),
+            average_relevance: 0.0,
+            was_truncated: false,
+            citations: Vec::new(),
+            certificate: Certificate::default(),
+            format,
+            build_time: 0.0,
+            digest: digest.into(),
+            shared_prefix: None,
+            warnings: Vec::new(),
+        }
+    }
 }

@@ -48,9 +48,5 @@ pub fn masked(chunk: &Chunk, secrets: usize) -> Option<Warning> {
         1 => "1 secret is masked".to_owned(),
         n => format!("{n} secrets are masked"),
     };
-    Some(Warning {
-        id: Some(chunk.id.clone()),
-        code: "masked".to_owned(),
-        detail,
-    })
+    Some(Warning::new("masked", detail).of(&*chunk.id))
 }

@@ -234,13 +234,7 @@ impl Resolver {
             content_hash: chunk.content_hash.as_deref(),
         };
         let located = locate(text, wanted);
-        let warning = |code: &str, detail: String| {
-            Some(Warning {
-                id: Some(chunk.id.clone()),
-                code: code.to_owned(),
-                detail,
-            })
-        };
+        let warning = |code: &str, detail: String| Some(Warning::new(code, detail).of(&*chunk.id));
         let moved = |from: LineSpan, to: LineSpan| {
             let detail = format!("lines {from} of {path} are lines {to} now");
             warning("moved", detail)
@@ -496,17 +490,8 @@ fn left_out(index: usize, chunk: &Chunk, is_unreadable: bool, why: String) -> Fo
     Found {
         index,
         chunk: None,
-        omitted: Some(Omitted {
-            id: chunk.id.clone(),
-            reason,
-            enters_at: None,
-            other: None,
-        }),
-        warning: Some(Warning {
-            id: Some(chunk.id.clone()),
-            code: code.to_owned(),
-            detail: why,
-        }),
+        omitted: Some(Omitted::new(&*chunk.id, reason)),
+        warning: Some(Warning::new(code, why).of(&*chunk.id)),
         masked: None,
     }
 }

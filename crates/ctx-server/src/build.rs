@@ -156,15 +156,10 @@ impl Prime {
             return Arc::clone(&context.built);
         }
         let mut built = BuiltContext::clone(&context.built);
-        let warning = |code: &str, detail: String| Warning {
-            id: None,
-            code: code.to_owned(),
-            detail,
-        };
         let unresolved = context.unresolved.iter();
         built.warnings.extend(unresolved.map(|it| {
             let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
-            warning("unknown_reference", detail)
+            Warning::new("unknown_reference", detail)
         }));
         let failures = context.failures.iter();
         built.warnings.extend(failures.map(|it| {
@@ -173,7 +168,7 @@ impl Prime {
                 "{:?} has no say in the context: it was late or failed",
                 it.source
             );
-            warning("source_failed", detail)
+            Warning::new("source_failed", detail)
         }));
         Arc::new(built)
     }

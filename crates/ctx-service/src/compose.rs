@@ -60,12 +60,8 @@ pub(crate) fn compose(
             }
         }
         candidates.chunks.retain(|it| !again.contains_key(&it.id));
-        merged.extend(again.into_iter().map(|(id, whole)| Omitted {
-            id,
-            reason: OmittedReason::MergedInto,
-            enters_at: None,
-            other: Some(whole),
-        }));
+        let omitted = |(id, whole)| Omitted::new(id, OmittedReason::MergedInto).with_other(whole);
+        merged.extend(again.into_iter().map(omitted));
     }
 }
 

@@ -124,12 +124,7 @@ fn is_continued(part: &Chunk, next: &Chunk) -> bool {
 }
 
 fn below_min_chance(chunk: &mut Chunk) -> Omitted {
-    Omitted {
-        id: std::mem::take(&mut chunk.id),
-        reason: OmittedReason::BelowMinChance,
-        enters_at: None,
-        other: None,
-    }
+    Omitted::new(std::mem::take(&mut chunk.id), OmittedReason::BelowMinChance)
 }
 
 /// The passages of prose, in runs that follow each other in their files.

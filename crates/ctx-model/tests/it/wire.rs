@@ -246,17 +246,12 @@ prop_compose! {
         value in share(),
         lines in any::<(Option<u32>, Option<u32>)>(),
     ) -> Included {
-        Included {
-            id: names.0,
-            rendition,
-            tokens: Tokens::new(tokens),
-            value,
-            why: names.3,
-            file_path: names.1,
-            start_line: lines.0,
-            end_line: lines.1,
-            citation: names.2,
-        }
+        let mut included = Included::new(names.0, rendition, Tokens::new(tokens), names.2);
+        included.value = value;
+        included.why = names.3;
+        included.file_path = names.1;
+        (included.start_line, included.end_line) = lines;
+        included
     }
 }
 
@@ -276,7 +271,10 @@ prop_compose! {
         enters_at in any::<Option<u32>>(),
         other in any::<Option<String>>(),
     ) -> Omitted {
-        Omitted { id, reason, enters_at: enters_at.map(Tokens::new), other }
+        let mut omitted = Omitted::new(id, reason);
+        omitted.enters_at = enters_at.map(Tokens::new);
+        omitted.other = other;
+        omitted
     }
 }
 
@@ -310,36 +308,30 @@ prop_compose! {
         shared in of(any::<(u32, usize, Option<String>)>()),
     ) -> BuiltContext {
         let [total, header, chunks, notices, footer, left] = split.map(Tokens::new);
-        BuiltContext {
-            context: texts.0,
-            tokens: TokenSplit { total, header, chunks, notices, footer, left },
-            exactness,
-            counter: texts.1,
-            included: lists.0,
-            omitted: lists.1,
-            files: lists.2,
-            average_relevance: shares.0,
-            was_truncated,
-            citations: lists.3,
-            certificate: Certificate {
-                value: shares.1,
-                upper_bound: shares.2,
-                gap: shares.3,
-                lambda: shares.4,
-            },
-            format,
-            build_time: shares.5,
-            digest: texts.2,
-            shared_prefix: shared.map(|(tokens, bytes, first_difference)| SharedPrefix {
-                tokens: Tokens::new(tokens),
-                bytes,
-                first_difference,
-            }),
-            warnings: warnings
-                .into_iter()
-                .map(|(id, code, detail)| Warning { id, code, detail })
-                .collect(),
-        }
+        let split = TokenSplit { total, header, chunks, notices, footer, left };
+        let mut built = BuiltContext::new(texts.0, texts.2, format, texts.1, exactness, split);
+        (built.included, built.omitted, built.files, built.citations) = lists;
+        built.average_relevance = shares.0;
+        built.was_truncated = was_truncated;
+        built.certificate = Certificate {
+            value: shares.1,
+            upper_bound: shares.2,
+            gap: shares.3,
+            lambda: shares.4,
+        };
+        built.build_time = shares.5;
+        built.shared_prefix = shared.map(|(tokens, bytes, first_difference)| SharedPrefix {
+            tokens: Tokens::new(tokens),
+            bytes,
+            first_difference,
+        });
+        let warning = |(id, code, detail): (Option<String>, String, String)| {
+            let mut warning = Warning::new(code, detail);
+            warning.id = id;
+            warning
+        };
+        built.warnings = warnings.into_iter().map(warning).collect();
+        built
     }
 }
 

@@ -188,6 +188,7 @@ impl<'p> ContextData<'p> {
             digest,
             shared_prefix,
             warnings,
+            ..
         } = built;
         ContextData {
             id: prime.id(),

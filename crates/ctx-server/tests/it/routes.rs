@@ -547,6 +547,12 @@ fn a_context_can_be_looked_up_and_voted_on_once() {
     let receipt = server.get(ADA, &format!("/v1/context/{id}")).data(200);
     assert_eq!(receipt["receipt"]["context"], built["context"]);
     assert_eq!(receipt["receipt"]["digest"], built["digest"]);
+    // Whatever a receipt has, a field that is new among it, is told with the context too.
+    for (field, said) in receipt["receipt"].as_object().unwrap() {
+        let told = &built[field];
+        let is_same = told == said || ["citations", "buildTime"].contains(&&**field);
+        assert!(is_same, "{field}: {told} is not {said}");
+    }
     let vote = json!({"handle": built["handle"], "useful": true});
     let counted = |answer: Answer| answer.data(200)["counted"].as_bool().unwrap();
     assert!(counted(server.post(ADA, "/v1/context/feedback", &vote)));
