@@ -1,6 +1,7 @@
 (function_definition name: (_) @name body: (_) @body) @def.function
 (class_definition name: (_) @name) @def.class
 (module (expression_statement (assignment left: (identifier) @name) @def.constant))
+(module (expression_statement (assignment left: (pattern_list (identifier) @name)) @def.constant))
 (class_definition body: (block (expression_statement (assignment left: (identifier) @name) @def.field)))
 (function_definition body: (block . (expression_statement (string) @doc)))
 (class_definition body: (block . (expression_statement (string) @doc)))

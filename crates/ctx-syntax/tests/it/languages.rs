@@ -1,7 +1,7 @@
 //! A sample of each language: its skeleton holds names, signatures and doc comments, and no body.
 
 use ctx_model::RenditionKind;
-use ctx_syntax::{Limits, Source, SymbolKind};
+use ctx_syntax::{Limits, Source, SymbolKind, lines, pieces};
 
 /// What stands in every body, and must not be shown.
 const BODY: &str = "hidden";
@@ -776,6 +776,45 @@ fn names_that_are_declared_together_stand_side_by_side() {
         "a.go",
         "package a\n\ntype P struct {\n\tX, Y int\n}\n",
         &["P", "P.X", "P.Y"],
+    );
+    outlined("a.py", "A, B = 1, 2\n", &["A", "B"]);
+    outlined("a.rb", "A, B = 1, 2\n", &["A", "B"]);
+    outlined("a.ts", "export const a = 1, b = 2;\n", &["a", "b"]);
+}
+
+#[test]
+fn each_name_of_a_group_is_a_definition_with_its_own_lines() {
+    let text = "package a\n\n// Errors.\nvar (\n\t// One.\n\tErrOne = new(1)\n\tA, B int\n)\n\nconst (\n\tX = iota\n\tY\n)\n\ntype (\n\t// S is one.\n\tS struct {\n\t\tF int\n\t}\n\tI interface {\n\t\tM()\n\t}\n\tT = int\n)\n\nfunc f() {\n\tvar (\n\t\tlocal int\n\t)\n}\n";
+    let source = Source::new("a.go", text, &Limits::default());
+    let symbols = source.outline().symbols.iter();
+    let found: Vec<String> = symbols
+        .map(|it| format!("{} {}", it.qualified_name, it.span_with_doc()))
+        .collect();
+    let expected = [
+        "ErrOne 5-6",
+        "A 7-7",
+        "B 7-7",
+        "X 11-11",
+        "Y 12-12",
+        "S 16-19",
+        "S.F 18-18",
+        "I 20-22",
+        "I.M 21-21",
+        "T 23-23",
+        "f 26-30",
+    ];
+    assert_eq!(found, expected);
+    let rows = lines(text);
+    let pieces = pieces(&rows, source.outline());
+    let mut defined: Vec<&str> = pieces
+        .iter()
+        .flat_map(|it| it.name.iter().chain(&it.defines))
+        .map(String::as_str)
+        .collect();
+    defined.sort_unstable();
+    assert_eq!(
+        defined,
+        ["A", "B", "ErrOne", "F", "I", "M", "S", "T", "X", "Y", "f"]
     );
 }
 
