@@ -1,10 +1,12 @@
 //! How an answer was found: what was asked, how each strategy fared, and what each part of a file is worth.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::time::Duration;
 
-use ctx::model::BuiltContext;
-use ctx::rank::Query;
+use ctx::model::{BuiltContext, Chunk, LineSpan, OmittedReason};
+use ctx::rank::{Query, Snippets};
 use ctx::retrieve::{Found, Report, Strategy};
 use ctx::service::Answer;
 use serde::Serialize;
@@ -95,6 +97,23 @@ struct Item<'a> {
     /// What each strategy said for it; those that said nothing are left out.
     contributions: Vec<Share>,
     signals: Vec<Signal>,
+    /// Whether it is in the context.
+    shown: bool,
+    /// What of its text answers the question best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snippet: Option<Snippet>,
+    /// Whether its text was read.
+    #[serde(skip)]
+    is_read: bool,
+}
+
+#[derive(Serialize)]
+struct Snippet {
+    /// Of its file, from 1.
+    line: u32,
+    text: String,
+    /// Bytes of `text`.
+    matches: Vec<Range<usize>>,
 }
 
 #[derive(Serialize)]
@@ -136,6 +155,46 @@ impl<'a> Findings<'a> {
                 assemble: milliseconds(timings.assemble),
             },
         }
+    }
+
+    /// With what of each item's text answers the question best, as far as that was read. O(bytes of what was found).
+    pub(crate) fn with_snippets(mut self, answer: &Answer) -> Self {
+        let shown = shown(&answer.built);
+        let chunks = answer.chunks.iter().chain(&answer.unlikely);
+        let chunks: BTreeMap<&str, &Chunk> = chunks.map(|it| (it.id.as_str(), it)).collect();
+        let mut snippets = Snippets::new(&answer.query);
+        for item in &mut self.items {
+            let id = format!("{}:{}-{}", item.path, item.start_line, item.end_line);
+            item.shown = shown.contains(id.as_str());
+            let chunk = chunks.get(id.as_str());
+            item.is_read = chunk.is_some();
+            item.snippet = chunk.and_then(|chunk| Snippet::of(chunk, &mut snippets));
+        }
+        self
+    }
+}
+
+/// The ids of the chunks that are in the context, by themselves or as a part of what they were merged into.
+fn shown(built: &BuiltContext) -> BTreeSet<&str> {
+    let included: BTreeSet<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
+    let merged = built.omitted.iter().filter(|it| {
+        let other = it.other.as_deref();
+        it.reason == OmittedReason::MergedInto && other.is_some_and(|it| included.contains(it))
+    });
+    let merged: Vec<&str> = merged.map(|it| it.id.as_str()).collect();
+    included.into_iter().chain(merged).collect()
+}
+
+impl Snippet {
+    fn of(chunk: &Chunk, snippets: &mut Snippets) -> Option<Self> {
+        let found = snippets.of(&chunk.content)?;
+        let first = chunk.span.map_or(1, LineSpan::start);
+        let index = u32::try_from(found.line_index).unwrap_or(u32::MAX);
+        Some(Snippet {
+            line: first.saturating_add(index),
+            text: found.text,
+            matches: found.matches,
+        })
     }
 }
 
@@ -208,6 +267,9 @@ impl<'a> Item<'a> {
                     weight: it.weight,
                 })
                 .collect(),
+            shown: false,
+            snippet: None,
+            is_read: false,
         }
     }
 }
@@ -231,6 +293,9 @@ pub(crate) fn table(findings: &Findings<'_>) -> String {
         out.push_str("found\n");
         let titles = ["score", "where", "what", "role", "for", "signals"];
         aligned(&mut out, titles, findings.items.iter().map(item));
+        out.push_str("lines\n");
+        let titles = ["shown", "where", "what answers best"];
+        aligned(&mut out, titles, findings.items.iter().map(line));
     }
     let left_out = grouped(findings.left_out as u64);
     let _ = writeln!(
@@ -329,5 +394,21 @@ fn item(item: &Item<'_>) -> [String; 6] {
         item.role.to_owned(),
         shares.join(", "),
         signals.join(", "),
+    ]
+}
+
+fn line(item: &Item<'_>) -> [String; 3] {
+    let (number, what) = match &item.snippet {
+        Some(snippet) => (snippet.line, clean(&snippet.text).into_owned()),
+        None if item.is_read => (
+            item.start_line,
+            "(it has no word of the question)".to_owned(),
+        ),
+        None => (item.start_line, "(it was not read)".to_owned()),
+    };
+    [
+        if item.shown { "yes" } else { "no" }.to_owned(),
+        format!("{}:{number}", clean(item.path)),
+        what,
     ]
 }

@@ -80,7 +80,10 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let mut answer = answer?;
     warn(&answer, &retrieve, &root, report)?;
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
-    let findings = Findings::of(&answer, settings.told());
+    let mut findings = Findings::of(&answer, settings.told());
+    if args.output.explain || args.output.json {
+        findings = findings.with_snippets(&answer);
+    }
     write(&answer, &findings, args, report)?;
     note_shown(&runtime, &index, &answer, retrieve.now, report);
     Ok(())

@@ -9,6 +9,7 @@ mod query;
 mod role;
 mod sentences;
 mod signals;
+mod snippets;
 mod vectors;
 mod words;
 
@@ -26,5 +27,6 @@ pub use signals::{
     Contribution, Profile, Score, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,
 };
+pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};
 pub use vectors::{Corpus, Vector};
 pub use words::{Analyzer, LONGEST, Part, is_stop_word};

@@ -111,7 +111,7 @@ fn occurrences(terms: &[Term], texts: &[Vec<&str>]) -> Vec<Vec<(usize, f64)>> {
 }
 
 /// Inverse document frequency, as BM25 has it.
-fn rarity(count: usize, with: usize) -> f64 {
+pub(crate) fn rarity(count: usize, with: usize) -> f64 {
     let (count, with) = (number(count), number(with));
     (1.0 + (count - with + 0.5) / (with + 0.5)).ln()
 }

@@ -52,9 +52,9 @@ impl Prose {
 
     /// Gives passages of prose among `chunks` the sum of the chances of their sentences for a relevance, and
     /// excerpts of the likeliest for renditions. Passages without a sentence that is likely enough are removed, and
-    /// told. What stands in no passage of prose keeps what it has: the best passage is worth what its
+    /// returned. What stands in no passage of prose keeps what it has: the best passage is worth what its
     /// place in the ranking says, against what is no prose. O(bytes × terms).
-    pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
+    pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> Vec<Chunk> {
         let runs = runs(chunks);
         let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
         let chances = sentence_chances(&self.query.terms, &texts);
@@ -76,15 +76,8 @@ impl Prose {
             }
         }
         let mut is_unlikely = is_unlikely.into_iter();
-        let mut omitted = Vec::new();
-        chunks.retain_mut(|chunk| {
-            let is_unlikely = is_unlikely.next().unwrap_or(false);
-            if is_unlikely {
-                omitted.push(below_min_chance(chunk));
-            }
-            !is_unlikely
-        });
-        omitted
+        let unlikely = chunks.extract_if(.., |_| is_unlikely.next().unwrap_or(false));
+        unlikely.collect()
     }
 
     /// The `chances` of the sentences of `run`, where what stands under one heading may be the answer as a whole.
@@ -123,8 +116,9 @@ fn is_continued(part: &Chunk, next: &Chunk) -> bool {
         && part.qualified_name == next.qualified_name
 }
 
-fn below_min_chance(chunk: &mut Chunk) -> Omitted {
-    Omitted::new(std::mem::take(&mut chunk.id), OmittedReason::BelowMinChance)
+/// What the receipt has of a passage that was removed.
+pub(crate) fn below_min_chance(chunk: &Chunk) -> Omitted {
+    Omitted::new(chunk.id.clone(), OmittedReason::BelowMinChance)
 }
 
 /// The passages of prose, in runs that follow each other in their files.

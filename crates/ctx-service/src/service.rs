@@ -17,7 +17,7 @@ use crate::memory::Memory;
 use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
-use crate::prose::Prose;
+use crate::prose::{Prose, below_min_chance};
 use crate::verbatim;
 
 /// So many of a question's terms tell which lines an excerpt shows.
@@ -48,6 +48,8 @@ pub struct Answer {
     pub retrieved: Retrieved,
     /// What was found as it is in its files, with all that it can be shown as.
     pub chunks: Vec<Chunk>,
+    /// Passages that were found and have no sentence that is likely enough, as they are in their files.
+    pub unlikely: Vec<Chunk>,
     /// The context and its receipt.
     pub built: BuiltContext,
     /// How long each stage took.
@@ -203,16 +205,19 @@ impl Service {
         let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);
-            found.omitted.extend(prose.weigh(&mut found.chunks));
+            let unlikely = prose.weigh(&mut found.chunks);
+            found.omitted.extend(unlikely.iter().map(below_min_chance));
             verbatim::raise(&asked, &mut found.chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
             context.omitted.extend(found.omitted);
             context.warnings.extend(found.warnings);
-            Ok((found.chunks, context, resolve, lap(&mut clock)))
+            let took = (resolve, lap(&mut clock));
+            Ok((found.chunks, unlikely, context, took))
         };
-        let (chunks, context, resolving, assembling) = Hold::current().blocking(work).await??;
+        let (chunks, unlikely, context, (resolving, assembling)) =
+            Hold::current().blocking(work).await??;
         timings.resolve = resolving;
         timings.assemble = assembling;
         debug!(?timings, "answered");
@@ -220,6 +225,7 @@ impl Service {
             query,
             retrieved,
             chunks,
+            unlikely,
             built: context,
             timings,
         })

@@ -338,6 +338,86 @@ fn explain_tells_question_settings_strategies_and_parts() {
     }
 }
 
+/// The items of a result that have this path.
+fn item<'r>(result: &'r Value, path: &str) -> &'r Value {
+    let items = result["retrieval"]["items"].as_array().unwrap();
+    items.iter().find(|it| it["path"] == path).unwrap()
+}
+
+#[test]
+fn each_part_is_told_with_the_line_that_answers_best() {
+    let asked = Asked::small();
+    let question = "does the cost fit into the budget?";
+    let result = asked.run(&["query", question, "--json"]).json();
+    let best = item(&result, "src/budget.rs");
+    assert_eq!(best["shown"], true);
+    let snippet = &best["snippet"];
+    let text = "/// Whether `cost` fits into the budget.";
+    assert_eq!(
+        (&snippet["text"], &snippet["line"]),
+        (&text.into(), &3.into())
+    );
+    let matches = snippet["matches"].as_array().unwrap().iter();
+    let at = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
+    let words: Vec<&str> = matches
+        .map(|it| &text[at(&it["start"])..at(&it["end"])])
+        .collect();
+    assert_eq!(words, ["cost", "fits", "budget"]);
+    let explained = asked.run(&["query", question, "--explain"]);
+    let line = format!("yes  src/budget.rs:3  {text}");
+    assert!(explained.stderr.contains(&line), "{explained:?}");
+    let plain = asked.run(&["query", question]);
+    assert!(!plain.stderr.contains(text), "{plain:?}");
+}
+
+#[test]
+fn what_is_left_out_is_told_with_its_line_too() {
+    let body = "    let total = total + 1;\n".repeat(60);
+    let source = format!("fn budget_of(total: u32) -> u32 {{\n{body}    total\n}}\n");
+    let asked = Asked::of([
+        ("src/long.rs", source.as_bytes()),
+        ("src/budget.rs", BUDGET),
+    ]);
+    let args = ["query", "budget of", "--max-tokens", "70", "--json"];
+    let result = asked.run(&args).json();
+    let left_out = item(&result, "src/long.rs");
+    assert_eq!(left_out["shown"], false, "{result}");
+    assert_eq!(left_out["snippet"]["line"], 1);
+    // A passage that is left out for its sentences is told as well.
+    let asked = Asked::small();
+    let args = ["query", "pause token", "--min-chance", "1", "--json"];
+    let result = asked.run(&args).json();
+    let unlikely = item(&result, "notes.md");
+    assert_eq!(unlikely["shown"], false);
+    let text = unlikely["snippet"]["text"].as_str().unwrap();
+    assert!(text.contains("after a pause"), "{result}");
+}
+
+#[test]
+fn a_part_without_a_word_of_the_question_says_so() {
+    let asked = Asked::of([("src/alpha.rs", b"pub fn beta() {}\n".as_slice())]);
+    let result = asked.run(&["query", "src/alpha.rs", "--json"]).json();
+    assert!(item(&result, "src/alpha.rs").get("snippet").is_none());
+    let explained = asked.run(&["query", "src/alpha.rs", "--explain"]);
+    let line = "yes  src/alpha.rs:1  (it has no word of the question)";
+    assert!(explained.stderr.contains(line), "{explained:?}");
+}
+
+#[test]
+fn a_line_that_is_told_has_no_secret_and_nothing_that_a_terminal_obeys() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text = format!("// budget \u{1b}]0;x\u{7} \u{202e}\nconst BUDGET: &str = \"{token}\";\n");
+    let asked = Asked::of([("src/a.rs", text.as_bytes())]);
+    let run = asked.run(&["query", "budget", "--explain", "--json"]);
+    for said in [&run.stdout, &run.stderr] {
+        assert!(!said.contains(&token), "{run:?}");
+    }
+    for hidden in ['\u{1b}', '\u{7}', '\u{202e}'] {
+        assert!(!run.stderr.contains(hidden), "{run:?}");
+    }
+    assert!(run.stderr.contains("src/a.rs:1  // budget ]0;x"), "{run:?}");
+}
+
 #[test]
 fn what_is_looked_for_can_be_narrowed() {
     let asked = Asked::small();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctx_rank::{Corpus, MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query};
+use ctx_rank::{Corpus, MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Snippets};
 
 #[test]
 fn what_is_beyond_256_kib_is_not_read_and_reported() {
@@ -207,5 +207,20 @@ fn a_hundred_thousand_of_anything_can_be_analysed() {
         let query = Query::analyse(&repeated(pattern, most));
         assert_eq!(query.bytes_left_out, 0, "{name}");
         assert!(query.terms.len() <= MOST_TERMS, "{name}");
+    }
+}
+
+#[test]
+fn looking_for_a_snippet_is_linear() {
+    for (name, pattern) in HOSTILE {
+        let question = format!("{}\n\"a a b\" \"a a a a\"", repeated(pattern, 1_000));
+        let snippets = Snippets::new(&Query::analyse(&question));
+        let small = repeated(pattern, length() / 16);
+        let large = repeated(pattern, length());
+        grows_with_its_length(
+            name,
+            || drop(snippets.clone().of(&small)),
+            || drop(snippets.clone().of(&large)),
+        );
     }
 }

@@ -12,6 +12,7 @@ mod reports;
 mod roles;
 mod seed;
 mod signals;
+mod snippets;
 mod terms;
 
 use ctx_rank::{Query, Term};
