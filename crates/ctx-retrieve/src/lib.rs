@@ -3,6 +3,7 @@
 mod asked;
 mod hold;
 mod keys;
+mod likeness;
 mod options;
 mod pool;
 mod ports;

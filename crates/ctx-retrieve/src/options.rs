@@ -143,6 +143,12 @@ impl Default for Weights {
 /// A question with one name, and no other, gives it so many times the weight.
 const ONE_NAME: f64 = 20.0;
 
+/// A typed question that has the name of a file gives names that are nearly it so many times the weight: as much as text has. Its
+/// extension is a word that any text may have, and of a mistyped name it is the only one.
+const TYPED: f64 = 10.0;
+/// One that has nothing else gives them so many times: more than any text has of the words in it.
+const ALONE: f64 = 20.0;
+
 /// Below this chance a sentence costs a reader more than it is worth, unless asked otherwise;
 /// `docs/record/passages.md` has what it costs and gains.
 const MIN_CHANCE: f64 = 0.002;
@@ -200,11 +206,16 @@ impl Options {
         self.most().saturating_mul(6).clamp(300, 400)
     }
 
-    /// With the weight that names have in `query`, and all of theirs for roles that it asks for.
+    /// With the weight that names, and names of files, have in `query`, and all of theirs for roles that it asks for.
     pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
         options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
+        if query.typed.is_some() && !query.places.is_empty() {
+            let is_alone = query.words().nth(1).is_none();
+            let times = if is_alone { ALONE } else { TYPED };
+            options.weights.strategies[Strategy::Similar.index()] *= times;
+        }
         let roles = Weights::ROLES.iter().zip(&mut options.weights.roles);
         for (_, worth) in roles.filter(|(role, _)| role.is_asked_for(query)) {
             *worth = worth.max(1.0);

@@ -7,6 +7,7 @@ use ctx_rank::{Frame, Name, Place, Query, Region, Role, Term};
 use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::keys::ByPlace;
+use crate::likeness::{likeness, transposed};
 use crate::options::{Strategy, Weights};
 use crate::ports::{
     Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
@@ -32,6 +33,8 @@ const MOST_FILES: usize = 4;
 const SHORT: usize = 4;
 /// Names have at least this share of their trigrams in common to be alike.
 const LIKE: f64 = 0.4;
+/// Names, of those that nothing has, whose mistakes are looked for.
+const MISTYPED: usize = 8;
 /// Places of earlier changes that are looked up.
 const TOUCHED: usize = 200;
 /// What a call of a trace is worth.
@@ -393,8 +396,14 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
     let definitions = search.definitions(&unknown, 1).await?;
     let mut definitions = of_each("names", &unknown, definitions)?.into_iter();
     unknown.retain(|_| definitions.next().is_none_or(|it| it.is_empty()));
-    unknown.extend(unknown_files(search, query).await?);
-    let mut hits = alike(search, &unknown).await?;
+    let files = unknown_files(search, query).await?;
+    let (mut hits, near) = tokio::try_join!(alike(search, &unknown), nearly(search, &files))?;
+    hits.extend(near);
+    with_parts(search, hits).await
+}
+
+/// `hits`, and all parts of the first files among them.
+async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> Answer<Vec<Hit>> {
     let files = hits.iter().filter(|it| it.is_file());
     let files: Vec<(PartQuery, f64)> = files
         .take(MOST_FILES)
@@ -417,16 +426,50 @@ pub(crate) async fn misspelt(search: &dyn FileSearch, query: &Query) -> Answer<V
     let words = query.words().filter(|it| it.len() > SHORT);
     let words: Vec<String> = words.map(str::to_owned).collect();
     let words = unique(words.iter());
-    if words.is_empty() {
-        return Ok(Vec::new());
-    }
-    alike(search, &words).await
+    let near = nearly(search, &words).await?;
+    with_parts(search, near).await
 }
 
 /// What is called enough like one of `names`.
 async fn alike(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
     let mut hits = search.similar(names, WIDE / 4).await?;
     hits.retain(|hit| hit.score >= LIKE);
+    Ok(hits)
+}
+
+/// What is called like one of `names` but for a mistake, the likest first: two letters in the wrong order leave a short name few
+/// trigrams. Where nothing is, what is called enough like one of them.
+async fn nearly(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Hit>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mistyped = &names[..names.len().min(MISTYPED)];
+    let short = mistyped.iter().flat_map(|it| transposed(it));
+    let tried: Vec<String> = names.iter().cloned().chain(short).collect();
+    let mut hits = search.similar(&tried, WIDE).await?;
+    let like = |hit: &Hit| {
+        let called = match hit.name.as_deref() {
+            _ if hit.is_file() => hit.path.rsplit('/').next(),
+            name => name,
+        }?;
+        let like = mistyped.iter().filter_map(|it| likeness(it, called));
+        like.reduce(f64::max)
+    };
+    let likes: Vec<Option<f64>> = hits.iter().map(like).collect();
+    let has_mistakes = likes.iter().any(Option::is_some);
+    for (hit, like) in hits.iter_mut().zip(likes) {
+        hit.score = match like {
+            // With letters that are swapped back it is the name itself.
+            Some(like) => hit.score.max(like),
+            None if has_mistakes => 0.0,
+            None => hit.score,
+        };
+    }
+    hits.retain(|hit| hit.score >= LIKE);
+    hits.sort_by(|a, b| {
+        let by_place = || a.place().cmp(&b.place());
+        b.score.total_cmp(&a.score).then_with(by_place)
+    });
     Ok(hits)
 }
 

@@ -459,6 +459,32 @@ fn a_file_is_found_by_a_name_that_is_nearly_its_own() {
     }
 }
 
+#[test]
+fn a_file_is_found_by_a_name_with_two_letters_in_the_wrong_order() {
+    let asked = Asked::of([
+        ("src/lock.rs", b"pub fn take() {}\n".as_slice()),
+        ("src/log.rs", b"pub fn tell() {}\n"),
+        ("src/lib.rs", b"//! See lib.rs, and log.rs.\nmod log;\n"),
+        ("src/retrieve.rs", b"pub fn find() {}\n"),
+        ("src/retry.rs", b"pub fn again() {}\n"),
+    ]);
+    for other in 0..30 {
+        let text = format!("//! What lo{other}.rs has of rs.\npub fn f{other}() {{}}\n");
+        asked.root.write(format!("src/lo{other}.rs"), text);
+    }
+    for (question, wanted) in [
+        ("lokc.rs", "src/lock.rs"),
+        ("lcok.rs", "src/lock.rs"),
+        ("olck.rs", "src/lock.rs"),
+        ("what does lcok.rs take?", "src/lock.rs"),
+        ("retreive.rs", "src/retrieve.rs"),
+        ("retreive", "src/retrieve.rs"),
+    ] {
+        let result = asked.run(&["query", question, "--json"]).json();
+        assert_eq!(paths(&result).first(), Some(&wanted), "{question}");
+    }
+}
+
 /// Runs it in a terminal that `script` makes.
 #[cfg(target_os = "linux")]
 #[test]
