@@ -1,7 +1,7 @@
 //! What the index answers.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,7 +14,7 @@ use tantivy::collector::DocSetCollector;
 use tantivy::query::{Bm25StatisticsProvider, TermQuery};
 use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
-use tantivy::{DocAddress, Searcher, TantivyDocument, Term};
+use tantivy::{DocAddress, DocSet as _, Searcher, TERMINATED, TantivyDocument, TantivyError, Term};
 
 use crate::best::{Best, rounded};
 use crate::error::Fault;
@@ -146,6 +146,48 @@ impl Index {
         let mut hits = hits.collect::<Result<Vec<_>, _>>()?;
         hits.sort_by(|a, b| (&a.path, a.span.start()).cmp(&(&b.path, b.span.start())));
         Ok(hits)
+    }
+
+    /// The paths of `limit` files at most below the folders whose paths end with `folder`: the first by what follows that, whatever the
+    /// segments are.
+    fn files_below(&self, folder: &str, limit: usize) -> Result<Vec<String>, Fault> {
+        if !is_awaited() {
+            return Err(Fault::Told(IndexError::Cancelled));
+        }
+        let folder = folder.trim_matches('/').to_lowercase();
+        if folder.is_empty() {
+            return Ok(Vec::new());
+        }
+        let searcher = self.searcher();
+        let met = self.parts.of(&searcher);
+        let mut found = BTreeSet::new();
+        for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
+            let index = segment.inverted_index(self.fields.path_ends)?;
+            // All that begins with the folder and a slash; what follows a slash is a nought.
+            let ends = index.terms().range().ge(format!("{folder}/"));
+            let ends = ends.lt(format!("{folder}0")).into_stream();
+            let mut ends = ends.map_err(TantivyError::from)?;
+            let mut taken = 0;
+            while taken < limit && ends.advance() {
+                let files = index.read_postings_from_terminfo(ends.value(), Basic);
+                let mut files = files.map_err(TantivyError::from)?;
+                let alive = segment.alive_bitset();
+                while files.doc() != TERMINATED {
+                    let (file, address) = (files.doc(), DocAddress::new(ordinal, files.doc()));
+                    if alive.is_none_or(|it| it.is_alive(file)) {
+                        let part = met.get(address, || self.part(&searcher, address))?;
+                        found.insert((ends.key().to_vec(), part.path.clone()));
+                        taken += 1;
+                    }
+                    files.advance();
+                }
+            }
+        }
+        let mut paths: Vec<String> = found.into_iter().map(|it| it.1).take(limit).collect();
+        // A folder may be below another of its name.
+        paths.sort_unstable();
+        paths.dedup();
+        Ok(paths)
     }
 
     /// What is stored of a document.
@@ -297,6 +339,11 @@ impl FileSearch for Index {
             Ok(paths.collect())
         };
         self.answer(ends.iter().map(one).collect())
+    }
+
+    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        let one = |folder: &String| self.files_below(folder, limit);
+        self.answer(folders.iter().map(one).collect())
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {

@@ -73,6 +73,29 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     })
 }
 
+/// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it. `and/or`
+/// is told from one by whoever knows what folders there are.
+pub(crate) fn folder_of(word: &str) -> Option<String> {
+    let path = word
+        .trim_end_matches(['.', ':', '!', '?', '*'])
+        .trim_start_matches(['*', '.', '/']);
+    let bare = path.strip_suffix('/').unwrap_or(path);
+    let is_name = |name: &str| {
+        let is_of_name = |c: char| c.is_alphanumeric() || "_-.+@".contains(c);
+        !name.is_empty() && name != ".." && name.chars().all(is_of_name)
+    };
+    let is_folder = bare.len() < path.len() || bare.contains('/');
+    (is_folder && bare.len() <= 400 && bare.split('/').all(is_name) && place_of(word).is_none())
+        .then(|| bare.to_owned())
+}
+
+/// Whether `word` may be the name of a file without a known extension.
+pub(crate) fn may_be_file_name(word: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let has_letter = word.chars().any(char::is_alphabetic);
+    has_letter && word.len() <= 100 && word.chars().all(is_of_name) && place_of(word).is_none()
+}
+
 /// `path:12`, `path:12:3`, `path#L12`, `path(12`: the path, and the line.
 fn with_line(word: &str) -> (&str, Option<u32>) {
     if let Some((path, line)) = word.split_once("#L") {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::mentions::{Frame, Place, frame_of, place_of};
+use crate::mentions::{Frame, Place, folder_of, frame_of, may_be_file_name, place_of};
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
 
@@ -73,6 +73,13 @@ pub struct Query {
     pub names: Vec<Name>,
     /// Files that are named, with a line where one is.
     pub places: Vec<Place>,
+    /// What may be paths of folders, in text: with two names at least, or with a slash behind one, which is left out. So may
+    /// `and/or`; only what a store has folders of is meant.
+    pub folders: Vec<String>,
+    /// What may be names of files of no known extension, as it is written: what stands by itself between quotation marks or
+    /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
+    /// files of is meant: `README`, `Cargo.lock`.
+    pub file_names: Vec<String>,
     /// Calls of stack traces.
     pub frames: Vec<Frame>,
     /// What stands between quotation marks, or backticks, and holds more than one word.
@@ -119,6 +126,7 @@ impl Query {
         let mut query = reader.finish();
         query.title = title(&body);
         query.typed = typed(&body);
+        query.note_typed();
         query.bytes_left_out = text.len() - end;
         query
     }
@@ -133,8 +141,31 @@ impl Query {
 
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
-        self.terms.is_empty() && self.names.is_empty() && self.places.is_empty()
+        let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
+        self.terms.is_empty() && self.names.is_empty() && !has_paths
     }
+
+    /// Takes in what a typed question may name.
+    fn note_typed(&mut self) {
+        let words: Vec<String> = self.words().map(str::to_owned).collect();
+        let is_alone = words.len() == 1;
+        for word in words {
+            let stands_out = word.contains(|c: char| c.is_uppercase() || c == '.');
+            if (is_alone || stands_out) && is_file_name(&word) {
+                keep(&mut self.file_names, word);
+            }
+        }
+    }
+}
+
+/// Whether `word` may be the name of a file, and says something.
+fn is_file_name(word: &str) -> bool {
+    !says_nothing(word) && may_be_file_name(word)
+}
+
+/// The same of one that is quoted: reports quote names of code, of which underscores tell.
+fn is_quoted_file_name(word: &str) -> bool {
+    is_file_name(word) && !word.contains('_')
 }
 
 /// What a trace begins with, whatever failed.
@@ -245,6 +276,8 @@ impl Reader {
                 }
                 if piece.split_whitespace().nth(1).is_some() {
                     keep(&mut self.query.phrases, piece.to_owned());
+                } else if is_quoted_file_name(piece) {
+                    keep(&mut self.query.file_names, piece.to_owned());
                 }
             } else if !piece.is_empty() {
                 self.line(piece, region);
@@ -283,13 +316,20 @@ impl Reader {
         let (frame, function) = frame_of(line, self.last_function.as_deref());
         self.last_function = function;
         let Some(frame) = frame else {
+            let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
             for word in line.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)) {
                 if let Some(place) = place_of(word) {
                     keep(&mut self.query.places, place);
+                } else if is_text && let Some(folder) = folder_of(word) {
+                    keep(&mut self.query.folders, folder);
                 }
             }
             for phrase in quoted(line) {
-                keep(&mut self.query.phrases, phrase.to_owned());
+                if phrase.split_whitespace().nth(1).is_some() {
+                    keep(&mut self.query.phrases, phrase.to_owned());
+                } else if is_text && is_quoted_file_name(phrase) {
+                    keep(&mut self.query.file_names, phrase.to_owned());
+                }
             }
             return self.says(line, region);
         };
@@ -387,7 +427,7 @@ fn is_about_setting(text: &str) -> bool {
     words.any(|word| WORDS.contains(&word))
 }
 
-/// What stands between double quotation marks in `line` and holds more than one word.
+/// What stands between double quotation marks in `line`.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     let mut pieces = line.split('"');
     pieces.next();
@@ -396,5 +436,5 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
         // The last piece has no mark behind it.
         pieces.next().map(|_| inner)
     });
-    inner.filter(|it| it.len() <= 200 && it.split_whitespace().nth(1).is_some())
+    inner.filter(|it| it.len() <= 200)
 }

@@ -70,9 +70,12 @@ impl Role {
         role
     }
 
-    /// Whether a question that is [typed](Query::typed) has a word for it: who asks for the tests of something
-    /// wants tests. Reports have such words in passing.
+    /// Whether a question that is [typed](Query::typed) has a word for it, or names a file or a folder of it: who asks for the
+    /// tests of something wants tests. Reports have such words in passing.
     pub fn is_asked_for(self, query: &Query) -> bool {
+        if query.typed.is_some() && self != Role::Source && self.is_named(query) {
+            return true;
+        }
         let words: &[&str] = match self {
             Role::Test => &[
                 "test", "tests", "tested", "fixture", "fixtures", "spec", "specs",
@@ -102,6 +105,15 @@ impl Role {
         };
         let is_it = |word: &str| words.iter().any(|it| it.eq_ignore_ascii_case(word));
         query.words().any(is_it)
+    }
+
+    /// Whether `query` names a file of it, or a folder.
+    fn is_named(self, query: &Query) -> bool {
+        let files = query.places.iter().map(|it| it.path.as_str());
+        let mut files = files.chain(query.file_names.iter().map(String::as_str));
+        let mut folders = query.folders.iter();
+        files.any(|it| Role::of(it) == self)
+            || folders.any(|it| Role::of(&format!("{it}/all")) == self)
     }
 
     fn of_lower(path: &str) -> Role {

@@ -4,6 +4,7 @@ mod asked;
 mod hold;
 mod keys;
 mod likeness;
+mod named;
 mod options;
 mod pool;
 mod ports;

@@ -114,6 +114,24 @@ impl Weights {
         self.strategies[Strategy::Names.index()] * few
     }
 
+    /// Gives places, and what is nearly the name of a file, the weights that they have in `query`.
+    fn weigh_files(&mut self, query: &Query) {
+        let [places, similar] = [Strategy::Places, Strategy::Similar].map(Strategy::index);
+        let may_name_files = !query.folders.is_empty() || !query.file_names.is_empty();
+        if query.typed.is_none() {
+            let is_vague = query.places.is_empty() && query.frames.is_empty();
+            self.strategies[places] *= if is_vague { VAGUE } else { 1.0 };
+            return;
+        }
+        let is_alone = query.words().nth(1).is_none();
+        if !query.places.is_empty() {
+            self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
+        }
+        if is_alone && (!query.places.is_empty() || may_name_files) {
+            self.strategies[places] *= ALONE_PLACE;
+        }
+    }
+
     /// What a file of this role is worth.
     pub fn of_role(&self, role: Role) -> f64 {
         let at = Self::ROLES.into_iter().position(|it| it == role);
@@ -148,6 +166,11 @@ const ONE_NAME: f64 = 20.0;
 const TYPED: f64 = 10.0;
 /// One that has nothing else gives them so many times: more than any text has of the words in it.
 const ALONE: f64 = 20.0;
+
+/// The same of a place, so that both come to as much.
+const ALONE_PLACE: f64 = 5.0;
+/// A report without a place, which may name a folder in passing, gives files of it this share of the weight of places.
+const VAGUE: f64 = 0.5;
 
 /// Below this chance a sentence costs a reader more than it is worth, unless asked otherwise;
 /// `docs/record/passages.md` has what it costs and gains.
@@ -211,11 +234,7 @@ impl Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
         options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
-        if query.typed.is_some() && !query.places.is_empty() {
-            let is_alone = query.words().nth(1).is_none();
-            let times = if is_alone { ALONE } else { TYPED };
-            options.weights.strategies[Strategy::Similar.index()] *= times;
-        }
+        options.weights.weigh_files(query);
         let roles = Weights::ROLES.iter().zip(&mut options.weights.roles);
         for (_, worth) in roles.filter(|(role, _)| role.is_asked_for(query)) {
             *worth = worth.max(1.0);

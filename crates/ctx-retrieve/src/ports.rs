@@ -341,6 +341,13 @@ pub trait FileSearch: Send + Sync {
         Ok(vec![Vec::new(); ends.len()])
     }
 
+    /// For each of `folders`, the files below folders whose paths are it or end with it, in their order; case does not matter. Which
+    /// of more than `limit` is the store's to choose.
+    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        let _ = limit;
+        Ok(vec![Vec::new(); folders.len()])
+    }
+
     /// For each of `wanted`, the parts of that file, in their order.
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         let _ = limit;

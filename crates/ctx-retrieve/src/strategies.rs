@@ -8,13 +8,14 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::keys::ByPlace;
 use crate::likeness::{likeness, transposed};
+use crate::named::{below, called};
 use crate::options::{Strategy, Weights};
 use crate::ports::{
     Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
 };
 
 /// Parts that are asked for of files, or of what is called so.
-const WIDE: usize = 400;
+pub(crate) const WIDE: usize = 400;
 /// The heaviest terms, of which it is told how many a part holds.
 const COVERED: usize = 24;
 /// Files whose parts are looked at.
@@ -28,7 +29,7 @@ const MOST_DEFINITIONS: usize = 40;
 /// Places that are looked up.
 const PLACES: usize = 48;
 /// An end of paths that more files have says nothing.
-const MOST_FILES: usize = 4;
+pub(crate) const MOST_FILES: usize = 4;
 /// A shorter name, in bytes, is like too many.
 const SHORT: usize = 4;
 /// Names have at least this share of their trigrams in common to be alike.
@@ -49,9 +50,10 @@ const MOST_USERS: usize = 16;
 /// Whether `query` has anything that `strategy` could look for.
 pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
     let has_places = !query.places.is_empty();
+    let may_name_files = !query.folders.is_empty() || !query.file_names.is_empty();
     match strategy {
         Strategy::Names => !query.names.is_empty(),
-        Strategy::Places => has_places || !query.frames.is_empty(),
+        Strategy::Places => has_places || may_name_files || !query.frames.is_empty(),
         Strategy::Similar => has_places || !query.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),
         Strategy::Text | Strategy::Coverage | Strategy::Files | Strategy::Relations => true,
@@ -238,7 +240,7 @@ fn by_question<'q, Q: Ord, A>(
 }
 
 /// The `answers` of a port, if they are one for each of `questions`: with fewer or more nobody knows which is whose.
-fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
+pub(crate) fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
     let (answered, asked) = (answers.len(), questions.len());
     if answered != asked {
         return Err(PortError::new(format!(
@@ -270,8 +272,20 @@ impl Sum {
     }
 }
 
-/// Files, lines and frames that the question names. A frame nearer to the fault is worth more.
+/// Files, lines and frames that the question names, and files that it may name.
 pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let (mut hits, called, below) = tokio::try_join!(
+        written(search, query),
+        called(search, query),
+        below(search, query)
+    )?;
+    hits.extend(called);
+    hits.extend(below);
+    Ok(hits)
+}
+
+/// Files, lines and frames that the question names. A frame nearer to the fault is worth more.
+async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let places = &query.places[..query.places.len().min(PLACES)];
     let frames = &query.frames[..query.frames.len().min(PLACES)];
     let named = places.iter().map(|it| &it.path);

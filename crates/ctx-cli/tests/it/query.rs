@@ -485,6 +485,36 @@ fn a_file_is_found_by_a_name_with_two_letters_in_the_wrong_order() {
     }
 }
 
+#[test]
+fn folders_and_files_are_found_by_the_names_that_are_typed() {
+    let speaks =
+        "//! What README, Makefile and docs of a design are: see README.md.\npub fn readme() {}\n";
+    let asked = Asked::of([
+        ("README.md", b"# Owls\n\nThey hunt at night.\n".as_slice()),
+        ("Makefile", b"all:\n\techo owls\n"),
+        ("docs/design/0001-owls.md", b"# Owls\n\nWhy they hunt.\n"),
+        ("src/front.rs", speaks.as_bytes()),
+        ("src/back.rs", speaks.as_bytes()),
+    ]);
+    for (question, wanted) in [
+        ("README", "README.md"),
+        ("README.md", "README.md"),
+        ("Makefile", "Makefile"),
+        ("docs/design", "docs/design/0001-owls.md"),
+        ("docs/", "docs/design/0001-owls.md"),
+    ] {
+        let result = asked.run(&["query", question, "--json"]).json();
+        assert_eq!(paths(&result).first(), Some(&wanted), "{question}");
+    }
+    // Of what is no folder here nothing is said.
+    let result = asked
+        .run(&["query", "owls and/or docs/night", "--json"])
+        .json();
+    let items = result["retrieval"]["items"].as_array().unwrap().iter();
+    let mut said = items.flat_map(|it| it["contributions"].as_array().unwrap());
+    assert!(!said.any(|it| it["strategy"] == "places"), "{result}");
+}
+
 /// Runs it in a terminal that `script` makes.
 #[cfg(target_os = "linux")]
 #[test]

@@ -140,6 +140,32 @@ fn parts_are_found_by_file_and_line() {
 }
 
 #[test]
+fn files_below_a_folder_are_found_by_the_end_of_its_path() {
+    let fixture = Fixture::new(&[
+        ("a/src/one.rs", "fn one() {}\n"),
+        ("b/src/deep/two.rs", "fn two() {}\n"),
+        ("b/src.rs", "fn three() {}\n"),
+        ("b/srcs/four.rs", "fn four() {}\n"),
+        ("b/xsrc/five.rs", "fn five() {}\n"),
+    ]);
+    let index = fixture.updated();
+    let below = |folder: &str, limit| {
+        let found = block_on(index.below(&[folder.to_owned()], limit)).unwrap();
+        found.concat()
+    };
+    assert_eq!(below("src", 9), ["a/src/one.rs", "b/src/deep/two.rs"]);
+    assert_eq!(below("SRC/", 9), ["a/src/one.rs", "b/src/deep/two.rs"]);
+    assert_eq!(below("b/src", 9), ["b/src/deep/two.rs"]);
+    assert_eq!(below("src", 1).len(), 1);
+    for none in ["", "/", "sr", "src.rs", "c", "b/src/deep/two.rs", "src/src"] {
+        assert_eq!(below(none, 9), <[&str; 0]>::default(), "{none:?}");
+    }
+    std::fs::remove_file(fixture.root().join("a/src/one.rs")).unwrap();
+    update(&index);
+    assert_eq!(below("src", 9), ["b/src/deep/two.rs"]);
+}
+
+#[test]
 fn a_misspelt_name_is_found() {
     let index = shop().updated();
     let hits = block_on(index.similar(&["totel_price".to_owned()], 3)).unwrap();

@@ -1,6 +1,6 @@
 //! Issue reports, taken apart.
 
-use ctx_rank::{Query, Region};
+use ctx_rank::{Query, Region, Role};
 
 use crate::{terms, texts, weight};
 
@@ -243,6 +243,46 @@ fn links_to_code_name_its_file() {
 }
 
 #[test]
+fn folders_are_paths_of_two_names_or_with_a_slash_behind() {
+    let text = "title\nIn `docs/design`, and crates/ctx-rank/, (src/), ./a/b. See /usr/lib: and/or, not src/a.rs nor \
+        https://a.b/c/d nor x//y nor 1/ \u{2026}/b.\n```\nin/code\n```\n    at f (in/trace.js:3:4)";
+    let expected = [
+        "docs/design",
+        "crates/ctx-rank",
+        "src",
+        "a/b",
+        "usr/lib",
+        "and/or",
+        "1",
+    ];
+    assert_eq!(Query::analyse(text).folders, expected);
+    // What says nothing is nothing to look for, a folder or not.
+    assert!(Query::analyse("and/or").is_empty());
+}
+
+#[test]
+fn files_may_be_named_without_an_extension() {
+    for (text, expected) in [
+        ("README", &["README"][..]),
+        ("makefile?", &["makefile"]),
+        ("what does the Makefile build", &["Makefile"]),
+        ("why is Cargo.lock there", &["Cargo.lock"]),
+        ("how does the index work", &[]),
+        (
+            "title\nThe Makefile, `LICENSE` and \"Dockerfile\" of `make all`, `the_maker`",
+            &["LICENSE", "Dockerfile"],
+        ),
+        ("title\n```\n\"Makefile\"\n```", &[]),
+        ("src/lib.rs", &[]),
+        ("1.2.3", &[]),
+        ("the", &[]),
+        ("The", &[]),
+    ] {
+        assert_eq!(Query::analyse(text).file_names, expected, "{text:?}");
+    }
+}
+
+#[test]
 fn what_looks_like_a_file_and_is_none() {
     for text in [
         "e.g. this",
@@ -433,7 +473,6 @@ fn a_question_of_a_few_words_is_kept_as_it_is_written() {
 
 #[test]
 fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
-    use ctx_rank::Role;
     let asked = |text: &str| -> Vec<Role> {
         let query = Query::analyse(text);
         let roles = [Role::Source, Role::Test, Role::Example, Role::Documentation];
@@ -450,4 +489,20 @@ fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
     );
     assert_eq!(asked("where is the lock taken?"), []);
     assert_eq!(asked("the tests fail\nsince yesterday"), []);
+}
+
+#[test]
+fn a_typed_question_asks_for_the_kinds_of_files_that_it_names() {
+    for (question, role) in [
+        ("README", Role::Documentation),
+        ("what does notes.md say", Role::Documentation),
+        ("docs/design", Role::Documentation),
+        ("why does tests/it/main.rs fail", Role::Test),
+    ] {
+        let query = Query::analyse(question);
+        assert!(role.is_asked_for(&query), "{question}");
+        assert!(!Role::Vendored.is_asked_for(&query), "{question}");
+        let report = Query::analyse(&format!("It fails\n\n{question}"));
+        assert!(!role.is_asked_for(&report), "{question}");
+    }
 }

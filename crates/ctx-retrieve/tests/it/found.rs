@@ -408,6 +408,68 @@ async fn words_that_nothing_has_are_taken_for_misspelt_names() {
     );
 }
 
+/// What is found by its place alone.
+async fn placed(store: Store, question: &str) -> Vec<String> {
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let retrieved = ask(store, question, &options).await;
+    paths(&retrieved).into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn files_of_a_folder_that_is_named_are_found() {
+    let found = placed(library(), "src/").await;
+    assert_eq!(found, ["src/cache.py", "src/pool.py", "src/proxy.py"]);
+    for none in ["take or evict", "and/or", "client/server", "sr/"] {
+        assert!(placed(library(), none).await.is_empty(), "{none}");
+    }
+    // In a report a folder speaks for what else is found, and finds nothing.
+    let report = "It breaks\n\nin src/ somewhere";
+    assert!(placed(library(), report).await.is_empty());
+    let both = "It breaks\n\nthe connection, in docs/ somewhere";
+    let retrieved = ask(library(), both, &Options::default()).await;
+    let guide = retrieved
+        .found
+        .iter()
+        .find(|it| it.hit.path == "docs/guide.md");
+    let said = guide.unwrap().contributions[Strategy::Places.index()];
+    assert!((said - 0.2).abs() < 1e-9, "{said}");
+    // One of very many files says nothing.
+    let names: Vec<String> = (0..101).map(|it| format!("src/f{it}.py")).collect();
+    let parts: Vec<_> = names
+        .iter()
+        .map(|it| (it.as_str(), 1, "lines", "", "text"))
+        .collect();
+    assert!(placed(Store::of(&parts), "src/").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_file_is_found_by_its_name_without_an_extension() {
+    let store = || {
+        let part = |path| (path, 1, "lines", "", "text");
+        let mut parts = vec![
+            part("README.md"),
+            part("Makefile"),
+            part("LICENSE"),
+            part("src/readme.py"),
+        ];
+        let others = ["a/README.md", "b/README.md", "c/README.md", "d/README.md"];
+        parts.extend(others.map(part));
+        Store::of(&parts)
+    };
+    for (question, expected) in [
+        ("README", &["README.md"][..]),
+        ("README.md", &["README.md"]),
+        ("what does the Makefile build", &["Makefile"]),
+        ("It breaks\n\nsee `LICENSE` there", &["LICENSE"]),
+        ("readme", &[]),
+        ("makefile", &[]),
+        ("It breaks\n\nsee the LICENSE there", &[]),
+    ] {
+        assert_eq!(placed(store(), question).await, expected, "{question}");
+    }
+}
+
 #[tokio::test]
 async fn who_asks_for_documents_is_shown_documents() {
     let text = "how a connection is made";

@@ -182,6 +182,16 @@ impl FileSearch for Store {
         Ok(self.given("ending_with", ends.iter().map(of).collect()))
     }
 
+    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        self.enter("below").await?;
+        let paths: BTreeSet<String> = self.parts.iter().map(|it| it.0.path.clone()).collect();
+        let of = |folder: &String| {
+            let is_below = |it: &&String| format!("/{it}").contains(&format!("/{folder}/"));
+            paths.iter().filter(is_below).take(limit).cloned().collect()
+        };
+        Ok(self.given("below", folders.iter().map(of).collect()))
+    }
+
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.enter("parts_of").await?;
         let of = |query: &PartQuery| {

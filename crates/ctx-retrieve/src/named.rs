@@ -1,0 +1,87 @@
+//! Files that a question names by their folder, or by a name without an extension: what may as well be a word.
+
+use std::collections::BTreeSet;
+
+use ctx_rank::Query;
+
+use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
+use crate::strategies::{MOST_FILES, WIDE, of_each};
+
+/// Folders that are looked up.
+const FOLDERS: usize = 8;
+/// A folder with more files says nothing.
+const MOST_BELOW: usize = 100;
+/// The files of a folder whose parts are taken in a typed question; of others it is said for what else finds.
+const WHOLE: usize = 40;
+/// What a file of a folder is worth: a third of one that is named.
+const OF_FOLDER: f64 = 0.1;
+/// Names that are looked up.
+const NAMES: usize = 16;
+/// What is left out of the names of documents.
+const EXTENSIONS: [&str; 4] = ["adoc", "md", "rst", "txt"];
+/// What a file that is named is worth.
+const OF_NAME: f64 = 0.3;
+
+/// Files of the folders in `query`.
+pub(crate) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let folders = &query.folders[..query.folders.len().min(FOLDERS)];
+    if folders.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answers = search.below(folders, MOST_BELOW + 1).await?;
+    let files = of_each("folders", folders, answers)?.into_iter();
+    let files = files.filter(|it| it.len() <= MOST_BELOW);
+    let files: BTreeSet<String> = files.flatten().collect();
+    let is_whole = query.typed.is_some() && files.len() <= WHOLE;
+    let wanted = files.iter().filter(|_| is_whole).cloned();
+    let mut hits = parts_of(search, wanted.collect(), OF_FOLDER).await?;
+    let files = files.into_iter().map(Part::of_file);
+    hits.extend(files.map(|it| Hit::new(it, OF_FOLDER)));
+    Ok(hits)
+}
+
+/// Files that are called exactly as something in `query` that may be a file's name, with or without the extension of a document;
+/// of a name that many files have, the one that has nothing else for a path. In a typed question the latter holds for
+/// names with an extension, too.
+pub(crate) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let mut ends = Vec::new();
+    for name in query.file_names.iter().take(NAMES) {
+        ends.push(name.clone());
+        ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
+    }
+    let names = ends.len();
+    let places = query.places.iter().filter(|_| query.typed.is_some());
+    let places = places.map(|it| it.path.as_str());
+    let bare = places.filter(|it| !it.contains('/')).take(NAMES);
+    ends.extend(bare.map(str::to_owned));
+    if ends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
+    let found = of_each("ends of paths", &ends, answers)?;
+    let (mut files, mut roots) = (BTreeSet::new(), Vec::new());
+    for (number, (end, found)) in ends.into_iter().zip(found).enumerate() {
+        if found.len() > MOST_FILES {
+            roots.push(end);
+        } else if number < names {
+            let is_called = |it: &String| it.rsplit('/').next() == Some(end.as_str());
+            files.extend(found.into_iter().filter(is_called));
+        }
+    }
+    let mut hits = parts_of(search, roots, OF_NAME).await?;
+    hits.extend(parts_of(search, files.iter().cloned().collect(), OF_NAME).await?);
+    let files = files.into_iter().map(Part::of_file);
+    hits.extend(files.map(|it| Hit::new(it, OF_NAME)));
+    Ok(hits)
+}
+
+/// All parts of the files at `paths`.
+async fn parts_of(search: &dyn FileSearch, paths: Vec<String>, worth: f64) -> Answer<Vec<Hit>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted: Vec<PartQuery> = paths.into_iter().map(PartQuery::new).collect();
+    let parts = search.parts_of(&wanted, WIDE).await?;
+    let parts = of_each("files", &wanted, parts)?.into_iter().flatten();
+    Ok(parts.map(|it| Hit::new(it.part, worth)).collect())
+}
