@@ -20,6 +20,18 @@ pub struct Name {
     pub region: Region,
 }
 
+impl Name {
+    /// One that is all of a question.
+    pub(crate) fn alone(text: &str) -> Name {
+        Name {
+            text: text.to_owned(),
+            last: text.to_owned(),
+            within: None,
+            region: Region::Title,
+        }
+    }
+}
+
 /// The identifiers of `line`. In code each name is one; in text, those that no other word looks like:
 /// with an underscore, a change of case, a call, or a dot or colons between names.
 pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {

@@ -69,7 +69,8 @@ pub struct Query {
     pub title: Vec<Term>,
     /// Identifiers, in the order they are met. One whose last name is a stop word or shorter than three bytes is left out
     /// as a whole, whatever stands before it, also in code: `Pool.get` and `pool.id` are, `Session.send` is not. Too much
-    /// is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word.
+    /// is called so for its definitions to tell anything. What it says is among the terms, as far as it is no stop word. A letter
+    /// that is all of a question is a name.
     pub names: Vec<Name>,
     /// Files that are named, with a line where one is.
     pub places: Vec<Place>,
@@ -145,11 +146,15 @@ impl Query {
         self.terms.is_empty() && self.names.is_empty() && !has_paths
     }
 
-    /// Takes in what a typed question may name.
+    /// Takes in what a typed question may name: files, and what has a single letter for its name.
     fn note_typed(&mut self) {
         let words: Vec<String> = self.words().map(str::to_owned).collect();
         let is_alone = words.len() == 1;
         for word in words {
+            let is_letter = is_alone && word.len() == 1 && may_be_file_name(&word);
+            if is_letter && !says_nothing(&word) && self.names.is_empty() {
+                self.names.push(Name::alone(&word));
+            }
             let stands_out = word.contains(|c: char| c.is_uppercase() || c == '.');
             if (is_alone || stands_out) && is_file_name(&word) {
                 keep(&mut self.file_names, word);

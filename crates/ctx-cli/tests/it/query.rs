@@ -515,6 +515,33 @@ fn folders_and_files_are_found_by_the_names_that_are_typed() {
     assert!(!said.any(|it| it["strategy"] == "places"), "{result}");
 }
 
+#[test]
+fn a_letter_finds_what_is_called_so_and_nothing_else() {
+    let asked = Asked::of([
+        (
+            "src/axes.py",
+            b"def x(point):\n    return point[0]\n".as_slice(),
+        ),
+        ("src/other.py", b"def other(x, y):\n    return x + x + y\n"),
+        ("bin/q", b"echo done\n"),
+    ]);
+    let found = |question: &str| {
+        let run = asked.run(&["query", question, "--json", "--strategies", "names,places"]);
+        let result = run.json();
+        paths(&result).join(" ")
+    };
+    assert_eq!(found("x"), "src/axes.py");
+    assert_eq!(found("q"), "bin/q");
+    let first = asked.run(&["query", "x", "--json"]).json();
+    assert_eq!(paths(&first)[0], "src/axes.py");
+    let none = asked.run(&["query", "z"]);
+    assert_eq!(none.ok(), "");
+    assert!(none.stderr.contains("warning: nothing in"), "{none:?}");
+    asked
+        .run(&["query", "a"])
+        .fails(3, &["nothing to look for"]);
+}
+
 /// Runs it in a terminal that `script` makes.
 #[cfg(target_os = "linux")]
 #[test]

@@ -492,6 +492,24 @@ fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
 }
 
 #[test]
+fn a_letter_is_a_name_where_it_is_all_of_a_question() {
+    for text in ["x", " x? ", "`x`", "X"] {
+        let query = Query::analyse(text);
+        let letter = text.trim_matches(|it: char| !it.is_alphanumeric());
+        assert_eq!(names(text), [letter], "{text:?}");
+        assert_eq!(query.file_names, [letter], "{text:?}");
+        assert!(!query.is_empty(), "{text:?}");
+    }
+    for text in ["a", "I", "?", "1", "x y", "x\ny"] {
+        let query = Query::analyse(text);
+        assert!(
+            query.names.is_empty() && query.is_empty(),
+            "{text:?}: {query:?}"
+        );
+    }
+}
+
+#[test]
 fn a_typed_question_asks_for_the_kinds_of_files_that_it_names() {
     for (question, role) in [
         ("README", Role::Documentation),
