@@ -72,9 +72,9 @@ impl Ranking<'_> {
         self.pool.items[it.number].file
     }
 
-    /// What the file of a part is for.
+    /// What a part is for.
     pub(crate) fn role(&self, it: Ranked<'_>) -> Role {
-        self.pool.files[self.file(it)].role
+        it.part.role(self.pool.files[self.file(it)].role)
     }
 
     /// What each strategy said for a part.

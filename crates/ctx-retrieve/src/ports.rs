@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
+use ctx_rank::Role;
 
 /// A part of a file, and what a store knows of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,21 @@ impl Part {
     /// Whether it stands for the whole file.
     pub fn is_file(&self) -> bool {
         self.kind == Self::FILE
+    }
+
+    /// What it is for: what its file is for ([`Role::of`]), but for tests that stand among the sources that they test, in
+    /// a module `tests` of Rust.
+    pub fn role(&self, of_file: Role) -> Role {
+        let is_rust = self.language.as_deref() == Some("rust");
+        if of_file == Role::Source && is_rust && self.is_in_tests() {
+            return Role::Test;
+        }
+        of_file
+    }
+
+    fn is_in_tests(&self) -> bool {
+        let name = self.qualified_name.as_deref().unwrap_or_default();
+        name.split("::").any(|it| matches!(it, "test" | "tests"))
     }
 
     /// What tells it from any other of its store, and puts those in order.

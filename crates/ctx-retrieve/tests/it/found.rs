@@ -118,6 +118,51 @@ async fn what_is_found_tells_who_said_so() {
     assert_eq!(best.signals[0].name, "textSimilarity");
 }
 
+/// A function, and a longer test of it in its file that shares more words with a question.
+fn tested_theme() -> Store {
+    let words = "the theme that is chosen for dark terminals";
+    let mut store = Store::of(&[
+        ("src/theme.rs", 40, "function", "chooses_dark", words),
+        (
+            "src/theme.rs",
+            2,
+            "function",
+            "choose",
+            "the theme is chosen",
+        ),
+        ("src/tests.c", 9, "function", "chooses", "dark"),
+        ("src/latest.rs", 2, "function", "latest", "chosen"),
+    ]);
+    let names = [
+        ("theme::tests::dark::chooses_dark", "rust"),
+        ("choose", "rust"),
+        ("test::chooses", "cpp"),
+        ("latest::tested", "rust"),
+    ];
+    for ((part, _), (name, language)) in store.parts.iter_mut().zip(names) {
+        part.qualified_name = Some(name.to_owned());
+        part.language = Some(language.to_owned());
+    }
+    store
+}
+
+#[tokio::test]
+async fn tests_among_the_sources_that_they_test_are_tests() {
+    let parts = tested_theme().parts;
+    let roles = parts.iter().map(|(part, _)| part.role(Role::Source));
+    let roles: Vec<&str> = roles.map(Role::as_str).collect();
+    assert_eq!(roles, ["test", "source", "source", "source"]);
+    assert_eq!(parts[0].0.role(Role::Vendored), Role::Vendored);
+
+    let report = "How is the theme chosen?\n\nIt was dark, and terminals differ.";
+    let retrieved = ask(tested_theme(), report, &Options::default()).await;
+    assert_eq!(retrieved.found[0].hit.name.as_deref(), Some("choose"));
+    // Who asks for tests is shown them.
+    let question = "which tests choose the theme for dark terminals";
+    let retrieved = ask(tested_theme(), question, &Options::default()).await;
+    assert_eq!(retrieved.found[0].role, Role::Test);
+}
+
 /// What was touched: the path, and what may be the name there.
 fn touched(path: &str, names: &[&str], score: f64) -> Touched {
     let names = names.iter().map(|it| (*it).to_owned());
