@@ -125,7 +125,7 @@ fn line(table: &mut String, name: &str, count: usize, cells: &[f64]) {
 
 /// Of each repository below `repos` (but for `only`, where that is given) up to `each` changes, those with the
 /// lowest ids: ids are as good as drawn by lot, and the same every time.
-fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
+pub(super) fn instances(repos: &Path, only: Option<&str>, each: usize) -> Result<Vec<Instance>> {
     let mut names = Vec::new();
     for entry in
         fs::read_dir(repos).with_context(|| format!("failed to read {}", repos.display()))?
@@ -290,9 +290,10 @@ fn ask(git: &Path, arguments: &[&str]) -> Result<String> {
         .context("failed to run git")?;
     ensure!(
         output.status.success(),
-        "git {} failed in {}",
+        "git {} failed in {}: {}",
         arguments[0],
-        git.display()
+        git.display(),
+        String::from_utf8_lossy(&output.stderr).trim()
     );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -27,9 +27,9 @@ pub(crate) enum Options {
     Passages(Passages),
     /// Issues of real projects, and the lines that their fixes touched.
     Code(Code),
-    /// The same issues with weights of the search halved and doubled, and what the best of these show of repositories
-    /// that had no say in the choice.
-    Weights(Issues),
+    /// The same issues, or changes, with weights of the search taken away, halved and doubled, and what the best of these
+    /// show of repositories that had no say in the choice.
+    Weights(Weights),
     /// Changes of any repositories: what their authors said of them, and the lines that they touched.
     History(History),
 }
@@ -46,6 +46,19 @@ pub(crate) struct Issues {
     /// Only the first so many issues.
     #[arg(long, value_name = "N")]
     first: Option<usize>,
+}
+
+/// What is asked with each choice of weights.
+#[derive(Debug, Args)]
+pub(crate) struct Weights {
+    #[command(flatten)]
+    issues: Issues,
+    /// Ask changes of the repositories' own histories, as `eval history` does, and no issues.
+    #[arg(long, conflicts_with = "instances")]
+    history: bool,
+    /// So many changes of each repository.
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "history")]
+    each: usize,
 }
 
 #[derive(Debug, Args)]
@@ -125,13 +138,20 @@ fn code(workspace: &Workspace, options: &Code) -> Result<()> {
     stable(&run)
 }
 
-fn weights(workspace: &Workspace, options: &Issues) -> Result<()> {
+fn weights(workspace: &Workspace, options: &Weights) -> Result<()> {
     let work = work(workspace)?;
     let places = code::Places {
-        repos: &options.repos,
+        repos: &options.issues.repos,
         work: &work,
     };
-    let table = weights::run(&places, &options.load(workspace)?)?;
+    let all = if options.history {
+        let mut all = history::instances(places.repos, None, options.each)?;
+        all.truncate(options.issues.first.unwrap_or(usize::MAX));
+        all
+    } else {
+        options.issues.load(workspace)?
+    };
+    let table = weights::run(&places, &all)?;
     println!("{table}");
     Ok(())
 }

@@ -1,9 +1,12 @@
 //! Whether other weights of the search would hold on repositories that had no say in them.
 //!
-//! Twelve weights (those of strategies, titles, neighbours and heads, and of all roles but source together) are halved and
-//! doubled, the others as they are. Of these and the default the one that shows most of all repositories but one is
-//! asked about that one: what it shows there is what choosing by such figures is worth on a repository nobody
-//! looked at. The default was chosen on issues that it is held against here, and is no such choice.
+//! Twelve weights (those of strategies, titles, neighbours and heads, and of all roles but source together) are taken
+//! away, halved and doubled, the others as they are; and the search of parts by their text is asked alone. Repositories
+//! that had no say in the default say so what each weight is worth.
+//!
+//! Of these and the default the one that shows most of all repositories but one is asked about that one: what it shows
+//! there is what choosing by such figures is worth on a repository nobody looked at. Where the default was chosen on the
+//! repositories that it is held against, it is no such choice.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -58,7 +61,14 @@ fn choices() -> Vec<Choice> {
         });
     };
     add("default", &|_| ());
-    for factor in [0.5, 2.0] {
+    add("text alone", &|it| {
+        let text = Strategy::Text.index();
+        let of_text = it.strategies[text];
+        it.strategies = [0.0; Strategy::COUNT];
+        it.strategies[text] = of_text;
+        (it.title, it.neighbour, it.head) = (0.0, 0.0, 0.0);
+    });
+    for factor in [0.0, 0.5, 2.0] {
         for strategy in Strategy::ALL {
             let name = format!("{} × {factor}", strategy.as_str());
             add(&name, &|it| it.strategies[strategy.index()] *= factor);
@@ -75,55 +85,81 @@ fn choices() -> Vec<Choice> {
     choices
 }
 
+/// By less than this a choice neither helps nor hurts a repository.
+const NOISE: f64 = 0.001;
+
 fn table(all: &[Instance], choices: &[Choice]) -> String {
     let repos: BTreeSet<&str> = all.iter().map(|it| &*it.repo).collect();
-    // What `choice` shows of the issues of those repositories.
-    let mean = |choice: &Choice, is_of: &dyn Fn(&str) -> bool| {
-        let shown = all.iter().zip(&choice.shown);
-        code::mean(
-            shown
-                .filter(|(instance, _)| is_of(&instance.repo))
-                .map(|(_, shown)| *shown),
-        )
-    };
-    let mut table =
-        String::from("| weights | lines shown | against the default |\n|---|--:|--:|\n");
-    let of_all = |choice: &Choice| mean(choice, &|_| true);
-    let default = of_all(&choices[0]);
-    for choice in choices {
-        let shown = of_all(choice);
+    // What a choice shows of each repository, in the order of their names.
+    let of_repos: Vec<Vec<f64>> = choices
+        .iter()
+        .map(|it| repos.iter().map(|repo| of_repo(all, it, repo)).collect())
+        .collect();
+    let mut table = String::from(
+        "| weights | lines shown | against the default | mean over repositories | against the default | helps | hurts |\n\
+         |---|--:|--:|--:|--:|--:|--:|\n",
+    );
+    let over = |choice: usize| code::mean(of_repos[choice].iter().copied());
+    let shown = |choice: &Choice| code::mean(choice.shown.iter().copied());
+    let default = shown(&choices[0]);
+    for (index, choice) in choices.iter().enumerate() {
+        let gains = || {
+            let pairs = of_repos[index].iter().zip(&of_repos[0]);
+            pairs.map(|(it, default)| it - default)
+        };
         let _ = writeln!(
             table,
-            "| {} | {shown:.4} | {:+.4} |",
+            "| {} | {:.4} | {:+.4} | {:.4} | {:+.4} | {} | {} |",
             choice.name,
-            shown - default
+            shown(choice),
+            shown(choice) - default,
+            over(index),
+            over(index) - over(0),
+            gains().filter(|gain| *gain > NOISE).count(),
+            gains().filter(|gain| *gain < -NOISE).count(),
         );
     }
     table.push_str(
-        "\n| repository | issues | default | chosen without it | shows |\n|---|--:|--:|---|--:|\n",
+        "\n| repository | questions | default | chosen without it | shows |\n|---|--:|--:|---|--:|\n",
     );
     let mut held_out = 0.0;
-    for repo in &repos {
-        let others = |choice: &&Choice| mean(choice, &|it| it != *repo);
-        // Of equals the first: the default before all others.
-        let best = choices
-            .iter()
-            .rev()
-            .max_by(|a, b| others(a).total_cmp(&others(b)));
-        let best = best.unwrap_or(&choices[0]);
-        let of_repo = |choice: &Choice| mean(choice, &|it| it == *repo);
+    for (at, repo) in repos.iter().enumerate() {
+        let best = chosen_without(&of_repos, at);
         let count = all.iter().filter(|it| it.repo == **repo).count();
-        let (default, shown) = (of_repo(&choices[0]), of_repo(best));
-        let name = &best.name;
+        let (default, shown) = (of_repos[0][at], of_repos[best][at]);
+        let name = &choices[best].name;
         let _ = writeln!(
             table,
             "| {repo} | {count} | {default:.3} | {name} | {shown:.3} |"
         );
-        held_out += shown * code::share(count, all.len());
+        held_out += shown;
     }
     let _ = writeln!(
         table,
-        "\nChosen without the repository that is asked about: {held_out:.4} of the lines; the default: {default:.4}."
+        "\nChosen without the repository that is asked about: {:.4} of the lines in the mean over repositories; the default: \
+         {:.4}.",
+        held_out * code::share(1, repos.len()),
+        over(0)
     );
     table
+}
+
+/// The share of the lines of a repository's questions that a choice shows.
+fn of_repo(all: &[Instance], choice: &Choice, repo: &str) -> f64 {
+    let shown = all.iter().zip(&choice.shown);
+    let shown = shown.filter(|(instance, _)| instance.repo == repo);
+    code::mean(shown.map(|(_, shown)| *shown))
+}
+
+/// The choice that shows most of all repositories but one, each counted once; of equals the first: the default before
+/// all others.
+fn chosen_without(of_repos: &[Vec<f64>], repo: usize) -> usize {
+    let others = |choice: usize| {
+        let shown = of_repos[choice].iter().enumerate();
+        code::mean(shown.filter(|(at, _)| *at != repo).map(|(_, shown)| *shown))
+    };
+    let best = (0..of_repos.len())
+        .rev()
+        .max_by(|a, b| others(*a).total_cmp(&others(*b)));
+    best.unwrap_or(0)
 }
