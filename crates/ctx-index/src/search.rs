@@ -1,7 +1,7 @@
 //! What the index answers.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -160,7 +160,8 @@ impl Index {
         }
         let searcher = self.searcher();
         let met = self.parts.of(&searcher);
-        let mut found = BTreeSet::new();
+        // Of each file the first end that begins so: a folder may be below another of its name.
+        let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
             let index = segment.inverted_index(self.fields.path_ends)?;
             // All that begins with the folder and a slash; what follows a slash is a nought.
@@ -176,17 +177,21 @@ impl Index {
                     let (file, address) = (files.doc(), DocAddress::new(ordinal, files.doc()));
                     if alive.is_none_or(|it| it.is_alive(file)) {
                         let part = met.get(address, || self.part(&searcher, address))?;
-                        found.insert((ends.key().to_vec(), part.path.clone()));
-                        taken += 1;
+                        if let Entry::Vacant(new) = found.entry(part.path.clone()) {
+                            new.insert(ends.key().to_vec());
+                            taken += 1;
+                        }
                     }
                     files.advance();
                 }
             }
         }
-        let mut paths: Vec<String> = found.into_iter().map(|it| it.1).take(limit).collect();
-        // A folder may be below another of its name.
+        let mut found: Vec<(Vec<u8>, String)> =
+            found.into_iter().map(|(path, end)| (end, path)).collect();
+        found.sort_unstable();
+        found.truncate(limit);
+        let mut paths: Vec<String> = found.into_iter().map(|it| it.1).collect();
         paths.sort_unstable();
-        paths.dedup();
         Ok(paths)
     }
 

@@ -166,6 +166,18 @@ fn files_below_a_folder_are_found_by_the_end_of_its_path() {
 }
 
 #[test]
+fn a_file_below_two_folders_of_a_name_counts_once() {
+    let fixture = Fixture::new(&[
+        ("src/src/one.rs", "fn one() {}\n"),
+        ("src/two.rs", "fn two() {}\n"),
+    ]);
+    let index = fixture.updated();
+    let below = |limit| block_on(index.below(&["src".to_owned()], limit)).unwrap();
+    assert_eq!(below(2), [["src/src/one.rs", "src/two.rs"]]);
+    assert_eq!(below(1), [["src/src/one.rs"]]);
+}
+
+#[test]
 fn a_misspelt_name_is_found() {
     let index = shop().updated();
     let hits = block_on(index.similar(&["totel_price".to_owned()], 3)).unwrap();
