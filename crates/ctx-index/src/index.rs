@@ -96,16 +96,7 @@ impl Index {
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
         own::check(folder)?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
-        let (remembered, loss) = Remembered::open(folder)?;
-        if loss.is_some() {
-            // How that shows is for whoever owns the index, by [`Index::loss`].
-            tracing::warn!("what an index remembered is lost");
-        }
-        // It answers whether or not that can be noted.
-        if let Err(error) = remembered.opened(root.path(), seconds(SystemTime::now())) {
-            let error = error.told_of(folder);
-            tracing::debug!(error, "what an index is of is not noted");
-        }
+        let (remembered, loss) = remembered(root.path(), folder)?;
         let (store, why) = Store::open(folder).map_err(|it| it.while_writing(folder))?;
         Ok((
             Index::of(root, folder, store, (remembered, loss), options),
@@ -186,6 +177,9 @@ impl Index {
         }
         fs::create_dir_all(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
         own::check(&self.folder)?;
+        // What it remembers is removed with an index. Where it is there still, it is the same.
+        let (remembered, _) = remembered(self.root(), &self.folder)?;
+        self.remembered.go_on_with(remembered);
         let store = Arc::new(open().map_err(|it| it.while_writing(&self.folder))?);
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         Ok(())
@@ -291,6 +285,21 @@ impl Index {
         let generation = self.store().manifest.generation()?;
         Ok(generation.saturating_add(self.remembered.votes()?))
     }
+}
+
+/// What the index in `folder` of `root` remembers, and what of it is lost. Notes of what it is, and that it was opened.
+fn remembered(root: &Path, folder: &Path) -> Result<(Remembered, Option<String>), Fault> {
+    let (remembered, loss) = Remembered::open(folder)?;
+    if loss.is_some() {
+        // How that shows is for whoever owns the index, by [`Index::loss`].
+        tracing::warn!("what an index remembered is lost");
+    }
+    // It answers whether or not that can be noted.
+    if let Err(error) = remembered.opened(root, seconds(SystemTime::now())) {
+        let error = error.told_of(folder);
+        tracing::debug!(error, "what an index is of is not noted");
+    }
+    Ok((remembered, loss))
 }
 
 pub(crate) fn bytes_below(folder: &Path) -> u64 {

@@ -8,6 +8,7 @@ mod salvage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ctx_retrieve::{MOST_USES, Message, Vote};
@@ -34,7 +35,7 @@ const DAY: i64 = 86_400;
 #[derive(Debug)]
 pub(crate) struct Remembered {
     connection: Mutex<Connection>,
-    is_writable: bool,
+    is_writable: AtomicBool,
 }
 
 impl Remembered {
@@ -42,6 +43,18 @@ impl Remembered {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_writable(&self) -> bool {
+        self.is_writable.load(Ordering::Relaxed)
+    }
+
+    /// Goes on with `other`, as the file of this one was removed: what is written to that is lost.
+    pub(crate) fn go_on_with(&self, other: Remembered) {
+        self.is_writable
+            .store(other.is_writable(), Ordering::Relaxed);
+        let other = other.connection.into_inner();
+        *self.lock() = other.unwrap_or_else(PoisonError::into_inner);
     }
 
     /// Changes rows, all or nothing.
@@ -68,7 +81,7 @@ impl Remembered {
 
     /// Notes that files were shown; nothing where nothing can be written.
     pub(crate) fn shown(&self, paths: &[String], now: i64) -> Result<(), Fault> {
-        if !self.is_writable {
+        if !self.is_writable() {
             return Ok(());
         }
         self.change(|changes| {
@@ -90,7 +103,7 @@ impl Remembered {
     /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
     /// a file that another took the place of, and that went nowhere itself, the more is kept.
     pub(crate) fn moved(&self, moves: &[(String, String)]) -> Result<(), Fault> {
-        if !self.is_writable || moves.is_empty() {
+        if !self.is_writable() || moves.is_empty() {
             return Ok(());
         }
         self.change(|changes| {
@@ -236,7 +249,7 @@ impl Remembered {
     /// Notes what the index is of, and once a day that it was opened; nothing where nothing can be written. A root whose path
     /// is no text is not noted.
     pub(crate) fn opened(&self, root: &Path, now: i64) -> Result<(), Fault> {
-        if !self.is_writable {
+        if !self.is_writable() {
             return Ok(());
         }
         let (noted, opened_at) = {

@@ -100,7 +100,7 @@ fn find(folder: &Path, access: Access) -> Result<Found, Fault> {
     }
     Ok(Found::Whole(Remembered {
         connection: Mutex::new(connection),
-        is_writable,
+        is_writable: is_writable.into(),
     }))
 }
 
@@ -206,6 +206,6 @@ fn nothing() -> Result<Remembered, Fault> {
     connection.pragma_update(None, "query_only", true)?;
     Ok(Remembered {
         connection: Mutex::new(connection),
-        is_writable: false,
+        is_writable: false.into(),
     })
 }

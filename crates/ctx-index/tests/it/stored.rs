@@ -193,6 +193,22 @@ fn an_index_that_somebody_writes_is_left() {
 }
 
 #[test]
+fn who_has_an_index_open_makes_it_anew_when_it_was_removed() {
+    let fixture = indexed();
+    let index = fixture.open();
+    assert!(stored(&fixture).remove(&nothing_beside).unwrap());
+    assert_eq!(update(&index).changed, 1);
+    let anew = stored(&fixture);
+    assert_eq!(anew.root.as_deref(), Some(index.root()));
+    assert_eq!(anew.fault().unwrap(), None);
+    // What it remembers from then on outlives it.
+    block_on(index.shown(&["a.rs".to_owned()], 7)).unwrap();
+    drop(index);
+    let recent = block_on(fixture.open().recent(9)).unwrap();
+    assert_eq!(recent, [("a.rs".to_owned(), 7)]);
+}
+
+#[test]
 fn an_index_that_was_used_since_it_was_looked_at_is_left() {
     let fixture = indexed();
     let remembered = fixture.folder().join("remembered.db");
