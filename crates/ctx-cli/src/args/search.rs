@@ -177,10 +177,10 @@ pub(crate) struct IndexArgs {
     #[arg(long, conflicts_with = "list", conflicts_with_all = OF_ONE)]
     pub(crate) prune: bool,
     /// With --prune, remove also those that were not used for so many days
-    #[arg(long, value_name = "DAYS", requires = "prune")]
+    #[arg(long, value_name = "DAYS", requires = "prune", conflicts_with = "list")]
     pub(crate) unused_for: Option<u32>,
     /// With --prune, tell what would be removed, and remove nothing
-    #[arg(long, requires = "prune")]
+    #[arg(long, requires = "prune", conflicts_with = "list")]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) indexed: Indexed,

@@ -296,6 +296,9 @@ fn all_indexes_are_no_matter_of_one_folder() {
         .fails(2, &["cannot be used with"]);
     for flag in ["--dry-run", "--unused-for=1"] {
         asked.run(&["index", flag]).fails(2, &["required"]);
+        asked
+            .run(&["index", "--list", flag])
+            .fails(2, &["cannot be used with"]);
     }
 }
 
