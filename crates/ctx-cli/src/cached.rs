@@ -132,9 +132,11 @@ impl Found {
         }
     }
 
-    /// Why it is to be removed, if it is.
+    /// Why it is to be removed, if it is. Its folder is looked for once more: others were looked at and removed since, and it may
+    /// be there again, with the drive that it is on.
     fn is_unwanted(&self, unused_for: Option<u32>, now: i64) -> Option<String> {
-        if self.state == State::Gone {
+        let is_gone_still = || State::of(self.stored.root.as_deref()) == State::Gone;
+        if self.state == State::Gone && is_gone_still() {
             return Some("its folder is gone".to_owned());
         }
         let (days, used_at) = (unused_for?, self.stored.used_at?);
@@ -422,4 +424,28 @@ fn fault(stored: &Stored) -> Option<String> {
 fn index_or_indexes(n: u64) -> String {
     let word = if n == 1 { "index" } else { "indexes" };
     format!("{} {word}", grouped(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use ctx::index::{Index, Options};
+
+    use super::*;
+
+    #[test]
+    fn an_index_is_wanted_where_its_folder_is_there_again() {
+        let all = env::temp_dir().join(format!("ctx-cached-{}", std::process::id()));
+        let (root, folder) = (all.join("root"), all.join("index"));
+        fs::create_dir_all(&root).unwrap();
+        drop(Index::open(&root, &folder, Options::default()).unwrap());
+        let stored = Stored::at(&folder).unwrap().unwrap();
+        let state = State::Gone;
+        let found = Found { stored, state };
+        assert_eq!(found.is_unwanted(None, 0), None);
+        fs::remove_dir(&root).unwrap();
+        assert!(found.is_unwanted(None, 0).is_some());
+        fs::remove_dir_all(&all).unwrap();
+    }
 }
