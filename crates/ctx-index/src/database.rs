@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::Fault;
+use crate::own::is_no_file;
 
 /// How long one process waits for another that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,6 +25,10 @@ pub(crate) enum Access {
 /// Opens the database at `path`. If it is to be written, an empty one is made where there is none, and it is opened
 /// only to be read where it cannot be written. The second value is whether it can be.
 pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), Fault> {
+    if is_no_file(path) {
+        let what = format!("{} is no file", name_of(path));
+        return Err(Fault::Damaged { what });
+    }
     if access == Access::Look {
         return Ok((open_unwritable(path)?, false));
     }

@@ -82,7 +82,8 @@ pub(crate) fn is_index(folder: &Path) -> Result<bool, IndexError> {
 
 /// Whether the file at `path` begins as a database of what is remembered does.
 fn is_remembered(path: &Path) -> bool {
-    first_page(path).is_ok_and(|page| page.starts_with(MAGIC) && has(&page, SUMS))
+    !is_no_file(path)
+        && first_page(path).is_ok_and(|page| page.starts_with(MAGIC) && has(&page, SUMS))
 }
 
 /// Whether all that is in `folder` is an index's, or one of the files that are called as `beside` says.
@@ -234,6 +235,9 @@ fn look(folder: &Path) -> Result<(Manifest, Text), IndexError> {
 
 /// `SQLite` is not asked, as it may write beside what it opens.
 fn look_at_manifest(path: &Path) -> io::Result<Manifest> {
+    if is_no_file(path) {
+        return Ok(Manifest::Foreign);
+    }
     let page = match first_page(path) {
         Ok(page) => page,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Manifest::Nothing),
@@ -246,6 +250,11 @@ fn look_at_manifest(path: &Path) -> io::Result<Manifest> {
         page if has_id || TABLES.iter().all(|it| has(page, it)) => Manifest::Own,
         _ => Manifest::Foreign,
     })
+}
+
+/// Whether something else than a file is there, such as a pipe: whoever opens that waits for somebody to write to it.
+pub(crate) fn is_no_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| !it.is_file())
 }
 
 fn first_page(path: &Path) -> io::Result<Vec<u8>> {

@@ -254,3 +254,31 @@ fn links_are_not_followed() {
     );
     assert!(bytes_of(&moved) == before);
 }
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_waited_for() {
+    let pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    let fixture = Fixture::new(&[]);
+    fs::create_dir_all(fixture.folder()).unwrap();
+    let manifest = fixture.folder().join("manifest.db");
+    let remembered = fixture.folder().join("remembered.db");
+    pipe(&remembered);
+    assert_eq!(Stored::at(&fixture.folder()).unwrap(), None);
+    pipe(&manifest);
+    let error = Stored::at(&fixture.folder()).unwrap_err();
+    assert!(matches!(error, IndexError::Foreign { .. }), "{error}");
+    // Beside what is an index's, too.
+    let fixture = indexed();
+    let remembered = fixture.folder().join("remembered.db");
+    fs::remove_file(&remembered).unwrap();
+    pipe(&remembered);
+    let stored = stored(&fixture);
+    assert_eq!(stored.root, None);
+    let error = stored.remove(&nothing_beside).unwrap_err();
+    assert!(matches!(error, IndexError::Foreign { .. }), "{error}");
+    assert!(remembered.exists());
+}
