@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ctx_budget::Outcome;
 use ctx_format::{Block, Slot};
 use ctx_model::{
-    BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, TokenSplit, Tokens,
-    Warning,
+    BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, RenditionKind,
+    TokenSplit, Tokens, Warning,
 };
 use rapidhash::RapidHashMap;
 
@@ -126,7 +126,11 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             let speaker = piece.parts[0];
             let citation = ids.cite(speaker, &piece.block, reading.hashes);
             let tokens = self.plan.pricer.counter.count_of(piece.price.weight);
-            let rendition = piece.block.rendition;
+            let rendition = if self.plan.options.include_content {
+                piece.block.rendition
+            } else {
+                RenditionKind::Mention
+            };
             let mut shown = Included::new(&*speaker.id, rendition, tokens, &*citation.id);
             shown.value = piece.value;
             shown.why = self.why(candidate, piece);

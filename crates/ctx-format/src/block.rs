@@ -71,12 +71,21 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The summary of `chunk` in place of its text; empty where it has none.
+    /// The summary of `chunk` in place of its text, as a mention of it; empty where it has none.
     pub fn summary_only(chunk: &'a Chunk) -> Self {
+        let full = Block::full(chunk);
+        let body = chunk.summary.as_deref().unwrap_or_default();
+        let rendition = if body.is_empty() {
+            // That nothing is shown says more.
+            full.rendition
+        } else {
+            RenditionKind::Mention
+        };
         Block {
-            body: chunk.summary.as_deref().unwrap_or_default(),
+            body,
             summary: None,
-            ..Block::full(chunk)
+            rendition,
+            ..full
         }
     }
 

@@ -21,7 +21,7 @@ pub enum RenditionKind {
     Skeleton,
     /// Signature and doc comment.
     Signature,
-    /// One line: kind, name, path, lines.
+    /// One line: kind, name, path, lines. Where no texts are to be shown, the summary, if there is one.
     Mention,
 }
 

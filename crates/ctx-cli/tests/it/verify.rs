@@ -55,6 +55,35 @@ fn a_good_receipt_holds_in_every_format() {
 }
 
 #[test]
+fn a_summary_in_place_of_a_text_is_no_full_text() {
+    let folder = Folder::of([("src/a.rs", A), ("b.md", B)]);
+    let told = json!([
+        {"id": "a", "filePath": "src/a.rs", "startLine": 1, "endLine": 3, "content": "", "relevance": 0.9, "summary": "Calls one."},
+        {"id": "b", "filePath": "b.md", "startLine": 1, "endLine": 1, "content": "# Title", "relevance": 0.8},
+    ]);
+    folder.write("chunks.json", told.to_string());
+    for format in ["markdown", "xml", "json", "plain"] {
+        let args = [
+            "assemble",
+            "chunks.json",
+            "--no-content",
+            "--json",
+            "-f",
+            format,
+        ];
+        let receipt = folder.run(args).json();
+        let context = receipt["context"].as_str().unwrap();
+        assert!(context.contains("Calls one."), "{context}");
+        for shown in receipt["included"].as_array().unwrap() {
+            assert_eq!(shown["rendition"], "mention", "{shown}");
+        }
+        let ran = verify(&folder, &receipt);
+        ran.ok();
+        assert!(ran.stdout.contains("2 passed over"), "{ran:?}");
+    }
+}
+
+#[test]
 fn without_a_folder_the_files_are_not_looked_at() {
     let (_folder, receipt) = packed("xml");
     let ran = ctx(["verify", "-"], receipt.to_string());
