@@ -187,15 +187,30 @@ fn shown(built: &BuiltContext) -> BTreeSet<&str> {
 
 impl Snippet {
     fn of(chunk: &Chunk, snippets: &mut Snippets) -> Option<Self> {
-        let found = snippets.of(&chunk.content)?;
+        let mut found = snippets.of(&chunk.content)?;
         let first = chunk.span.map_or(1, LineSpan::start);
         let index = u32::try_from(found.line_index).unwrap_or(u32::MAX);
         Some(Snippet {
             line: first.saturating_add(index),
-            text: found.text,
+            text: neutralised(&found.text, &mut found.matches),
             matches: found.matches,
         })
     }
+}
+
+/// `text` as contexts show it; `places` in it, ascending and disjoint, become places in what is returned.
+fn neutralised(text: &str, places: &mut [Range<usize>]) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut at = 0;
+    for place in places {
+        shown.push_str(&clean(&text[at..place.start]));
+        let start = shown.len();
+        shown.push_str(&clean(&text[place.clone()]));
+        at = place.end;
+        *place = start..shown.len();
+    }
+    shown.push_str(&clean(&text[at..]));
+    shown
 }
 
 impl<'a> Asked<'a> {

@@ -411,11 +411,27 @@ fn a_line_that_is_told_has_no_secret_and_nothing_that_a_terminal_obeys() {
     let run = asked.run(&["query", "budget", "--explain", "--json"]);
     for said in [&run.stdout, &run.stderr] {
         assert!(!said.contains(&token), "{run:?}");
-    }
-    for hidden in ['\u{1b}', '\u{7}', '\u{202e}'] {
-        assert!(!run.stderr.contains(hidden), "{run:?}");
+        for hidden in ['\u{1b}', '\u{7}', '\u{202e}'] {
+            assert!(!said.contains(hidden), "{run:?}");
+        }
     }
     assert!(run.stderr.contains("src/a.rs:1  // budget ]0;x"), "{run:?}");
+}
+
+#[test]
+fn what_is_invisible_in_a_line_that_is_told_is_an_escape() {
+    let text = "// \u{202e} the budget \u{e0041} of tokens\n";
+    let asked = Asked::of([("src/a.rs", text.as_bytes())]);
+    let result = asked.run(&["query", "budget tokens", "--json"]).json();
+    let snippet = &item(&result, "src/a.rs")["snippet"];
+    let shown = r"// \u{202e} the budget \u{e0041} of tokens";
+    assert_eq!(snippet["text"], shown);
+    let words = snippet["matches"].as_array().unwrap().iter();
+    let at = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
+    let words: Vec<&str> = words
+        .map(|it| &shown[at(&it["start"])..at(&it["end"])])
+        .collect();
+    assert_eq!(words, ["budget", "tokens"]);
 }
 
 #[test]
