@@ -217,7 +217,7 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
         };
         match remove(&found.stored, args.dry_run) {
             Ok(true) => pruned.removed(found, why, args)?,
-            Ok(false) => pruned.kept(found, "it was used meanwhile".to_owned()),
+            Ok(false) => pruned.kept(found, "it was used or removed meanwhile".to_owned()),
             Err(error) => {
                 failed += u64::from(!matches!(error, IndexError::Busy { .. }));
                 pruned.kept(found, indexing::why(&error));

@@ -90,13 +90,17 @@ impl Stored {
     }
 
     /// Removes it with all that it remembers, its folder, and the files in that which are called as `beside` says: those that
-    /// the caller keeps with it. Whether it did: not if it was used since it was looked at. Whoever has it open to be asked is
+    /// the caller keeps with it. Whether it did: not if it was used, or removed, since it was looked at. Whoever has it open to be asked is
     /// not noticed; what they have of it goes on answering, and their next update makes it anew.
     ///
     /// # Errors
     /// [`IndexError::Busy`] if another process writes it, [`IndexError::Foreign`] if there is anything in its folder that is neither an
     /// index's nor called so: then nothing is removed. [`IndexError::Folder`] if it cannot be removed, or not all of it.
     pub fn remove(&self, beside: &dyn Fn(&str) -> bool) -> Result<bool, IndexError> {
+        // Nothing is begun where somebody else has just removed it.
+        if !self.folder.is_dir() {
+            return Ok(false);
+        }
         self.is_removable(beside)?;
         let _writer = lock(&self.folder, WRITER)?;
         let _remembered = lock(&self.folder, REMEMBERED)?;

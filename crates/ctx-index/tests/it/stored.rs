@@ -209,6 +209,15 @@ fn who_has_an_index_open_makes_it_anew_when_it_was_removed() {
 }
 
 #[test]
+fn an_index_that_was_removed_since_it_was_looked_at_is_no_error() {
+    let fixture = indexed();
+    let (one, other) = (stored(&fixture), stored(&fixture));
+    assert!(one.remove(&nothing_beside).unwrap());
+    assert!(!other.remove(&nothing_beside).unwrap());
+    assert!(!fixture.folder().exists());
+}
+
+#[test]
 fn an_index_that_was_used_since_it_was_looked_at_is_left() {
     let fixture = indexed();
     let remembered = fixture.folder().join("remembered.db");
