@@ -168,7 +168,7 @@ pub(crate) fn write(
 fn summary(built: &BuiltContext) -> String {
     let blocks = built.included.len();
     let all = blocks + built.omitted.len();
-    let shown = blocks + shown_in_others(built);
+    let shown = shown(built).len();
     format!(
         "{shown} of {all} {}{}, {} of {} tokens ({}, {})",
         if all == 1 { "chunk" } else { "chunks" },
@@ -184,19 +184,21 @@ fn summary(built: &BuiltContext) -> String {
     )
 }
 
-/// How many chunks are shown in the block of another.
-fn shown_in_others(built: &BuiltContext) -> usize {
-    let of = |reason| built.omitted.iter().filter(move |it| it.reason == reason);
+/// The ids of the chunks that are in the context: by themselves, as a part of what they were merged into, or because another
+/// that says the same is.
+pub(crate) fn shown(built: &BuiltContext) -> BTreeSet<&str> {
     let mut shown: BTreeSet<&str> = built.included.iter().map(|it| &*it.id).collect();
-    let blocks = shown.len();
-    shown.extend(of(OmittedReason::MergedInto).map(|it| &*it.id));
-    let is_shown = |it: &&Omitted| {
-        it.other
-            .as_deref()
-            .is_some_and(|other| shown.contains(other))
-    };
-    let twins = of(OmittedReason::DuplicateOf).filter(is_shown).count();
-    shown.len() - blocks + twins
+    // What says the same as another may have been merged, and so may that.
+    for reason in [OmittedReason::MergedInto, OmittedReason::DuplicateOf] {
+        let is_shown = |it: &&Omitted| {
+            let other = it.other.as_deref();
+            it.reason == reason && other.is_some_and(|other| shown.contains(other))
+        };
+        let others = built.omitted.iter().filter(is_shown);
+        let others: Vec<&str> = others.map(|it| &*it.id).collect();
+        shown.extend(others);
+    }
+    shown
 }
 
 /// How counts relate to the truth, in words.

@@ -1,17 +1,17 @@
 //! How an answer was found: what was asked, how each strategy fared, and what each part of a file is worth.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
 
-use ctx::model::{BuiltContext, Chunk, LineSpan, OmittedReason};
+use ctx::model::{BuiltContext, Chunk, LineSpan};
 use ctx::rank::{Query, Snippets};
 use ctx::retrieve::{Found, Report, Strategy};
 use ctx::service::Answer;
 use serde::Serialize;
 
-use crate::emit::grouped;
+use crate::emit::{self, grouped};
 use crate::explain::aligned;
 use crate::report::clean;
 use crate::settings::Told;
@@ -159,7 +159,7 @@ impl<'a> Findings<'a> {
 
     /// With what of each item's text answers the question best, as far as that was read. O(bytes of what was found).
     pub(crate) fn with_snippets(mut self, answer: &Answer) -> Self {
-        let shown = shown(&answer.built);
+        let shown = emit::shown(&answer.built);
         let chunks = answer.chunks.iter().chain(&answer.unlikely);
         let chunks: BTreeMap<&str, &Chunk> = chunks.map(|it| (it.id.as_str(), it)).collect();
         let mut snippets = Snippets::new(&answer.query);
@@ -172,17 +172,6 @@ impl<'a> Findings<'a> {
         }
         self
     }
-}
-
-/// The ids of the chunks that are in the context, by themselves or as a part of what they were merged into.
-fn shown(built: &BuiltContext) -> BTreeSet<&str> {
-    let included: BTreeSet<&str> = built.included.iter().map(|it| it.id.as_str()).collect();
-    let merged = built.omitted.iter().filter(|it| {
-        let other = it.other.as_deref();
-        it.reason == OmittedReason::MergedInto && other.is_some_and(|it| included.contains(it))
-    });
-    let merged: Vec<&str> = merged.map(|it| it.id.as_str()).collect();
-    included.into_iter().chain(merged).collect()
 }
 
 impl Snippet {

@@ -394,6 +394,22 @@ fn what_is_left_out_is_told_with_its_line_too() {
 }
 
 #[test]
+fn what_another_part_says_is_told_to_be_shown() {
+    let body = "    let total = total + 1;\n".repeat(9);
+    let source = format!("fn budget_of(total: u32) -> u32 {{\n{body}    total\n}}\n");
+    let asked = Asked::of([
+        ("src/a.rs", source.as_bytes()),
+        ("src/b.rs", source.as_bytes()),
+    ]);
+    let run = asked.run(&["query", "budget of", "--json", "--explain"]);
+    let result = run.json();
+    assert_eq!(result["omitted"][0]["reason"], "duplicate_of");
+    for path in ["src/a.rs", "src/b.rs"] {
+        assert_eq!(item(&result, path)["shown"], true, "{run:?}");
+    }
+}
+
+#[test]
 fn a_part_without_a_word_of_the_question_says_so() {
     let asked = Asked::of([("src/alpha.rs", b"pub fn beta() {}\n".as_slice())]);
     let result = asked.run(&["query", "src/alpha.rs", "--json"]).json();
