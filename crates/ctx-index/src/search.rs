@@ -1,7 +1,7 @@
 //! What the index answers.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -148,8 +148,8 @@ impl Index {
         Ok(hits)
     }
 
-    /// The paths of `limit` files at most below the folders whose paths end with `folder`: the first by what follows that, whatever the
-    /// segments are.
+    /// The paths of `limit` files at most below the folders whose paths end with `folder`: the first by what follows that, and then by
+    /// their paths, whatever the segments are.
     fn files_below(&self, folder: &str, limit: usize) -> Result<Vec<String>, Fault> {
         if !is_awaited() {
             return Err(Fault::Told(IndexError::Cancelled));
@@ -158,10 +158,12 @@ impl Index {
         if folder.is_empty() {
             return Ok(Vec::new());
         }
+        // Of a file below two folders of that name, what follows the one that is nearer to it: it counts once.
+        let nearer = format!("/{folder}/");
+        let is_nearer = |end: &[u8]| end.windows(nearer.len()).any(|it| it == nearer.as_bytes());
         let searcher = self.searcher();
         let met = self.parts.of(&searcher);
-        // Of each file the first end that begins so: a folder may be below another of its name.
-        let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut found = BTreeSet::new();
         for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
             let index = segment.inverted_index(self.fields.path_ends)?;
             // All that begins with the folder and a slash; what follows a slash is a nought.
@@ -170,6 +172,9 @@ impl Index {
             let mut ends = ends.map_err(TantivyError::from)?;
             let mut taken = 0;
             while taken < limit && ends.advance() {
+                if is_nearer(ends.key()) {
+                    continue;
+                }
                 let files = index.read_postings_from_terminfo(ends.value(), Basic);
                 let mut files = files.map_err(TantivyError::from)?;
                 let alive = segment.alive_bitset();
@@ -177,20 +182,14 @@ impl Index {
                     let (file, address) = (files.doc(), DocAddress::new(ordinal, files.doc()));
                     if alive.is_none_or(|it| it.is_alive(file)) {
                         let part = met.get(address, || self.part(&searcher, address))?;
-                        if let Entry::Vacant(new) = found.entry(part.path.clone()) {
-                            new.insert(ends.key().to_vec());
-                            taken += 1;
-                        }
+                        found.insert((ends.key().to_vec(), part.path.clone()));
+                        taken += 1;
                     }
                     files.advance();
                 }
             }
         }
-        let mut found: Vec<(Vec<u8>, String)> =
-            found.into_iter().map(|(path, end)| (end, path)).collect();
-        found.sort_unstable();
-        found.truncate(limit);
-        let mut paths: Vec<String> = found.into_iter().map(|it| it.1).collect();
+        let mut paths: Vec<String> = found.into_iter().map(|it| it.1).take(limit).collect();
         paths.sort_unstable();
         Ok(paths)
     }

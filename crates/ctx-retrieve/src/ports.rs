@@ -357,8 +357,9 @@ pub trait FileSearch: Send + Sync {
         Ok(vec![Vec::new(); ends.len()])
     }
 
-    /// For each of `folders`, the files below folders whose paths are it or end with it, in their order; case does not matter. Which
-    /// of more than `limit` is the store's to choose.
+    /// For each of `folders`, the files below folders whose paths are it or end with it, in their order; case does not matter. Of more
+    /// than `limit`, the first by what follows the folder, in lower case, and then by their paths. Of two such folders that a file is
+    /// below, the nearer counts; a folder that is more than 64 above a file need not.
     async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         let _ = limit;
         Ok(vec![Vec::new(); folders.len()])

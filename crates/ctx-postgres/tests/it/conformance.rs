@@ -47,6 +47,39 @@ async fn it_keeps_them_among_the_files_of_another_owner() {
     laws::store(&store).await;
 }
 
+/// The paths of the files of [`laws::in_folders`], those that stay and those that go.
+fn in_folders() -> (Vec<&'static str>, Vec<&'static str>) {
+    let paths = laws::in_folders().into_iter().map(|it| it.0);
+    let numbered = paths.enumerate();
+    let (stay, go): (Vec<_>, Vec<_>) = numbered.partition(|(number, _)| number % 3 > 0);
+    let path = |(_, path)| path;
+    (
+        stay.into_iter().map(path).collect(),
+        go.into_iter().map(path).collect(),
+    )
+}
+
+#[tokio::test]
+async fn the_embedded_store_keeps_the_laws_of_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stay, go) = in_folders();
+    for (path, text) in laws::in_folders() {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let at = tempfile::tempdir().unwrap();
+    let (index, _) = Index::open(folder.path(), at.path(), Options::default()).unwrap();
+    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    let all: Vec<&str> = laws::in_folders().into_iter().map(|it| it.0).collect();
+    laws::folders(&index, &all).await;
+    for path in go {
+        fs::remove_file(folder.path().join(path)).unwrap();
+    }
+    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    laws::folders(&index, &stay).await;
+}
+
 #[tokio::test]
 async fn the_embedded_store_keeps_the_laws_of_stores() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,15 +1,17 @@
 //! Laws of the ports of `ctx_retrieve`: any store that holds [`corpus`], [`messages`] and [`PINNED`] keeps them.
 //!
 //! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
-//! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. The grammar of Rust must be
-//! compiled in.
+//! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. What it says of folders is checked by
+//! [`folders`](folders()), in a store of its own. The grammar of Rust must be compiled in.
 
 mod counting;
+mod folders;
 mod together;
 mod votes;
 
 use std::collections::BTreeSet;
 
+pub use self::folders::{folders, in_folders};
 pub use self::votes::votes;
 
 use ctx_rank::Analyzer;
@@ -487,6 +489,7 @@ pub async fn ask_all<S: Ports + ?Sized>(store: &S, text: &str) -> Vec<String> {
     let files = store.files(&of_files).await.expect("files");
     answers.extend(files.into_iter().map(|it| format!("{it:?}")));
     answers.extend(store.ending_with(&name, 50).await.expect("paths").concat());
+    answers.extend(store.below(&name, 50).await.expect("folders").concat());
     let said = store.messages(text, 50).await.expect("messages");
     answers.extend(said.into_iter().map(|it| format!("{it:?}")));
     answers.extend(store.pinned(text).await.expect("references"));
@@ -628,7 +631,15 @@ pub fn canary_messages(canary: &str) -> Vec<Message> {
 pub async fn isolated<S: Ports + ?Sized>(mine: &S, foreign: &str) {
     let path = format!("src/{foreign}.rs");
     let load = format!("load_{foreign}");
-    for text in [foreign, &path, &load, "config", "src/config.rs", THREAD] {
+    for text in [
+        foreign,
+        &path,
+        &load,
+        "config",
+        "src",
+        "src/config.rs",
+        THREAD,
+    ] {
         for answer in ask_all(mine, text).await {
             assert!(!answer.contains(foreign), "asked for {text:?}: {answer}");
         }

@@ -37,6 +37,7 @@ pub(super) async fn laws<S: Ports + ?Sized>(store: &S) {
             same(&list, &found, &alone);
         }
         paths(store, limit).await;
+        folders(store, limit).await;
         places(store, limit).await;
     }
 }
@@ -53,6 +54,20 @@ async fn paths<S: Ports + ?Sized>(store: &S, limit: usize) {
     }
     for list in lists(&ends) {
         let found = store.ending_with(&list, limit).await.expect("paths");
+        same(&list, &found, &alone);
+    }
+}
+
+async fn folders<S: Ports + ?Sized>(store: &S, limit: usize) {
+    let mut folders = names();
+    folders.extend(["src", "SRC/", "src/net", "net", "docs", "/"].map(str::to_owned));
+    let mut alone = BTreeMap::new();
+    for folder in &folders {
+        let found = store.below(std::slice::from_ref(folder), limit).await;
+        alone.insert(folder.clone(), only(found.expect("folders")));
+    }
+    for list in lists(&folders) {
+        let found = store.below(&list, limit).await.expect("folders");
         same(&list, &found, &alone);
     }
 }
