@@ -62,6 +62,9 @@ const ENDING: &str = "
     ) it
     ORDER BY e.number, it.path";
 
+const BELOW: &str =
+    "SELECT path, place FROM ctx.files_below($1, $2) ORDER BY place, path COLLATE \"C\"";
+
 impl OwnedStore {
     /// For each of `names`, the parts that `list` has for it.
     pub(crate) async fn parts_by_name(
@@ -109,6 +112,27 @@ impl OwnedStore {
         for ends in each.batches() {
             let rows = self
                 .read("find paths", ENDING, &[&self.owner(), &ends, &limit])
+                .await?;
+            each.take(&rows, 1, |row| Some(row.get(0)));
+        }
+        Ok(each.answers())
+    }
+
+    /// For each of `folders`, the paths below folders whose paths are it or end with it.
+    pub(crate) async fn paths_below(
+        &self,
+        folders: &[String],
+        limit: usize,
+    ) -> Result<Vec<Vec<String>>, StoreError> {
+        let limit = self.limits().rows(limit);
+        let folder = |it: &String| {
+            let folder = it.trim_matches('/').to_lowercase();
+            (!folder.is_empty() && !folder.contains('\0')).then_some(folder)
+        };
+        let mut each = Each::new(folders.iter().map(folder));
+        for folders in each.batches() {
+            let rows = self
+                .read("find files below folders", BELOW, &[&folders, &limit])
                 .await?;
             each.take(&rows, 1, |row| Some(row.get(0)));
         }

@@ -282,6 +282,10 @@ impl FileSearch for OwnedStore {
         Ok(self.paths_by_end(ends, limit).await?)
     }
 
+    async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        Ok(self.paths_below(folders, limit).await?)
+    }
+
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         Ok(self.parts_by_place(wanted, limit).await?)
     }

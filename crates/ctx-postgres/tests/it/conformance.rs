@@ -60,6 +60,26 @@ fn in_folders() -> (Vec<&'static str>, Vec<&'static str>) {
 }
 
 #[tokio::test]
+async fn the_shared_store_keeps_the_laws_of_folders_for_each_owner_alone() {
+    let fresh = fresh!();
+    let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    let (stay, go) = in_folders();
+    let all: Vec<&str> = laws::in_folders().into_iter().map(|it| it.0).collect();
+    let bobs = ["docs/bob.md", "src/bob/a.rs", "src/_.rs"];
+    alice.ingest(texts(laws::in_folders())).await.unwrap();
+    laws::folders(&bob, &[]).await;
+    bob.ingest(texts(bobs.map(|it| (it, "x")))).await.unwrap();
+    laws::folders(&alice, &all).await;
+    let go: Vec<String> = go.into_iter().map(str::to_owned).collect();
+    assert_eq!(alice.remove(&go).await.unwrap(), go.len());
+    // One that is stored anew is there once.
+    let again = texts([(stay[0], "Something.\n")]);
+    assert_eq!(alice.ingest(again).await.unwrap().stored, 1);
+    laws::folders(&alice, &stay).await;
+    laws::folders(&bob, &bobs).await;
+}
+
+#[tokio::test]
 async fn the_embedded_store_keeps_the_laws_of_folders() {
     let folder = tempfile::tempdir().unwrap();
     let (stay, go) = in_folders();

@@ -1,7 +1,7 @@
 //! What an owner has is counted as it comes and goes, and what is counted is what there is.
 
 use ctx_postgres::{Added, Limits, Store, StoredMessage};
-use ctx_retrieve::Message;
+use ctx_retrieve::{FileSearch as _, Message};
 use tokio_postgres::Client;
 
 use crate::fresh;
@@ -125,7 +125,7 @@ async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_version_holds_is_counted_by_whoever_may_migrate() {
+async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoever_may_migrate() {
     let Some(server) = Server::shared() else {
         return;
     };
@@ -143,7 +143,7 @@ async fn what_an_earlier_version_holds_is_counted_by_whoever_may_migrate() {
     store.migrate().await.unwrap();
     for owner in ["alice", "bob"] {
         let owned = store.owner(owner).unwrap();
-        let files = [("a", "éé"), ("b", owner)];
+        let files = [("a", "éé"), ("D/b", owner)];
         owned.ingest(crate::texts(files)).await.unwrap();
         for (thread, id) in [("t", "1"), ("t", "2"), ("u", "3")] {
             let said = Message::new(id, "user", owner, 1);
@@ -156,13 +156,17 @@ async fn what_an_earlier_version_holds_is_counted_by_whoever_may_migrate() {
         ALTER TABLE ctx.owners DROP COLUMN bytes; ALTER TABLE ctx.files DROP COLUMN outline;
         DROP TRIGGER count_added ON ctx.threads; DROP TRIGGER count_gone ON ctx.threads;
         DROP TRIGGER count_added ON ctx.messages; DROP TRIGGER count_gone ON ctx.messages;
+        DROP FUNCTION ctx.keep_endings CASCADE; DROP FUNCTION ctx.files_below, ctx.endings_of; DROP TABLE ctx.endings;
         DROP FUNCTION ctx.count_said; DROP TABLE ctx.said; DROP INDEX ctx.feedback_given;
         DELETE FROM ctx.version WHERE version >= 7;";
     admin.batch_execute(before).await.unwrap();
     store.migrate().await.unwrap();
     for (owner, bytes) in [("alice", 9), ("bob", 7)] {
-        let totals = store.owner(owner).unwrap().totals().await.unwrap();
+        let owned = store.owner(owner).unwrap();
+        let totals = owned.totals().await.unwrap();
         assert_eq!((totals.files, totals.bytes), (2, bytes), "{owner}");
+        let below = owned.below(&["d".to_owned()], 9).await.unwrap();
+        assert_eq!(below, [["D/b"]], "{owner}");
         assert_eq!(counts(&admin, owner).await, [(2, 3); 2], "{owner}");
     }
     let forced = "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'ctx'::regnamespace AND c.relkind = 'r'

@@ -14,6 +14,7 @@ mod counts;
 mod crash;
 mod encryption;
 mod files;
+mod folders;
 mod fuzz;
 mod hostile;
 mod kept;

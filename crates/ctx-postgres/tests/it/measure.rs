@@ -273,6 +273,9 @@ async fn measure(store: &OwnedStore, questions: &[String]) {
                 .unwrap();
             note("ending with", start);
             let start = Instant::now();
+            store.below(&["src".to_owned()], 101).await.unwrap();
+            note("below", start);
+            let start = Instant::now();
             store.recent(5).await.unwrap();
             note("recent", start);
         }

@@ -7,9 +7,9 @@ use ctx_testkit::laws::store as laws;
 use crate::server::raw;
 use crate::{fresh, texts};
 
-const OWNED: [&str; 12] = [
+const OWNED: [&str; 13] = [
     "owners", "files", "parts", "terms", "threads", "messages", "pinned", "usage", "feedback",
-    "votes", "contexts", "said",
+    "votes", "contexts", "said", "endings",
 ];
 
 pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
