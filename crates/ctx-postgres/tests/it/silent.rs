@@ -101,7 +101,11 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
                 1 => it.has_thread("t").await.map(drop).map_err(said),
                 2 => it.pin("t", "a.rs").await.map(drop).map_err(said),
                 3 => it.ingest(vec![file]).await.map(drop).map_err(said),
-                _ => it.vote(&vote).await.map(drop).map_err(|it| it.to_string()),
+                _ => it
+                    .vote(&vote)
+                    .await
+                    .map(drop)
+                    .map_err(|it| it.on_one_line()),
             }
         }));
     }
