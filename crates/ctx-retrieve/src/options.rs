@@ -142,9 +142,9 @@ impl Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            strategies: [1.0, 0.3, 0.5, 0.05, 0.4, 0.1, 0.4, 0.1],
+            strategies: [1.0, 0.4, 0.65, 0.05, 0.4, 0.1, 0.4, 0.1],
             title: 0.3,
-            neighbour: 0.3,
+            neighbour: 0.2,
             head: 0.8,
             fields: vec![
                 (Field::Name, 2.0),
