@@ -22,6 +22,11 @@ const EXTENSIONS: [&str; 4] = ["adoc", "md", "rst", "txt"];
 /// What a file that is named is worth.
 const OF_NAME: f64 = 0.3;
 
+/// Whether `query` has anything that may be a folder, or a file without an extension.
+pub(crate) fn may_name_files(query: &Query) -> bool {
+    !query.folders.is_empty() || !query.file_names.is_empty()
+}
+
 /// Files of the folders in `query`.
 pub(crate) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let folders = &query.folders[..query.folders.len().min(FOLDERS)];

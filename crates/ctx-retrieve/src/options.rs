@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ctx_rank::{Profile, Query, Role};
 
+use crate::named::may_name_files;
 use crate::ports::Field;
 
 /// A way to find something. They run side by side.
@@ -117,7 +118,6 @@ impl Weights {
     /// Gives places, and what is nearly the name of a file, the weights that they have in `query`.
     fn weigh_files(&mut self, query: &Query) {
         let [places, similar] = [Strategy::Places, Strategy::Similar].map(Strategy::index);
-        let may_name_files = !query.folders.is_empty() || !query.file_names.is_empty();
         if query.typed.is_none() {
             let is_vague = query.places.is_empty() && query.frames.is_empty();
             self.strategies[places] *= if is_vague { VAGUE } else { 1.0 };
@@ -127,7 +127,7 @@ impl Weights {
         if !query.places.is_empty() {
             self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
         }
-        if is_alone && (!query.places.is_empty() || may_name_files) {
+        if is_alone && (!query.places.is_empty() || may_name_files(query)) {
             self.strategies[places] *= ALONE_PLACE;
         }
     }

@@ -36,7 +36,6 @@ pub(crate) struct Pool {
 
 #[derive(Debug)]
 struct File {
-    role: Role,
     /// Its number, and those of its parts.
     number: usize,
     parts: SmallVec<[usize; 4]>,
@@ -46,6 +45,7 @@ struct File {
 #[derive(Debug)]
 struct Item {
     file: usize,
+    role: Role,
     part: Option<Arc<Part>>,
 }
 
@@ -74,7 +74,7 @@ impl Ranking<'_> {
 
     /// What a part is for.
     pub(crate) fn role(&self, it: Ranked<'_>) -> Role {
-        it.part.role(self.pool.files[self.file(it)].role)
+        self.pool.items[it.number].role
     }
 
     /// What each strategy said for a part.
@@ -156,11 +156,14 @@ impl Pool {
         let file = self.files.len();
         self.paths.insert(ByPath(Arc::clone(part)), file);
         self.files.push(File {
-            role: Role::of(&part.path),
             number: self.items.len(),
             parts: SmallVec::new(),
         });
-        self.items.push(Item { file, part: None });
+        self.items.push(Item {
+            file,
+            role: Role::of(&part.path),
+            part: None,
+        });
         file
     }
 
@@ -170,9 +173,13 @@ impl Pool {
         let number = *self.places.entry(place).or_insert(next);
         if number == next {
             self.held.insert(Arc::as_ptr(&part).addr(), number);
+            let of_file = self.items[self.files[file].number].role;
             self.files[file].parts.push(number);
-            let part = Some(part);
-            self.items.push(Item { file, part });
+            self.items.push(Item {
+                file,
+                role: part.role(of_file),
+                part: Some(part),
+            });
         }
         number
     }

@@ -8,7 +8,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::keys::ByPlace;
 use crate::likeness::{likeness, transposed};
-use crate::named::{below, called};
+use crate::named::{below, called, may_name_files};
 use crate::options::{Strategy, Weights};
 use crate::ports::{
     Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
@@ -50,10 +50,9 @@ const MOST_USERS: usize = 16;
 /// Whether `query` has anything that `strategy` could look for.
 pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
     let has_places = !query.places.is_empty();
-    let may_name_files = !query.folders.is_empty() || !query.file_names.is_empty();
     match strategy {
         Strategy::Names => !query.names.is_empty(),
-        Strategy::Places => has_places || may_name_files || !query.frames.is_empty(),
+        Strategy::Places => has_places || may_name_files(query) || !query.frames.is_empty(),
         Strategy::Similar => has_places || !query.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),
         Strategy::Text | Strategy::Coverage | Strategy::Files | Strategy::Relations => true,

@@ -122,7 +122,7 @@ fn table(all: &[Instance], choices: &[Choice]) -> String {
     table.push_str(
         "\n| repository | questions | default | chosen without it | shows |\n|---|--:|--:|---|--:|\n",
     );
-    let mut held_out = 0.0;
+    let mut held_out = Vec::new();
     for (at, repo) in repos.iter().enumerate() {
         let best = chosen_without(&of_repos, at);
         let count = all.iter().filter(|it| it.repo == **repo).count();
@@ -132,13 +132,13 @@ fn table(all: &[Instance], choices: &[Choice]) -> String {
             table,
             "| {repo} | {count} | {default:.3} | {name} | {shown:.3} |"
         );
-        held_out += shown;
+        held_out.push(shown);
     }
     let _ = writeln!(
         table,
         "\nChosen without the repository that is asked about: {:.4} of the lines in the mean over repositories; the default: \
          {:.4}.",
-        held_out * code::share(1, repos.len()),
+        code::mean(held_out.into_iter()),
         over(0)
     );
     table

@@ -7,6 +7,7 @@ use ctx_index::{Index, Options};
 use ctx_postgres::OwnedStore;
 use ctx_retrieve::Threads;
 use ctx_testkit::laws::store as laws;
+use tempfile::TempDir;
 
 use crate::{fresh, texts};
 
@@ -79,11 +80,10 @@ async fn the_shared_store_keeps_the_laws_of_folders_for_each_owner_alone() {
     laws::folders(&bob, &bobs).await;
 }
 
-#[tokio::test]
-async fn the_embedded_store_keeps_the_laws_of_folders() {
+/// A folder with these files, the folder of its index, and that.
+fn indexed(files: &[(&str, &str)]) -> (TempDir, TempDir, Index) {
     let folder = tempfile::tempdir().unwrap();
-    let (stay, go) = in_folders();
-    for (path, text) in laws::in_folders() {
+    for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -91,6 +91,13 @@ async fn the_embedded_store_keeps_the_laws_of_folders() {
     let at = tempfile::tempdir().unwrap();
     let (index, _) = Index::open(folder.path(), at.path(), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    (folder, at, index)
+}
+
+#[tokio::test]
+async fn the_embedded_store_keeps_the_laws_of_folders() {
+    let (stay, go) = in_folders();
+    let (folder, _at, index) = indexed(&laws::in_folders());
     let all: Vec<&str> = laws::in_folders().into_iter().map(|it| it.0).collect();
     laws::folders(&index, &all).await;
     for path in go {
@@ -102,15 +109,7 @@ async fn the_embedded_store_keeps_the_laws_of_folders() {
 
 #[tokio::test]
 async fn the_embedded_store_keeps_the_laws_of_stores() {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, text) in laws::corpus() {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let at = tempfile::tempdir().unwrap();
-    let (index, _) = Index::open(folder.path(), at.path(), Options::default()).unwrap();
-    index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    let (_folder, _at, index) = indexed(&laws::corpus());
     for message in laws::messages() {
         Threads::append(&index, laws::THREAD, &message)
             .await
