@@ -39,7 +39,7 @@ pub(crate) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     let files: BTreeSet<String> = files.flatten().collect();
     let is_whole = query.typed.is_some() && files.len() <= WHOLE;
     let wanted = files.iter().filter(|_| is_whole).cloned();
-    let mut hits = parts_of(search, wanted.collect(), OF_FOLDER).await?;
+    let mut hits = parts_of(search, wanted.map(|it| (it, OF_FOLDER)).collect()).await?;
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, OF_FOLDER)));
     Ok(hits)
@@ -73,20 +73,26 @@ pub(crate) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
             files.extend(found.into_iter().filter(is_called));
         }
     }
-    let mut hits = parts_of(search, roots, OF_NAME).await?;
-    hits.extend(parts_of(search, files.iter().cloned().collect(), OF_NAME).await?);
+    let wanted = roots.into_iter().chain(files.iter().cloned());
+    let mut hits = parts_of(search, wanted.map(|it| (it, OF_NAME)).collect()).await?;
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, OF_NAME)));
     Ok(hits)
 }
 
-/// All parts of the files at `paths`.
-async fn parts_of(search: &dyn FileSearch, paths: Vec<String>, worth: f64) -> Answer<Vec<Hit>> {
-    if paths.is_empty() {
+/// All parts of these files, each as much worth as its file.
+pub(crate) async fn parts_of(
+    search: &dyn FileSearch,
+    files: Vec<(String, f64)>,
+) -> Answer<Vec<Hit>> {
+    if files.is_empty() {
         return Ok(Vec::new());
     }
+    let (paths, worth): (Vec<String>, Vec<f64>) = files.into_iter().unzip();
     let wanted: Vec<PartQuery> = paths.into_iter().map(PartQuery::new).collect();
     let parts = search.parts_of(&wanted, WIDE).await?;
-    let parts = of_each("files", &wanted, parts)?.into_iter().flatten();
-    Ok(parts.map(|it| Hit::new(it.part, worth)).collect())
+    let parts = of_each("files", &wanted, parts)?.into_iter().zip(worth);
+    let hits =
+        parts.flat_map(|(all, worth)| all.into_iter().map(move |it| Hit::new(it.part, worth)));
+    Ok(hits.collect())
 }

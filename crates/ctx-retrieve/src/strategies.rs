@@ -8,7 +8,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 
 use crate::keys::ByPlace;
 use crate::likeness::{likeness, transposed};
-use crate::named::{below, called, may_name_files};
+use crate::named::{below, called, may_name_files, parts_of};
 use crate::options::{Strategy, Weights};
 use crate::ports::{
     Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
@@ -418,19 +418,9 @@ pub(crate) async fn similar(search: &dyn FileSearch, query: &Query) -> Answer<Ve
 /// `hits`, and all parts of the first files among them.
 async fn with_parts(search: &dyn FileSearch, mut hits: Vec<Hit>) -> Answer<Vec<Hit>> {
     let files = hits.iter().filter(|it| it.is_file());
-    let files: Vec<(PartQuery, f64)> = files
-        .take(MOST_FILES)
-        .map(|it| (PartQuery::new(it.path.as_str()), it.score))
-        .collect();
-    if files.is_empty() {
-        return Ok(hits);
-    }
-    let wanted: Vec<PartQuery> = files.iter().map(|(file, _)| file.clone()).collect();
-    let parts = search.parts_of(&wanted, WIDE).await?;
-    let parts = of_each("files", &wanted, parts)?;
-    for ((_, score), parts) in files.iter().zip(parts) {
-        hits.extend(parts.into_iter().map(|it| Hit::new(it.part, *score)));
-    }
+    let files = files.take(MOST_FILES).map(|it| (it.path.clone(), it.score));
+    let parts = parts_of(search, files.collect()).await?;
+    hits.extend(parts);
     Ok(hits)
 }
 
