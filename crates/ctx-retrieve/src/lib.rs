@@ -3,8 +3,6 @@
 mod asked;
 mod hold;
 mod keys;
-mod likeness;
-mod named;
 mod options;
 mod pool;
 mod ports;

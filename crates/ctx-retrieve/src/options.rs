@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ctx_rank::{Profile, Query, Role};
 
-use crate::named::may_name_files;
 use crate::ports::Field;
+use crate::strategies::may_name_files;
 
 /// A way to find something. They run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,7 +10,7 @@ const SHORT: usize = 8;
 /// How like `name` is `asked`, 0..=1, where it is that name with a mistake: a letter too many, too few or another, or two in
 /// the wrong order; two mistakes where it has more than five characters. Case does not matter, and an extension that is
 /// asked for is to be the same; without one, that of `name` does not count. O(characters², of 40 at most).
-pub(crate) fn likeness(asked: &str, name: &str) -> Option<f64> {
+pub(super) fn likeness(asked: &str, name: &str) -> Option<f64> {
     let (asked, name) = (asked.to_lowercase(), name.to_lowercase());
     let (asked_stem, asked_extension) = split(&asked);
     let (stem, extension) = split(&name);
@@ -29,7 +29,7 @@ pub(crate) fn likeness(asked: &str, name: &str) -> Option<f64> {
 }
 
 /// `name` with each two neighbouring characters of its stem in the other order, where the stem is short.
-pub(crate) fn transposed(name: &str) -> Vec<String> {
+pub(super) fn transposed(name: &str) -> Vec<String> {
     let (stem, extension) = split(name);
     let stem: Vec<char> = stem.chars().collect();
     if !LENGTHS.contains(&stem.len()) || stem.len() > SHORT {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use ctx_rank::Query;
 
-use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
-use crate::strategies::{MOST_FILES, WIDE, of_each};
+use super::{MOST_FILES, of_each, parts_of};
+use crate::ports::{Answer, FileSearch, Hit, Part};
 
 /// Folders that are looked up.
 const FOLDERS: usize = 8;
@@ -28,7 +28,7 @@ pub(crate) fn may_name_files(query: &Query) -> bool {
 }
 
 /// Files of the folders in `query`.
-pub(crate) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let folders = &query.folders[..query.folders.len().min(FOLDERS)];
     if folders.is_empty() {
         return Ok(Vec::new());
@@ -48,7 +48,7 @@ pub(crate) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
 /// Files that are called exactly as something in `query` that may be a file's name, with or without the extension of a document;
 /// of a name that many files have, the one that has nothing else for a path. In a typed question the latter holds for
 /// names with an extension, too.
-pub(crate) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let mut ends = Vec::new();
     for name in query.file_names.iter().take(NAMES) {
         ends.push(name.clone());
@@ -78,21 +78,4 @@ pub(crate) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, OF_NAME)));
     Ok(hits)
-}
-
-/// All parts of these files, each as much worth as its file.
-pub(crate) async fn parts_of(
-    search: &dyn FileSearch,
-    files: Vec<(String, f64)>,
-) -> Answer<Vec<Hit>> {
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (paths, worth): (Vec<String>, Vec<f64>) = files.into_iter().unzip();
-    let wanted: Vec<PartQuery> = paths.into_iter().map(PartQuery::new).collect();
-    let parts = search.parts_of(&wanted, WIDE).await?;
-    let parts = of_each("files", &wanted, parts)?.into_iter().zip(worth);
-    let hits =
-        parts.flat_map(|(all, worth)| all.into_iter().map(move |it| Hit::new(it.part, worth)));
-    Ok(hits.collect())
 }

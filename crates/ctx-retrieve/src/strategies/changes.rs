@@ -1,0 +1,72 @@
+//! What was changed before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ctx_rank::Query;
+use rapidhash::RapidHashMap;
+
+use super::{WIDE, by_question, terms, unique};
+use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PartQuery, Touched};
+
+/// Places of earlier changes that are looked up.
+const TOUCHED: usize = 200;
+
+/// What earlier changes touched whose messages fit: what a report tells of, somebody said before in the words of
+/// reports, of code that may share none of them.
+pub(crate) async fn changes(
+    search: &dyn FileSearch,
+    changes: &dyn Changes,
+    query: &Query,
+) -> Answer<Vec<Hit>> {
+    let touched = changes.touched(&terms(query), TOUCHED).await?;
+    let paths = unique(touched.iter().map(|it| &it.path));
+    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
+    let answers = search.parts_of(&wanted, WIDE).await?;
+    let called = by_question("files", &paths, answers)?.into_iter();
+    let called: BTreeMap<&String, Called> =
+        called.map(|(path, it)| (path, Called::of(it))).collect();
+    let of_place = |it: &Touched| {
+        let named = called.get(&it.path).map(|parts| parts.first(&it.names));
+        let score = it.score;
+        let named = named.unwrap_or_default().into_iter();
+        named.map(move |part| Hit::new(part, score))
+    };
+    Ok(touched.iter().flat_map(of_place).collect())
+}
+
+/// The parts of a file, by what they are called.
+struct Called(RapidHashMap<String, Vec<Arc<Part>>>);
+
+impl Called {
+    fn of(parts: Vec<Hit>) -> Self {
+        let mut called: RapidHashMap<String, Vec<Arc<Part>>> = RapidHashMap::default();
+        for hit in parts {
+            if let Some(name) = &hit.name {
+                called.entry(name.clone()).or_default().push(hit.part);
+            }
+        }
+        Called(called)
+    }
+
+    /// Those called by the first of `names` that any is called by; of several, those that are in what another of the names is,
+    /// where some are.
+    fn first(&self, names: &[String]) -> Vec<Arc<Part>> {
+        let mut names = names.iter();
+        let found = names.by_ref().find_map(|name| self.0.get(name));
+        let mut found = found.cloned().unwrap_or_default();
+        if found.len() > 1 {
+            let outer: Vec<&String> = names.collect();
+            let is_within = |it: &Arc<Part>| {
+                let qualified = it.qualified_name.as_deref().unwrap_or_default();
+                let is_of_name = |it: char| it.is_alphanumeric() || it == '_' || it == '$';
+                let mut around = qualified.rsplit(|it| !is_of_name(it)).skip(1);
+                around.any(|it| outer.iter().any(|name| *name == it))
+            };
+            if found.iter().any(is_within) {
+                found.retain(is_within);
+            }
+        }
+        found
+    }
+}

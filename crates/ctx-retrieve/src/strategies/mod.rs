@@ -1,0 +1,128 @@
+//! The ways to find something, one by one.
+
+mod changes;
+mod likeness;
+mod named;
+mod names;
+mod places;
+mod relations;
+mod similar;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ctx_rank::{Query, Term};
+use rapidhash::RapidHashMap;
+
+pub(crate) use self::changes::changes;
+pub(crate) use self::named::may_name_files;
+pub(crate) use self::names::names;
+pub(crate) use self::places::places;
+pub(crate) use self::relations::{SEEDS, relations};
+pub(crate) use self::similar::{misspelt, similar};
+pub(crate) use self::text::{coverage, files, text};
+use crate::keys::ByPlace;
+use crate::options::Strategy;
+use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, PortError};
+
+/// Parts that are asked for of files, or of what is called so.
+const WIDE: usize = 400;
+/// Names that are looked up.
+const NAMES: usize = 48;
+/// A name with more definitions than this is nobody's in particular.
+const MOST_DEFINITIONS: usize = 40;
+/// Places that are looked up.
+const PLACES: usize = 48;
+/// An end of paths that more files have says nothing.
+const MOST_FILES: usize = 4;
+
+/// Whether `query` has anything that `strategy` could look for.
+pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
+    let has_places = !query.places.is_empty();
+    match strategy {
+        Strategy::Names => !query.names.is_empty(),
+        Strategy::Places => has_places || may_name_files(query) || !query.frames.is_empty(),
+        Strategy::Similar => has_places || !query.names.is_empty(),
+        Strategy::Changes => !query.terms.is_empty(),
+        Strategy::Text | Strategy::Coverage | Strategy::Files | Strategy::Relations => true,
+    }
+}
+
+fn weighted(terms: &[Term]) -> Vec<(String, f32)> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a score of f32 is no finer"
+    )]
+    terms
+        .iter()
+        .map(|it| (it.text.clone(), it.weight as f32))
+        .collect()
+}
+
+fn terms(query: &Query) -> Vec<(String, f32)> {
+    weighted(&query.terms)
+}
+
+/// Each of `questions` once, in the order met.
+fn unique<'q, T: Ord + Clone + 'q>(questions: impl Iterator<Item = &'q T>) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    questions.filter(|&it| seen.insert(it)).cloned().collect()
+}
+
+/// What a port said to each of `questions`, which are `kind`.
+fn by_question<'q, Q: Ord, A>(
+    kind: &str,
+    questions: &'q [Q],
+    answers: Vec<A>,
+) -> Answer<BTreeMap<&'q Q, A>> {
+    let answers = of_each(kind, questions, answers)?;
+    Ok(questions.iter().zip(answers).collect())
+}
+
+/// The `answers` of a port, if they are one for each of `questions`: with fewer or more nobody knows which is whose.
+fn of_each<Q, A>(kind: &str, questions: &[Q], answers: Vec<A>) -> Answer<Vec<A>> {
+    let (answered, asked) = (answers.len(), questions.len());
+    if answered != asked {
+        return Err(PortError::new(format!(
+            "it answered {answered} of {asked} {kind}"
+        )));
+    }
+    Ok(answers)
+}
+
+/// Parts, each with the sum of what was said for it, in the order met: so sums are of the same numbers in the same
+/// order every time.
+#[derive(Default)]
+struct Sum {
+    hits: Vec<Hit>,
+    /// Where each is among them.
+    numbers: RapidHashMap<ByPlace, usize>,
+}
+
+impl Sum {
+    fn add(&mut self, part: &Arc<Part>, score: f64) {
+        let next = self.hits.len();
+        let number = self.numbers.entry(ByPlace(Arc::clone(part)));
+        let number = *number.or_insert(next);
+        if number == next {
+            self.hits.push(Hit::new(Arc::clone(part), score));
+        } else {
+            self.hits[number].score += score;
+        }
+    }
+}
+
+/// All parts of these files, each as much worth as its file.
+async fn parts_of(search: &dyn FileSearch, files: Vec<(String, f64)>) -> Answer<Vec<Hit>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (paths, worth): (Vec<String>, Vec<f64>) = files.into_iter().unzip();
+    let wanted: Vec<PartQuery> = paths.into_iter().map(PartQuery::new).collect();
+    let parts = search.parts_of(&wanted, WIDE).await?;
+    let parts = of_each("files", &wanted, parts)?.into_iter().zip(worth);
+    let hits =
+        parts.flat_map(|(all, worth)| all.into_iter().map(move |it| Hit::new(it.part, worth)));
+    Ok(hits.collect())
+}

@@ -1,0 +1,143 @@
+//! Files, lines and functions that a question names as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctx_rank::{Frame, Place, Query};
+
+use super::named::{below, called};
+use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
+use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
+
+/// What a call of a trace is worth.
+const OF_FRAME: f64 = 0.7;
+
+/// Files, lines and frames that the question names, and files that it may name.
+pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let (mut hits, called, below) = tokio::try_join!(
+        written(search, query),
+        called(search, query),
+        below(search, query)
+    )?;
+    hits.extend(called);
+    hits.extend(below);
+    Ok(hits)
+}
+
+/// Files, lines and frames that the question names.
+async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let places = &query.places[..query.places.len().min(PLACES)];
+    let frames = &query.frames[..query.frames.len().min(PLACES)];
+    let named = places.iter().map(|it| &it.path);
+    let called = frames.iter().filter_map(|it| it.path.as_ref());
+    let paths = unique(named.chain(called));
+    let files = files_at(search, &paths).await?;
+    let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
+    let of_place = |it: &Place| -> Vec<PartQuery> {
+        let files = at(&it.path).iter();
+        files.map(|path| place_in(path, it)).collect()
+    };
+    let of_frame = |it: &Frame| -> Vec<PartQuery> {
+        let files = it.path.as_ref().map_or(&[][..], at).iter();
+        files.filter_map(|path| frame_in(path, it)).collect()
+    };
+    let wanted: Vec<PartQuery> = (places.iter().flat_map(of_place))
+        .chain(frames.iter().flat_map(of_frame))
+        .collect();
+    let wanted = unique(wanted.iter());
+    let astray = frames.iter().filter(|it| of_frame(it).is_empty());
+    let functions = astray.filter_map(|it| it.function.as_deref().map(last_name));
+    let functions: Vec<String> = functions.collect();
+    let functions = unique(functions.iter());
+    let (answers, of_functions) =
+        tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
+    let parts = by_question("places", &wanted, answers)?;
+    let (mut found, mut named) = (Sum::default(), BTreeSet::new());
+    for place in places {
+        let worth = if place.line.is_some() { 1.0 } else { 0.3 };
+        for query in of_place(place) {
+            let hits = parts.get(&query).into_iter().flatten();
+            hits.for_each(|hit| found.add(&hit.part, worth));
+            named.insert(query.path);
+        }
+    }
+    for query in frames.iter().flat_map(of_frame) {
+        let hits = parts.get(&query).into_iter().flatten();
+        hits.for_each(|hit| found.add(&hit.part, OF_FRAME));
+    }
+    for hits in of_functions {
+        #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
+        let share = OF_FRAME / (hits.len() as f64).sqrt();
+        for hit in &hits {
+            found.add(&hit.part, share);
+        }
+    }
+    let mut hits = found.hits;
+    let named = named.into_iter().map(Part::of_file);
+    hits.extend(named.map(|it| Hit::new(it, 0.3)));
+    Ok(hits)
+}
+
+/// Definitions of each of `names`, as far as those are somebody's in particular: compiled code has other files than what it was
+/// made of, and the same names.
+async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answers = search.definitions(names, MOST_DEFINITIONS + 1).await?;
+    let mut answers = of_each("names", names, answers)?;
+    answers.retain(|it| it.len() <= MOST_DEFINITIONS);
+    Ok(answers)
+}
+
+/// What `place` means in the file at `path`.
+fn place_in(path: &str, place: &Place) -> PartQuery {
+    let mut query = PartQuery::new(path);
+    query.line = place.line;
+    query
+}
+
+/// What `frame` means in the file at `path`. The report may be of another version: the function tells more than
+/// the line.
+fn frame_in(path: &str, frame: &Frame) -> Option<PartQuery> {
+    let query = PartQuery::new(path);
+    match (&frame.function, frame.line) {
+        (Some(function), _) => Some(query.called(last_name(function))),
+        (None, Some(line)) => Some(query.at(line)),
+        (None, None) => None,
+    }
+}
+
+/// `f` of `a::b::f` and `C.f`.
+fn last_name(function: &str) -> String {
+    let last = function.rsplit(['.', ':']).next();
+    last.unwrap_or(function).to_owned()
+}
+
+/// The files that each of `paths`, of another machine, may mean: those with the longest end in common.
+async fn files_at(
+    search: &dyn FileSearch,
+    paths: &[String],
+) -> Answer<BTreeMap<String, Vec<String>>> {
+    let mut files = BTreeMap::new();
+    let end = |path: &String| (path.clone(), path.trim_start_matches('/').to_owned());
+    let mut open: Vec<(String, String)> = paths.iter().map(end).collect();
+    while !open.is_empty() {
+        let ends = unique(open.iter().map(|(_, end)| end));
+        let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
+        let found = by_question("ends of paths", &ends, answers)?;
+        let mut longer = Vec::new();
+        for (path, end) in &open {
+            match found.get(end).map_or(&[][..], Vec::as_slice) {
+                [] => longer.extend(
+                    end.split_once('/')
+                        .map(|(_, rest)| (path.clone(), rest.to_owned())),
+                ),
+                // A name that many files have says nothing.
+                found if found.len() > MOST_FILES => {}
+                found => drop(files.insert(path.clone(), found.to_vec())),
+            }
+        }
+        open = longer;
+    }
+    Ok(files)
+}

@@ -1,0 +1,122 @@
+//! Parts and files by their text.
+
+use ctx_rank::{Query, Role, Term};
+use rapidhash::{RapidHashMap, RapidHashSet};
+
+use super::{Sum, WIDE, of_each, terms, weighted};
+use crate::options::Weights;
+use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, TextQuery};
+
+/// The heaviest terms, of which it is told how many a part holds.
+const COVERED: usize = 24;
+/// Files whose parts are looked at.
+const FILES: usize = 20;
+/// The best files of which every part is taken, whether it fits or not.
+const WHOLE: usize = 8;
+
+/// Parts of files by their text: by all of the question, and by its first line, which says what it is about.
+pub(crate) async fn text(
+    search: &dyn FileSearch,
+    query: &Query,
+    weights: &Weights,
+    wide: usize,
+) -> Answer<Vec<Hit>> {
+    let wanted = |terms| TextQuery::new(terms, weights.fields.clone(), wide);
+    let whole = wanted(terms(query));
+    let searches = if is_alike(&query.terms, &query.title) {
+        vec![(search.passages(&whole).await?, 1.0 + weights.title)]
+    } else {
+        let first = wanted(weighted(&query.title));
+        let (all, title) = tokio::try_join!(search.passages(&whole), search.passages(&first))?;
+        vec![(all, 1.0), (title, weights.title)]
+    };
+    let mut found = Sum::default();
+    for (hits, weight) in searches {
+        let best = hits.first().map_or(0.0, |it| it.score);
+        // 0 of 0 is no share, and would take what the other search says along.
+        for hit in hits.into_iter().filter(|_| best > 0.0) {
+            let score = weight * hit.score / best;
+            found.add(&hit.part, score);
+        }
+    }
+    Ok(found.hits)
+}
+
+/// Whether both ask for the same, each term worth as many times as much: a question of one line is its own title.
+fn is_alike(all: &[Term], title: &[Term]) -> bool {
+    let (Some(first), Some(first_of_title)) = (all.first(), title.first()) else {
+        return false;
+    };
+    let times = first.weight / first_of_title.weight;
+    let is_same = |(one, other): (&Term, &Term)| {
+        one.text == other.text && (one.weight / other.weight / times - 1.0).abs() < 1e-6
+    };
+    all.len() == title.len() && all.iter().zip(title).all(is_same)
+}
+
+/// Parts of files by how many of the question's heaviest terms they hold: a long part that repeats one of them
+/// holds no more than a short one that has it.
+pub(crate) async fn coverage(
+    search: &dyn FileSearch,
+    query: &Query,
+    weights: &Weights,
+    wide: usize,
+) -> Answer<Vec<Hit>> {
+    let heaviest = &query.terms[..query.terms.len().min(COVERED)];
+    let wanted = TextQuery::new(weighted(heaviest), weights.fields.clone(), wide);
+    search.passages(&wanted.by_presence()).await
+}
+
+/// The best files, the parts in them that fit best, and the others of the very best: what is declared or
+/// imported beside that which fits need not share a word with the question. The score of a part is that of its file.
+pub(crate) async fn files(
+    search: &dyn FileSearch,
+    query: &Query,
+    weights: &Weights,
+    wide: usize,
+) -> Answer<Vec<Hit>> {
+    let wanted = TextQuery::new(terms(query), weights.file_fields.clone(), wide);
+    let files = search.files(&wanted).await?;
+    let best: Vec<String> = (files.iter().take(FILES))
+        .map(|it| it.path.clone())
+        .collect();
+    if best.is_empty() {
+        return Ok(Vec::new());
+    }
+    let whole_files: Vec<PartQuery> = best
+        .iter()
+        .filter(|it| is_code(it))
+        .take(WHOLE)
+        .map(PartQuery::new)
+        .collect();
+    let within = TextQuery::new(terms(query), weights.fields.clone(), wide).within(best);
+    let (mut hits, all) = tokio::try_join!(
+        search.passages(&within),
+        search.parts_of(&whole_files, WIDE)
+    )?;
+    let all = of_each("files", &whole_files, all)?;
+    let fitting: RapidHashSet<_> = hits.iter().map(|it| it.place()).collect();
+    let mut others: Vec<Hit> = all.into_iter().flatten().collect();
+    others.retain(|it| !fitting.contains(&it.place()));
+    hits.extend(others);
+    let scores = files.iter().take(FILES);
+    let scores: RapidHashMap<&str, f64> = scores.map(|it| (&*it.path, it.score)).collect();
+    for hit in &mut hits {
+        hit.score = scores.get(&*hit.path).copied().unwrap_or(0.0);
+    }
+    // Files without a part among these keep their say over parts that others find.
+    hits.extend(files.into_iter().map(|it| {
+        if it.is_file() {
+            it
+        } else {
+            Hit::new(Part::of_file(it.path.clone()), it.score)
+        }
+    }));
+    Ok(hits)
+}
+
+/// Whether parts of the file at `path` are made of each other: a passage of a text that shares no word with the
+/// question says nothing of it.
+fn is_code(path: &str) -> bool {
+    Role::of(path) != Role::Documentation
+}
