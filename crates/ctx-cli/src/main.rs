@@ -14,6 +14,7 @@ mod emit;
 mod explain;
 mod failure;
 mod findings;
+mod hits;
 mod index;
 mod indexing;
 mod input;

@@ -12,7 +12,7 @@ use ctx::index::{Index, IndexError, Updated};
 use ctx::model::{BuildOptions, BuiltContext, Warning};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Retriever, Usage as _};
+use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
 use ctx::service::{Answer, Service, ServiceError};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -22,6 +22,7 @@ use crate::args::QueryArgs;
 use crate::emit;
 use crate::failure::Failure;
 use crate::findings::{self, Findings};
+use crate::hits;
 use crate::indexing::{self, kept, status};
 use crate::past;
 use crate::read::conversion;
@@ -39,13 +40,25 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Any of those in the list of exit codes. Nothing found is none, nor is a strategy that failed where another
 /// did not: each is a warning.
 pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
+    let is_input = |it: &Path| it == Path::new("-");
+    if args.text == ["-"] && args.search.hits.as_deref().is_some_and(is_input) {
+        let message =
+            "- is standard input, and both the question and --hits are to be read from it";
+        return Err(Failure::usage(message).with_hint("give one of them as an argument or a file"));
+    }
     let question = read(&args.text)?;
     check(&question)?;
+    let hits = args.search.hits.as_deref().map(hits::read);
+    let hits = hits.transpose()?.map(Arc::new);
     let root = indexing::root(&args.search.root)?;
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);
     let mut build = settings.build(&args.options)?;
     let mut retrieve = settings.retrieve(&args.search, build.max_tokens);
+    if retrieve.strategies == [Strategy::Semantic] && args.search.hits.is_none() {
+        return Err(Failure::usage("the strategy semantic has nothing to go by")
+            .with_hint("give --hits what another search found, or name other strategies"));
+    }
     build.explain |= args.output.explain;
     // What is wrong with it is told before a folder is indexed for nothing.
     ctx::tokens::counter(&build.counter)?;
@@ -61,6 +74,9 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         past::up_to_date(&root, &retrieve.strategies, report, cancel)?
     };
     let changes = changes.map(Arc::new);
+    if let Some(hits) = &hits {
+        hits::tell_unknown(hits, |path| index.hash_of(path).is_some());
+    }
     let runtime = runtime()?;
     let index = Arc::new(index);
     let start = Instant::now();
@@ -71,6 +87,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let stores = Stores {
         index: &index,
         changes,
+        hits,
         resolver: resolver(&index, args.secrets.secrets())?,
     };
     let answer = ask(&runtime, &stores, &question, &retrieve, &build, &control);
@@ -218,6 +235,8 @@ fn runtime() -> Result<Runtime, Failure> {
 struct Stores<'s> {
     index: &'s Arc<Index>,
     changes: Option<Arc<GitChanges>>,
+    /// What another search found.
+    hits: Option<Arc<Vec<Near>>>,
     resolver: Arc<Resolver>,
 }
 
@@ -247,6 +266,9 @@ fn ask(
         .with_usage(index.clone());
     if let Some(changes) = &stores.changes {
         retriever = retriever.with_changes(changes.clone());
+    }
+    if let Some(hits) = &stores.hits {
+        retriever = retriever.with_semantic(hits.clone());
     }
     let service = Service::new(retriever, Arc::clone(&stores.resolver));
     let answer = runtime.block_on(service.answer(question, retrieve, build, control));

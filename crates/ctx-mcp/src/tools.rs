@@ -98,10 +98,11 @@ pub(crate) fn plain(error: &str) -> String {
 /// A word is none of a strategy.
 pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fault> {
     let Some(words) = words.filter(|it| !it.is_empty()) else {
-        return Ok(Strategy::ALL.to_vec());
+        return Ok(offered().collect());
     };
     let of = |word: &String| {
-        Strategy::of(word).ok_or_else(|| {
+        let strategy = offered().find(|it| it.as_str() == word);
+        strategy.ok_or_else(|| {
             Fault::new(
                 format!("search by {}: there is no such strategy", echo(word)),
                 format!("some of {}, or none for all", names().join(", ")),
@@ -111,8 +112,14 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
     words.iter().take(Strategy::ALL.len() * 2).map(of).collect()
 }
 
+/// All strategies but that of a search of somebody's own, which there is none of here.
+fn offered() -> impl Iterator<Item = Strategy> {
+    let all = Strategy::ALL.into_iter();
+    all.filter(|it| *it != Strategy::Semantic)
+}
+
 fn names() -> Vec<&'static str> {
-    Strategy::ALL.into_iter().map(Strategy::as_str).collect()
+    offered().map(Strategy::as_str).collect()
 }
 
 /// All tools, in the order they are listed. All of them together take fewer than 1,500 tokens of `o200k_base`.

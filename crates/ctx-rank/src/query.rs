@@ -63,6 +63,8 @@ pub struct Term {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Query {
+    /// All of it as it was asked, as far as it was read.
+    pub text: String,
     /// What to look for, the heaviest first; equal weights in the order of their text.
     pub terms: Vec<Term>,
     /// The same of its first line alone.
@@ -129,6 +131,7 @@ impl Query {
         query.typed = typed(&body);
         query.note_typed();
         query.bytes_left_out = text.len() - end;
+        text[..end].clone_into(&mut query.text);
         query
     }
 

@@ -18,7 +18,7 @@ pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{
     Answer, Changes, Counting, Feedback, Field, FileSearch, Generation, History, Hit, MOST_USES,
-    Message, Part, PartQuery, PortError, REMEMBERED, References, Relations, TextQuery, Threads,
-    Touched, Usage, Vote,
+    Message, Near, Part, PartQuery, PortError, REMEMBERED, References, Relations, Semantic,
+    TextQuery, Threads, Touched, Usage, Vote,
 };
 pub use retrieve::{Found, Report, Retrieved, Retriever};

@@ -26,13 +26,15 @@ pub enum Strategy {
     Similar,
     /// What earlier changes touched whose messages fit.
     Changes,
+    /// Places that a search of somebody's own finds, by embeddings say ([`Semantic`](crate::Semantic)).
+    Semantic,
     /// What uses, and what is used by, the best of the others.
     Relations,
 }
 
 impl Strategy {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     /// All of them, in the order of their contributions.
     pub const ALL: [Strategy; Strategy::COUNT] = [
@@ -43,6 +45,7 @@ impl Strategy {
         Strategy::Places,
         Strategy::Similar,
         Strategy::Changes,
+        Strategy::Semantic,
         Strategy::Relations,
     ];
 
@@ -56,6 +59,7 @@ impl Strategy {
             Strategy::Places => "places",
             Strategy::Similar => "similar",
             Strategy::Changes => "changes",
+            Strategy::Semantic => "semantic",
             Strategy::Relations => "relations",
         }
     }
@@ -142,7 +146,7 @@ impl Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            strategies: [1.0, 0.4, 0.65, 0.05, 0.4, 0.1, 0.4, 0.1],
+            strategies: [1.0, 0.4, 0.65, 0.05, 0.4, 0.1, 0.4, 0.2, 0.1],
             title: 0.3,
             neighbour: 0.2,
             head: 0.8,

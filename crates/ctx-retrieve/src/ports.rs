@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
-use ctx_rank::Role;
+use ctx_rank::{Query, Role};
 
 /// A part of a file, and what a store knows of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -408,6 +408,44 @@ pub trait Changes: Send + Sync {
     /// The places that changes touched whose messages fit `terms` best, the best first. Terms are as
     /// `ctx_rank::Analyzer` gives them, each with what it is worth.
     async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>>;
+}
+
+/// A place that a search of somebody's own found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Near {
+    /// The file, as it is stored.
+    pub path: String,
+    /// Its lines, or all of it.
+    pub span: Option<LineSpan>,
+    /// How near it is, on whatever scale: more is nearer. It tells who comes first, and nothing else.
+    pub score: f64,
+}
+
+impl Near {
+    /// The lines `span` of the file at `path`, or all of it.
+    pub fn new(path: impl Into<String>, span: Option<LineSpan>, score: f64) -> Self {
+        Near {
+            path: path.into(),
+            span,
+            score,
+        }
+    }
+}
+
+/// Finds places by their meaning, or by whatever else is known of them and not to this crate: vectors, a model, a service.
+#[async_trait]
+pub trait Semantic: Send + Sync {
+    /// The `limit` places that are nearest to `query`, in any order; its text is [`Query::text`].
+    async fn nearest(&self, query: &Query, limit: usize) -> Answer<Vec<Near>>;
+}
+
+/// What was found beforehand, for one question.
+#[async_trait]
+impl Semantic for Vec<Near> {
+    async fn nearest(&self, _: &Query, _: usize) -> Answer<Vec<Near>> {
+        Ok(self.clone())
+    }
 }
 
 /// A message of a thread.

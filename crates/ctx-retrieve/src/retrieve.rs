@@ -15,7 +15,7 @@ use tracing::debug;
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
-use crate::ports::{Answer, Changes, FileSearch, Hit, Part, Relations, Usage};
+use crate::ports::{Answer, Changes, FileSearch, Hit, Part, Relations, Semantic, Usage};
 use crate::strategies;
 
 /// What was found.
@@ -69,6 +69,7 @@ pub struct Retriever {
     relations: Option<Arc<dyn Relations>>,
     usage: Option<Arc<dyn Usage>>,
     changes: Option<Arc<dyn Changes>>,
+    semantic: Option<Arc<dyn Semantic>>,
 }
 
 impl std::fmt::Debug for Retriever {
@@ -77,6 +78,7 @@ impl std::fmt::Debug for Retriever {
             .field("relations", &self.relations.is_some())
             .field("usage", &self.usage.is_some())
             .field("changes", &self.changes.is_some())
+            .field("semantic", &self.semantic.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -89,6 +91,7 @@ impl Retriever {
             relations: None,
             usage: None,
             changes: None,
+            semantic: None,
         }
     }
 
@@ -113,6 +116,13 @@ impl Retriever {
         self
     }
 
+    /// Has what a search of somebody's own finds besides, by embeddings say.
+    #[must_use]
+    pub fn with_semantic(mut self, semantic: Arc<dyn Semantic>) -> Self {
+        self.semantic = Some(semantic);
+        self
+    }
+
     /// The parts that fit `query` best. Strategies are asked side by side, each for as long as the deadline ([`ask`]); one
     /// that fails, panics or is late is reported and has no say. A question that says nothing finds nothing, and a strategy
     /// that it says nothing for asks nobody. One that computes beyond the deadline keeps the
@@ -129,6 +139,7 @@ impl Retriever {
             // They need what the others find.
             Strategy::Relations => false,
             Strategy::Changes => self.changes.is_some(),
+            Strategy::Semantic => self.semantic.is_some(),
             _ => true,
         });
         let asked = wanted.map(|strategy| {
@@ -176,7 +187,7 @@ impl Retriever {
         options: &Options,
     ) -> Asked<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
-        let changes = self.changes.clone();
+        let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
         let (weights, wide) = (Arc::clone(weights), options.wide());
         ask(options.deadline, async move {
             let search = &*search;
@@ -189,6 +200,10 @@ impl Retriever {
                 Strategy::Similar => strategies::similar(search, &query).await,
                 Strategy::Changes => match &changes {
                     Some(changes) => strategies::changes(search, &**changes, &query).await,
+                    None => Ok(Vec::new()),
+                },
+                Strategy::Semantic => match &semantic {
+                    Some(semantic) => strategies::semantic(search, &**semantic, &query).await,
                     None => Ok(Vec::new()),
                 },
                 // Of nothing: it goes on from what the others find.

@@ -13,9 +13,9 @@ use anyhow::{Context, Result, bail, ensure};
 use ctx::assemble::Control;
 use ctx::git::GitChanges;
 use ctx::index::Index;
-use ctx::model::{BuildOptions, CounterName, Format, Selection, Tokens};
+use ctx::model::{BuildOptions, CounterName, Format, LineSpan, Selection, Tokens};
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Retriever};
+use ctx::retrieve::{self, Near, Retriever};
 use ctx::service::{Answer, Service};
 use ctx::source::{Limits, Root, Sources};
 use ctx::syntax;
@@ -39,6 +39,20 @@ pub(super) struct Instance {
     pub(super) base_commit: String,
     pub(super) query: String,
     pub(super) gold_lines: BTreeMap<String, Vec<u32>>,
+    /// Places that another search found: path, first and last line, score.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) near: Vec<(String, u32, u32, f64)>,
+}
+
+impl Instance {
+    /// What another search found, if there is any.
+    fn near(&self) -> Result<Option<Arc<Vec<Near>>>> {
+        let near = |(path, first, last, score): &(String, u32, u32, f64)| {
+            Ok(Near::new(path, Some(LineSpan::new(*first, *last)?), *score))
+        };
+        let near: Vec<Near> = self.near.iter().map(near).collect::<Result<_>>()?;
+        Ok((!near.is_empty()).then(|| Arc::new(near)))
+    }
 }
 
 /// What one context shows of what it should.
@@ -145,9 +159,12 @@ pub(super) fn service(places: &Places<'_>, instance: &Instance) -> Result<(Servi
     let sources = Sources::new(Root::open(index.root())?, Limits::default());
     let index = Arc::new(index);
     let resolver = Resolver::new(sources, syntax::Limits::default()).with_outlines(index.clone());
-    let retriever = Retriever::new(index.clone())
+    let mut retriever = Retriever::new(index.clone())
         .with_relations(index)
         .with_changes(Arc::new(changes(places, instance)?));
+    if let Some(near) = instance.near()? {
+        retriever = retriever.with_semantic(near);
+    }
     Ok((Service::new(retriever, Arc::new(resolver)), indexing))
 }
 

@@ -172,6 +172,7 @@ fn of_repository(repos: &Path, name: &str, each: usize) -> Result<Vec<Instance>>
             base_commit: change.parent,
             query: change.said,
             gold_lines,
+            near: Vec::new(),
         });
     }
     Ok(instances)

@@ -33,6 +33,10 @@ While another process indexes DIR it is waited for, 60 seconds at most; --wait 0
 from what was indexed before, and so does an index that cannot be written: a warning says how far
 it is behind.
 
+--hits has the strategy semantic say what another search found. Its scores put its hits in order, whatever
+their scale; 200 are looked at, and the parts of files that stand at their lines are ranked with what is
+found here.
+
 Secrets are masked, in the context and in the index, and told of; files of keys and settings (.env,
 *.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by their words.
 
@@ -47,7 +51,8 @@ Examples:
   ctx query 'resolve_redirects drops the fragment' --root ~/src/requests --max-tokens 4000
   ctx query - --format xml < issue.md > context.xml
   ctx query 'Parser::next' --types function,method --limit 20 --explain > /dev/null
-  ctx query 'retry with backoff' --json | jq .retrieval.strategies";
+  ctx query 'retry with backoff' --json | jq .retrieval.strategies
+  my-vector-search 'retry with backoff' | ctx query 'retry with backoff' --hits -";
 
 pub(super) const INDEX_HELP: &str = "\
 `ctx query` does this by itself; done before, or with --watch, the first question is answered
@@ -113,7 +118,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Search in these ways only: text, coverage, files, names, places, similar, changes,
-    /// relations [default: all]
+    /// semantic (with --hits), relations [default: all]
     #[arg(long, value_name = "NAMES", value_parser = Strategies::read)]
     pub(crate) strategies: Option<Strategies>,
     /// Find these only: function, method, class, struct, enum, interface, impl, module, type,
@@ -130,6 +135,10 @@ pub(crate) struct Search {
     /// Find at most so many parts of files [default: one for every 80 tokens, and 100 at least]
     #[arg(long, value_name = "N", value_parser = usize::read, allow_negative_numbers = true)]
     pub(crate) limit: Option<usize>,
+    /// Listen to another search too, such as one by embeddings: what it found, as JSON or JSON Lines
+    /// (filePath, startLine, endLine, relevance); - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hits: Option<PathBuf>,
     /// Answer from the index as it is, whatever changed since
     #[arg(long)]
     pub(crate) no_index_update: bool,

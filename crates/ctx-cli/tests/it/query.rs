@@ -67,14 +67,7 @@ impl Asked {
     /// Asks what stands on standard input.
     pub(crate) fn pipe(&self, input: &[u8], args: &[&str]) -> Ran {
         let args = [&["query", "-"], args].concat();
-        let mut child = self.command(&args).stdin(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let output = thread::scope(|scope| {
-            // The program may end before it has read everything.
-            scope.spawn(move || drop(stdin.write_all(input)));
-            child.wait_with_output().unwrap()
-        });
-        Ran::of(output)
+        feed(self.command(&args), input)
     }
 
     /// Where the index is.
@@ -113,6 +106,74 @@ fn a_question_is_answered_with_nothing_set_up_before() {
     assert!(!again.stderr.contains("indexed"), "{again:?}");
     let piped = asked.pipe(b"does the cost fit the budget?", &[]);
     assert_eq!(piped.ok(), run.stdout);
+}
+
+#[test]
+fn another_search_has_a_say() {
+    let asked = Asked::small();
+    let question = "who checks what it may cost";
+    let plain = asked.run(&["query", question, "--json"]).json();
+    assert_eq!(paths(&plain), ["src/budget.rs"]);
+    let hits = [
+        r#"{"id": "v1", "filePath": "src/parser.rs", "startLine": 6, "endLine": 8, "relevance": 0.61, "content": "x"}"#,
+        r#"{"filePath": "gone.rs", "relevance": 0.6}"#,
+    ];
+    asked.root.write("hits.jsonl", hits.join("\n"));
+    let run = asked.run(&[
+        "query",
+        question,
+        "--hits",
+        "hits.jsonl",
+        "--json",
+        "--types",
+        "function,method",
+    ]);
+    let result = run.json();
+    assert_eq!(paths(&result), ["src/budget.rs", "src/parser.rs"]);
+    let item = &result["retrieval"]["items"][1];
+    assert_eq!(item["name"], "Parser::next_token");
+    assert_eq!(item["contributions"][0]["strategy"], "semantic");
+    assert_eq!(item["contributions"].as_array().unwrap().len(), 1);
+    assert!(
+        run.stderr
+            .contains("1 of 2 hits is of no file that is indexed, such as gone.rs"),
+        "{run:?}"
+    );
+    let piped = asked.command(&["query", question, "--hits", "-", "--strategies", "semantic"]);
+    let ran = feed(piped, hits[0].as_bytes());
+    assert!(ran.ok().starts_with("### src/parser.rs"), "{ran:?}");
+    for (args, code, why) in [
+        (
+            &["query", "-", "--hits", "-"][..],
+            2,
+            "both the question and --hits",
+        ),
+        (
+            &["query", "x", "--strategies", "semantic"],
+            2,
+            "nothing to go by",
+        ),
+        (&["query", "x", "--hits", "no.json"], 3, "no.json"),
+        (
+            &["query", "x", "--hits", "src/budget.rs"],
+            3,
+            "src/budget.rs, line 1",
+        ),
+    ] {
+        asked.run(args).fails(code, &[why]);
+    }
+}
+
+/// What `command` does with `input`.
+fn feed(mut command: Command, input: &[u8]) -> Ran {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = thread::scope(|scope| {
+        // The program may end before it has read everything.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap()
+    });
+    Ran::of(output)
 }
 
 const TAKE: &str = "pub fn take() -> u32 {\n    1\n}\n";

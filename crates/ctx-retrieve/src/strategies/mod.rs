@@ -6,6 +6,7 @@ mod named;
 mod names;
 mod places;
 mod relations;
+mod semantic;
 mod similar;
 mod text;
 
@@ -20,6 +21,7 @@ pub(crate) use self::named::may_name_files;
 pub(crate) use self::names::names;
 pub(crate) use self::places::places;
 pub(crate) use self::relations::{SEEDS, relations};
+pub(crate) use self::semantic::semantic;
 pub(crate) use self::similar::{misspelt, similar};
 pub(crate) use self::text::{coverage, files, text};
 use crate::keys::ByPlace;
@@ -45,7 +47,11 @@ pub(crate) fn has_a_say(strategy: Strategy, query: &Query) -> bool {
         Strategy::Places => has_places || may_name_files(query) || !query.frames.is_empty(),
         Strategy::Similar => has_places || !query.names.is_empty(),
         Strategy::Changes => !query.terms.is_empty(),
-        Strategy::Text | Strategy::Coverage | Strategy::Files | Strategy::Relations => true,
+        Strategy::Text
+        | Strategy::Coverage
+        | Strategy::Files
+        | Strategy::Semantic
+        | Strategy::Relations => true,
     }
 }
 

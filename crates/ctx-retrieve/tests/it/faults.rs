@@ -117,6 +117,7 @@ async fn a_strategy_that_fails_is_reported_and_has_no_say() {
         ("ending_with", Strategy::Places),
         ("similar", Strategy::Similar),
         ("touched", Strategy::Changes),
+        ("nearest", Strategy::Semantic),
         ("users_of", Strategy::Relations),
     ];
     let both = Threads::BOTH.into_iter();

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use ctx_model::LineSpan;
 use ctx_rank::{Query, Role};
-use ctx_retrieve::{Options, Report, Retriever, Strategy, Touched, Weights};
+use ctx_retrieve::{
+    Answer, Near, Options, PortError, Report, Retrieved, Retriever, Semantic, Strategy, Touched,
+    Weights, async_trait,
+};
 
 use crate::store::Store;
 use crate::{ask, options, paths, report};
@@ -667,4 +671,107 @@ async fn a_part_in_place_of_a_file_stands_for_the_file() {
     }
     assert!(!told[0].0.is_empty());
     assert_eq!(told[0], told[1]);
+}
+
+/// What is found for `question` by `semantic` alone.
+async fn nearest(semantic: impl Semantic + 'static, question: &str) -> Retrieved {
+    let mut options = options();
+    options.strategies = vec![Strategy::Semantic];
+    let retriever = Retriever::new(Arc::new(library())).with_semantic(Arc::new(semantic));
+    let query = Arc::new(Query::analyse(question));
+    retriever.retrieve(&query, &options).await
+}
+
+fn place(path: &str, start: u32, end: u32, score: f64) -> Near {
+    Near::new(path, Some(LineSpan::new(start, end).unwrap()), score)
+}
+
+/// Lines 10 to 15 are a part of `src/pool.py`, 40 to 45 of `src/proxy.py`, and 1 to 6 of the others.
+#[tokio::test]
+async fn what_another_search_finds_is_the_parts_at_its_lines() {
+    let near = vec![
+        place("src/cache.py", 2, 2, -3.0),
+        place("src/pool.py", 9, 90, 0.5),
+        place("src/proxy.py", 1, 39, 9.0),
+        place("src/gone.py", 1, 9, 10.0),
+        place("src/cache.py", u32::MAX, u32::MAX, 8.0),
+        place("docs/guide.md", 1, 6, f64::NAN),
+    ];
+    let retrieved = nearest(near, "whatever was meant").await;
+    assert_eq!(paths(&retrieved), ["src/pool.py", "src/cache.py"]);
+    assert_eq!(report(&retrieved, Strategy::Semantic).found, 2);
+}
+
+#[tokio::test]
+async fn scores_of_another_search_put_its_places_in_order_whatever_their_scale() {
+    let scores = |by: f64| {
+        let parts = ["src/proxy.py", "src/pool.py", "src/cache.py"].into_iter();
+        let starts = [40, 10, 1].into_iter();
+        let near = parts.zip(starts).zip([3.0, 2.0, 1.0]);
+        let near = near.map(|((path, at), score)| place(path, at, at + 5, score * by));
+        near.rev().collect::<Vec<Near>>()
+    };
+    let first = nearest(scores(1.0), "whatever").await;
+    assert_eq!(
+        paths(&first),
+        ["src/proxy.py", "src/pool.py", "src/cache.py"]
+    );
+    for by in [1e-9, 0.25, 1e300] {
+        assert_eq!(
+            nearest(scores(by), "whatever").await.found,
+            first.found,
+            "{by}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_hardly_holds_a_place_is_hardly_meant() {
+    let both = vec![
+        place("src/pool.py", 1, 10, 2.0),
+        place("src/proxy.py", 40, 45, 1.0),
+    ];
+    assert_eq!(
+        paths(&nearest(both, "whatever").await),
+        ["src/proxy.py", "src/pool.py"]
+    );
+}
+
+/// A search by meaning that looks at the question.
+struct Embeddings;
+
+#[async_trait]
+impl Semantic for Embeddings {
+    async fn nearest(&self, query: &Query, limit: usize) -> Answer<Vec<Near>> {
+        assert!(limit > 0);
+        match query.text.as_str() {
+            "fails" => Err(PortError::new("the model is not there")),
+            "where is a link kept open?\n" => Ok(vec![place("src/pool.py", 10, 15, 0.9)]),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_search_is_asked_by_the_text_of_the_question() {
+    let retrieved = nearest(Embeddings, "where is a link kept open?\n").await;
+    assert_eq!(paths(&retrieved), ["src/pool.py"]);
+    let retrieved = nearest(Embeddings, "fails").await;
+    let failure = report(&retrieved, Strategy::Semantic).failure.clone();
+    assert_eq!(failure.as_deref(), Some("the model is not there"));
+}
+
+#[tokio::test]
+async fn what_another_search_says_of_a_file_is_said_of_what_is_found_in_it() {
+    let retriever = Retriever::new(Arc::new(library()));
+    let query = Arc::new(Query::analyse("connection"));
+    let mut options = options();
+    options.strategies = vec![Strategy::Coverage, Strategy::Semantic];
+    let plain = retriever.retrieve(&query, &options).await;
+    assert_eq!(paths(&plain)[0], "docs/guide.md");
+    let near = vec![Near::new("src/proxy.py", None, 0.0)];
+    let retrieved = retriever.with_semantic(Arc::new(near));
+    let retrieved = retrieved.retrieve(&query, &options).await;
+    assert_eq!(paths(&retrieved)[0], "src/proxy.py");
+    assert_eq!(retrieved.found.len(), plain.found.len());
 }

@@ -30,6 +30,7 @@ async fn ask(store: Store, question: &str, options: &Options) -> Retrieved {
     let retriever = Retriever::new(Arc::clone(&store) as _)
         .with_relations(Arc::clone(&store) as _)
         .with_changes(Arc::clone(&store) as _)
+        .with_semantic(Arc::clone(&store) as _)
         .with_usage(store);
     retriever
         .retrieve(&Arc::new(Query::analyse(question)), options)

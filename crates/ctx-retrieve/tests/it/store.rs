@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
-use ctx_rank::Analyzer;
+use ctx_rank::{Analyzer, Query};
 use ctx_retrieve::{
-    Answer, Changes, FileSearch, Hit, Part, PartQuery, PortError, Relations, TextQuery, Touched,
-    Usage,
+    Answer, Changes, FileSearch, Hit, Near, Part, PartQuery, PortError, Relations, Semantic,
+    TextQuery, Touched, Usage,
 };
 use tokio::sync::{Barrier, Semaphore};
 
@@ -40,6 +40,8 @@ pub(crate) struct Store {
     pub(crate) uses: BTreeMap<String, u64>,
     /// What earlier changes touched, whatever is asked: path, names and score.
     pub(crate) touched: Vec<Touched>,
+    /// What another search found, whatever is asked.
+    pub(crate) near: Vec<Near>,
     /// What parts of these files score, whatever is asked.
     pub(crate) scores: BTreeMap<String, f64>,
     /// Whether it answers a part of a file where what stands for the file is asked for.
@@ -223,6 +225,14 @@ impl Changes for Store {
         self.enter("touched").await?;
         assert!(!terms.is_empty());
         Ok(self.touched.iter().take(limit).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl Semantic for Store {
+    async fn nearest(&self, _: &Query, _: usize) -> Answer<Vec<Near>> {
+        self.enter("nearest").await?;
+        Ok(self.near.clone())
     }
 }
 

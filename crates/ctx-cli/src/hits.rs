@@ -1,0 +1,182 @@
+//! What another search found, which has a say beside the searches here.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ctx::model::LineSpan;
+use ctx::retrieve::Near;
+use serde::Deserialize;
+
+use crate::emit;
+use crate::failure::Failure;
+use crate::report;
+
+/// No file of hits is read further.
+const MOST_BYTES: u64 = 16 << 20;
+const FORM: &str = "give an array, or one object a line: \
+     {\"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 9, \"relevance\": 0.7}; lines may be left out";
+
+/// A hit. What else is said of it is for others.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Hit {
+    file_path: String,
+    start_line: Option<u32>,
+    end_line: Option<u32>,
+    relevance: f64,
+}
+
+/// The hits in the file at `path`, or on standard input.
+///
+/// # Errors
+/// It cannot be read, or is not what it should be, and where.
+pub(crate) fn read(path: &Path) -> Result<Vec<Near>, Failure> {
+    let name = if path == Path::new("-") {
+        "<stdin>".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    hits(&text(path, &name)?, &name)
+}
+
+/// Tells of those of `near` that `is_indexed` does not know the files of.
+pub(crate) fn tell_unknown(near: &[Near], is_indexed: impl Fn(&str) -> bool) {
+    let unknown: Vec<&Near> = near.iter().filter(|it| !is_indexed(&it.path)).collect();
+    if let Some(first) = unknown.first() {
+        report::warning(&format!(
+            "{} of {} {} of no file that is indexed, such as {}; paths are relative to the folder that is asked about",
+            unknown.len(),
+            emit::counted(near.len() as u64, "hit"),
+            if unknown.len() == 1 { "is" } else { "are" },
+            first.path,
+        ));
+    }
+}
+
+fn text(path: &Path, name: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin()
+            .lock()
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        Failure::input(format!("failed to read {name}: {error}"))
+            .with_hint("give a file with hits, or - and pipe them in")
+    })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::input(format!("{name} has more than 16 MiB"))
+            .with_hint("give the best hits; no more than 200 are looked at"));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::input(format!("{name} is not UTF-8")).with_hint(FORM))
+}
+
+fn hits(text: &str, name: &str) -> Result<Vec<Near>, Failure> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let wrong = |line: usize, why: &dyn std::fmt::Display| {
+        Failure::input(format!("{name}, line {line}: {why}")).with_hint(FORM)
+    };
+    if text.trim_start().starts_with('[') {
+        let all: Vec<Hit> =
+            serde_json::from_str(text).map_err(|error| wrong(error.line(), &error))?;
+        let number = |it: usize| format!("hit {it}");
+        let near = (1..).zip(&all).map(|(it, hit)| {
+            near(hit).map_err(|why| {
+                Failure::input(format!("{name}, {}: {why}", number(it))).with_hint(FORM)
+            })
+        });
+        return near.collect();
+    }
+    let lines = (1..).zip(text.lines());
+    let lines = lines.filter(|(_, it)| !it.trim().is_empty());
+    let read = lines.map(|(number, line)| {
+        let hit: Hit = serde_json::from_str(line).map_err(|error| wrong(number, &error))?;
+        near(&hit).map_err(|why| wrong(number, &why))
+    });
+    read.collect()
+}
+
+/// The place of `hit`.
+fn near(hit: &Hit) -> Result<Near, String> {
+    let path = hit.file_path.strip_prefix("./").unwrap_or(&hit.file_path);
+    let span = match (hit.start_line, hit.end_line) {
+        (None, None) => None,
+        (Some(start), end) => {
+            let span = LineSpan::new(start, end.unwrap_or(start));
+            Some(span.map_err(|error| error.to_string())?)
+        }
+        (None, Some(_)) => return Err("there is an endLine, and no startLine".to_owned()),
+    };
+    Ok(Near::new(path, span, hit.relevance))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    fn told(text: &str) -> Vec<(String, Option<(u32, u32)>, f64)> {
+        let place = |it: Near| {
+            let span = it.span.map(|it| (it.start(), it.end()));
+            (it.path, span, it.score)
+        };
+        hits(text, "h").unwrap().into_iter().map(place).collect()
+    }
+
+    #[test]
+    fn hits_are_an_array_or_one_a_line() {
+        let one = r#"{"id": 7, "filePath": "./a.rs", "startLine": 2, "endLine": 9, "relevance": 12.5, "content": "x"}"#;
+        let other = r#"{"filePath": "b.md", "relevance": -1}"#;
+        let both = [
+            ("a.rs".to_owned(), Some((2, 9)), 12.5),
+            ("b.md".to_owned(), None, -1.0),
+        ];
+        assert_eq!(told(&format!("[{one},\n{other}]")), both);
+        assert_eq!(told(&format!("\u{feff}{one}\n\n  {other}\n")), both);
+        assert_eq!(told("[]"), []);
+        assert_eq!(told(" \n"), []);
+        let line = r#"{"filePath": "a", "startLine": 3, "relevance": 1}"#;
+        assert_eq!(told(line), [("a".to_owned(), Some((3, 3)), 1.0)]);
+    }
+
+    #[test]
+    fn what_is_no_hit_is_named_by_its_line() {
+        let good = r#"{"filePath": "a", "relevance": 1}"#;
+        for (bad, why) in [
+            ("x", "expected value"),
+            ("{}", "missing field `filePath`"),
+            (r#"{"filePath": "a"}"#, "missing field `relevance`"),
+            (r#"{"filePath": "a", "relevance": "1"}"#, "expected f64"),
+            (
+                r#"{"filePath": "a", "relevance": 1, "endLine": 4}"#,
+                "no startLine",
+            ),
+            (r#"{"filePath": "a", "relevance": 1, "startLine": 0}"#, "0"),
+            (
+                r#"{"filePath": "a", "relevance": 1, "startLine": 5, "endLine": 4}"#,
+                "5",
+            ),
+        ] {
+            let error = hits(&format!("{good}\n\n{bad}\n"), "h")
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("h, line 3: ") && error.contains(why),
+                "{bad}: {error}"
+            );
+        }
+        let error = hits(&format!("[{good},\n{{\"filePath\": \"a\"}}]"), "h").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("h, line 2: missing field `relevance`"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Places that a search of somebody's own finds.
+
+use std::collections::BTreeMap;
+
+use ctx_model::LineSpan;
+use ctx_rank::Query;
+
+use super::{WIDE, of_each, unique};
+use crate::ports::{Answer, FileSearch, Hit, Near, Part, PartQuery, Semantic};
+
+/// Places that are looked up.
+const NEAR: usize = 200;
+/// How slowly a place is worth less than the one before it: that of rank r is worth (1 + `SLOW`) / (r + `SLOW`).
+const SLOW: f64 = 20.0;
+
+/// The parts of files that are at the places which are `nearest` to the question. Scores of others mean nothing here, so ranks count.
+pub(crate) async fn semantic(
+    search: &dyn FileSearch,
+    nearest: &dyn Semantic,
+    query: &Query,
+) -> Answer<Vec<Hit>> {
+    let mut near = nearest.nearest(query, NEAR).await?;
+    near.retain(|it| it.score.is_finite());
+    near.sort_by(|a, b| {
+        let place = |it: &Near| (it.path.clone(), it.span.map(|it| (it.start(), it.end())));
+        let by_place = || place(a).cmp(&place(b));
+        b.score.total_cmp(&a.score).then_with(by_place)
+    });
+    near.truncate(NEAR);
+    let paths = unique(near.iter().map(|it| &it.path));
+    let wanted: Vec<PartQuery> = paths.iter().map(PartQuery::new).collect();
+    let answers = search.parts_of(&wanted, WIDE).await?;
+    let parts = of_each("files", &wanted, answers)?.into_iter();
+    let parts: BTreeMap<&str, Vec<Hit>> = paths.iter().map(String::as_str).zip(parts).collect();
+    let mut found: BTreeMap<(&str, u32, u32), Hit> = BTreeMap::new();
+    for (rank, it) in (1_u32..).zip(&near) {
+        let worth = (1.0 + SLOW) / (f64::from(rank) + SLOW);
+        let Some(span) = it.span else {
+            let file = Hit::new(Part::of_file(&it.path), worth);
+            found.entry((&it.path, 0, 0)).or_insert(file);
+            continue;
+        };
+        for part in parts.get(it.path.as_str()).into_iter().flatten() {
+            let score = worth * common(part.span, span);
+            let (path, first, last) = part.place();
+            let best = found.entry((path, first, last));
+            let best = best.or_insert_with(|| Hit::new(part.part.clone(), 0.0));
+            best.score = best.score.max(score);
+        }
+    }
+    Ok(found.into_values().filter(|it| it.score > 0.0).collect())
+}
+
+/// How much of the shorter of both stands in the other, 0..=1.
+fn common(one: LineSpan, other: LineSpan) -> f64 {
+    let lines = |first: u32, last: u32| f64::from(last) - f64::from(first) + 1.0;
+    let (first, last) = (one.start().max(other.start()), one.end().min(other.end()));
+    let shorter = lines(one.start(), one.end()).min(lines(other.start(), other.end()));
+    lines(first, last).max(0.0) / shorter
+}
