@@ -57,7 +57,7 @@ pub fn excerpts(
 }
 
 /// `most`, and the numbers of Fibonacci below it, the largest first.
-fn counts(most: usize) -> Vec<usize> {
+pub(crate) fn counts(most: usize) -> Vec<usize> {
     let (mut low, mut high) = (1, 2);
     let mut counts = Vec::new();
     while low < most {

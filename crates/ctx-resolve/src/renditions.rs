@@ -1,8 +1,12 @@
 //! The ways to show a span, from an excerpt down to a mention.
 
+use std::collections::BTreeSet;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
 use ctx_syntax::Source;
+
+use crate::prose::counts;
 
 /// So many words are looked for, the first.
 const MOST_WORDS: usize = 256;
@@ -12,10 +16,20 @@ const LONGEST_WORD: usize = 1024;
 const MOST_LOOKED_AT: usize = 512;
 /// Lines are searched together until they have so many bytes.
 const TOGETHER: usize = 64 << 10;
+/// What has fewer lines that say something has one excerpt: it is shown whole, or hardly longer in part.
+const LONG: usize = 60;
+/// So many words tell which lines of a long span say most, the first.
+const MOST_TOLD: usize = 128;
+/// So many lines before and after one that says something are read with it: an excerpt shows them.
+const AROUND: u32 = 2;
 
 /// What a line is to have, to be what an excerpt is about: any of some words, in any case.
 #[derive(Clone, Debug, Default)]
-pub struct Keywords(Option<AhoCorasick>);
+pub struct Keywords {
+    finder: Option<AhoCorasick>,
+    /// Finds all of them, also where one is in another.
+    all: Option<AhoCorasick>,
+}
 
 impl Keywords {
     /// Any of the first 256 of `words`; one with a line feed, or of more than 1 KiB, is none. O(bytes), and some 30 bytes
@@ -27,21 +41,27 @@ impl Keywords {
         if words.is_empty() {
             return Keywords::default();
         }
-        let mut builder = AhoCorasick::builder();
-        let finder = builder
+        let mut finder = AhoCorasick::builder();
+        finder
             // Others take more memory, and hundreds of times more to make.
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             // Only with such there is a prefilter by what several words begin with. It looks at all words that begin
             // alike wherever one may begin, so they are to be few and short.
             .match_kind(MatchKind::LeftmostFirst)
             .prefilter(words.iter().map(String::len).sum::<usize>() <= MOST_LOOKED_AT);
+        let told = &words[..words.len().min(MOST_TOLD)];
+        let mut all = AhoCorasick::builder();
+        all.kind(Some(AhoCorasickKind::ContiguousNFA));
         // So few are never too many.
-        Keywords(finder.build(words).ok())
+        Keywords {
+            finder: finder.build(&words).ok(),
+            all: all.build(told).ok(),
+        }
     }
 
     /// The lines of `span` with one of them. O(bytes).
     fn lines(&self, source: &Source<'_>, span: LineSpan) -> Vec<u32> {
-        let Some(words) = &self.0 else {
+        let Some(words) = &self.finder else {
             return Vec::new();
         };
         let mut found = Vec::new();
@@ -63,6 +83,60 @@ impl Keywords {
         }
         take(words, &mut lower, &mut ends, &mut found);
         found
+    }
+
+    /// `lines` of `source`, those first around which most is said: each of the words by its rarity among `lines`. A line that
+    /// an excerpt shows with one before it is left out. O(bytes × words).
+    fn by_worth(&self, source: &Source<'_>, lines: &[u32]) -> Vec<u32> {
+        let Some(all) = &self.all else {
+            return Vec::new();
+        };
+        let words_of = |&line: &u32| {
+            let span = LineSpan::new(line, line).ok();
+            let text = span.and_then(|it| source.lines(it).next());
+            let text = text.map_or_else(String::new, |(_, it)| it.to_lowercase());
+            let found = all.find_overlapping_iter(&text);
+            found.fold(0_u128, |words, it| words | 1 << it.pattern().as_u32())
+        };
+        let words: Vec<u128> = lines.iter().map(words_of).collect();
+        let mut counts = [0_u32; MOST_TOLD];
+        for &it in &words {
+            each(it, |word| counts[word] += 1);
+        }
+        let count = f64::from(u32::try_from(lines.len()).unwrap_or(u32::MAX));
+        let rarities = counts.map(|with| ((count + 1.0) / (f64::from(with) + 0.5)).ln());
+        let mut worth: Vec<(f64, u32)> = Vec::with_capacity(lines.len());
+        for (at, &line) in lines.iter().enumerate() {
+            let before = lines[..at]
+                .iter()
+                .rev()
+                .take_while(|&&it| line - it <= AROUND);
+            let after = lines[at..].iter().take_while(|&&it| it - line <= AROUND);
+            let near = &words[at - before.count()..at + after.count()];
+            let mut sum = 0.0;
+            each(near.iter().fold(0, |all, it| all | it), |word| {
+                sum += rarities[word];
+            });
+            worth.push((sum, line));
+        }
+        worth.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut chosen: Vec<u32> = Vec::new();
+        let mut shown = BTreeSet::new();
+        for (_, line) in worth {
+            if !shown.contains(&line) {
+                chosen.push(line);
+                shown.extend(line.saturating_sub(AROUND)..=line.saturating_add(AROUND));
+            }
+        }
+        chosen
+    }
+}
+
+/// Calls `take` with the number of each bit that is set, in order.
+fn each(mut bits: u128, mut take: impl FnMut(usize)) {
+    while bits != 0 {
+        take(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
     }
 }
 
@@ -125,24 +199,36 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> V
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let said = source.said(span);
     let mut renditions = Vec::new();
-    for kind in RenditionKind::ALL {
-        let is_wanted = match kind {
-            RenditionKind::Full => false,
-            RenditionKind::Excerpt => !matches.is_empty(),
-            _ => true,
-        };
-        if !is_wanted {
-            continue;
-        }
-        let lines = source.render(span, kind, &matches);
+    let mut add = |kind: RenditionKind, matches: &[u32]| {
+        let lines = source.render(span, kind, matches);
         let length = lines.size();
         if length == 0 || length >= shortest {
-            continue;
+            return;
         }
         let information = source.information(kind, &lines, said);
         // A share, and a line for each number: it is one.
         renditions.extend(lines.into_rendition(kind, information));
         shortest = length;
+    };
+    if !matches.is_empty() {
+        add(RenditionKind::Excerpt, &matches);
+        let best = if said < LONG {
+            Vec::new()
+        } else {
+            keywords.by_worth(source, &matches)
+        };
+        for count in counts(best.len()) {
+            let mut some = best[..count].to_vec();
+            some.sort_unstable();
+            add(RenditionKind::Excerpt, &some);
+        }
+    }
+    for kind in [
+        RenditionKind::Skeleton,
+        RenditionKind::Signature,
+        RenditionKind::Mention,
+    ] {
+        add(kind, &[]);
     }
     renditions
 }

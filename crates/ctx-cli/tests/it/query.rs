@@ -112,7 +112,8 @@ fn a_question_is_answered_with_nothing_set_up_before() {
 fn another_search_has_a_say() {
     let asked = Asked::small();
     let question = "who checks what it may cost";
-    let plain = asked.run(&["query", question, "--json"]).json();
+    let plain = ["query", question, "--json", "--types", "function,method"];
+    let plain = asked.run(&plain).json();
     assert_eq!(paths(&plain), ["src/budget.rs"]);
     let hits = [
         r#"{"id": "v1", "filePath": "src/parser.rs", "startLine": 6, "endLine": 8, "relevance": 0.61, "content": "x"}"#,
