@@ -4,7 +4,7 @@ use ctx_syntax::SymbolKind::{
     Class, Constant, Enum, Field, Function, Impl, Interface, Macro, Method, Module, Section,
     Struct, Type,
 };
-use ctx_syntax::{Language, Limits, Source, SymbolKind, lines, pieces};
+use ctx_syntax::{Language, Limits, Source, SymbolKind};
 
 /// A file, and the names of all that is defined in it, with what they are.
 type Sample = (
@@ -473,9 +473,10 @@ fn what_a_reader_calls_a_definition_is_one_and_locals_are_none() {
 }
 
 /// What is defined in each part of `text`, as the index asks for it.
+#[cfg(any(feature = "javascript", feature = "cpp"))]
 fn defined(path: &str, text: &str) -> Vec<Vec<String>> {
     let source = Source::new(path, text, &Limits::default());
-    let pieces = pieces(&lines(text), source.outline());
+    let pieces = ctx_syntax::pieces(&ctx_syntax::lines(text), source.outline());
     let names = pieces.into_iter().map(|it| {
         let names = it.name.into_iter().chain(it.defines);
         names.collect()
