@@ -8,7 +8,13 @@
 (method_declaration name: (_) @name body: (_)? @body) @def.method
 (constructor_declaration name: (_) @name body: (_)? @body) @def.method
 (local_function_statement name: (_) @name body: (_)? @body) @def.function
+(operator_declaration operator: _ @name body: (_)? @body) @def.method
 (property_declaration name: (_) @name) @def.field
+(event_declaration name: (_) @name) @def.field
+(event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @def.field
+(record_declaration (parameter_list (parameter name: (_) @name) @def.field))
+(field_declaration (modifier) @_word (variable_declaration (variable_declarator name: (_) @name)) (#eq? @_word "const")) @def.constant
+(global_statement (local_declaration_statement (variable_declaration (variable_declarator name: (_) @name) @def.constant)))
 (field_declaration (variable_declaration (variable_declarator name: (_) @name))) @def.field
 (enum_member_declaration name: (_) @name) @def.field
 (delegate_declaration name: (_) @name) @def.type

@@ -10,6 +10,13 @@
 (class name: (_) @name) @def.interface
 (instance patterns: (type_patterns) @name) @def.impl
 (type_synonym name: (_) @name) @def.type
+(data_constructor [(prefix name: (_) @name @def.field) (record name: (_) @name @def.field) (infix operator: (_) @name @def.field)])
+(gadt_constructor name: (_) @name @def.field)
+(newtype_constructor name: (_) @name @def.field)
+(type_family name: (_) @name) @def.type
+(data_family name: (_) @name) @def.type
+(pattern_synonym (equation synonym: [(constructor) @name (apply function: (constructor) @name)])) @def.function
+(declarations (bind pattern: (tuple element: (variable) @name)) @def.constant)
 (field name: (field_name) @name) @def.field
 (haddock) @comment
 (import module: (_) @module) @import

@@ -5,6 +5,11 @@
 (enum_declaration name: (_) @name) @def.enum
 (method_declaration name: (_) @name body: (_)? @body) @def.method
 (constructor_declaration name: (_) @name body: (_) @body) @def.method
+(compact_constructor_declaration name: (_) @name body: (_) @body) @def.method
+(annotation_type_element_declaration name: (_) @name) @def.method
+(module_declaration name: (_) @name) @def.module
+(record_declaration parameters: (formal_parameters (formal_parameter name: (_) @name) @def.field))
+(constant_declaration declarator: (variable_declarator name: (_) @name)) @def.constant
 (field_declaration declarator: (variable_declarator name: (_) @name)) @def.field
 (enum_constant name: (_) @name) @def.field
 (import_declaration (_) @module) @import

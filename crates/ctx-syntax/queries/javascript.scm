@@ -2,10 +2,26 @@
 (generator_function_declaration name: (_) @name body: (_) @body) @def.function
 (class_declaration name: (_) @name) @def.class
 (method_definition name: (_) @name body: (_) @body) @def.method
+(field_definition property: (_) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)]) @def.method
 (field_definition property: (_) @name) @def.field
-(variable_declarator name: (identifier) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)]) @def.function
-(program (lexical_declaration (variable_declarator name: (identifier) @name value: [(number) (string) (object) (array) (call_expression) (new_expression) (template_string)]) @def.constant))
-(program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name value: [(number) (string) (object) (array) (call_expression) (new_expression) (template_string)]) @def.constant)))
+(variable_declarator name: (identifier) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]) @def.function
+; Of the whole file: what is no function is a constant, whatever its value.
+(program (lexical_declaration (variable_declarator name: (identifier) @name value: (arrow_function body: (_) @body)) @def.function))
+(program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name value: (arrow_function body: (_) @body)) @def.function)))
+(program [(lexical_declaration (variable_declarator name: (identifier) @name value: (class)) @def.class) (variable_declaration (variable_declarator name: (identifier) @name value: (class)) @def.class)])
+(program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name value: (class)) @def.class)))
+(program [(lexical_declaration (variable_declarator name: (identifier) @name) @def.constant) (variable_declaration (variable_declarator name: (identifier) @name) @def.constant)])
+(program (export_statement [(lexical_declaration (variable_declarator name: (identifier) @name) @def.constant) (variable_declaration (variable_declarator name: (identifier) @name) @def.constant)]))
+(program (export_statement (lexical_declaration (variable_declarator name: [(object_pattern [(shorthand_property_identifier_pattern) @name (pair_pattern value: (identifier) @name) (object_assignment_pattern left: (_) @name)]) (array_pattern (identifier) @name)]) @def.constant)))
+; What is assigned to a member, as modules of CommonJS have it.
+(program (expression_statement (assignment_expression left: (member_expression object: (_) @_word property: (property_identifier) @name) right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @def.function) (#any-of? @_word "exports" "module.exports"))
+(program (expression_statement (assignment_expression left: (member_expression object: [(identifier) @within (member_expression object: (identifier) @within)] property: (property_identifier) @name) right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @def.function) (#not-eq? @name "exports") (#not-eq? @within "exports"))
+(program (expression_statement (assignment_expression left: (member_expression object: (_) @_word property: (property_identifier) @name) right: (class)) @def.class) (#any-of? @_word "exports" "module.exports"))
+(program (expression_statement (assignment_expression left: (member_expression object: (_) @_word property: (property_identifier) @name)) @def.constant) (#any-of? @_word "exports" "module.exports"))
+; Functions of an object of the whole file.
+(program (lexical_declaration (variable_declarator value: (object (pair key: (property_identifier) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)]) @def.method))))
+(program (export_statement [(lexical_declaration (variable_declarator value: (object (pair key: (property_identifier) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)]) @def.method))) (object (pair key: (property_identifier) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)]) @def.method)]))
+(program (expression_statement (assignment_expression right: (object (pair key: (property_identifier) @name value: [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)]) @def.method))))
 (import_statement source: (_) @module) @import
 (class_heritage (identifier) @ref.extends)
 (call_expression function: (identifier) @ref.call)

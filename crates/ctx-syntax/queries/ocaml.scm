@@ -1,6 +1,8 @@
 (compilation_unit (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] (parameter) body: (_) @body) @def.function))
 (compilation_unit (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] body: [(fun_expression) (function_expression)] @body) @def.function))
 (compilation_unit (value_definition (let_binding . (value_name) @name body: (_) @body) @def.constant))
+(compilation_unit (value_definition (let_binding . (parenthesized_pattern (tuple_pattern (value_name) @name))) @def.constant))
+(compilation_unit (value_definition (let_binding . (tuple_pattern (value_name) @name)) @def.constant))
 (structure (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] (parameter) body: (_) @body) @def.function))
 (structure (value_definition (let_binding . [(value_name) @name (parenthesized_operator (_) @name)] body: [(fun_expression) (function_expression)] @body) @def.function))
 (structure (value_definition (let_binding . (value_name) @name body: (_) @body) @def.constant))

@@ -11,6 +11,10 @@
 (const_item name: (_) @name) @def.constant
 (static_item name: (_) @name) @def.constant
 (macro_definition name: (_) @name) @def.macro
+; What well-known macros declare.
+(macro_invocation macro: (identifier) @_word (token_tree (identifier) @_word . (identifier) @name @def.constant) (#any-of? @_word "lazy_static" "ref"))
+(macro_invocation macro: (identifier) @_word (token_tree "static" . (identifier) @name @def.constant) (#eq? @_word "thread_local"))
+(macro_invocation macro: (identifier) @_word (token_tree "struct" . (identifier) @name @def.struct) (#eq? @_word "bitflags"))
 (field_declaration name: (_) @name) @def.field
 (enum_variant name: (_) @name) @def.field
 (use_declaration argument: (_) @module) @import

@@ -29,7 +29,13 @@ pub(crate) struct Grammar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Definition(SymbolKind),
+    /// A definition, but for where it is local to something.
+    Outer(SymbolKind),
     Name,
+    /// A name with signs around it that are no part of it.
+    Symbol,
+    /// What a name is written to be in.
+    Within,
     Head,
     Body,
     Doc,
@@ -56,7 +62,13 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) kind: SymbolKind,
+    /// Whether it is none where it is local to something.
+    pub(crate) is_outer: bool,
     pub(crate) name: String,
+    /// The byte that the name begins at.
+    pub(crate) named_at: usize,
+    /// What the name is written to be in, from the outermost inwards.
+    pub(crate) within: Vec<String>,
     pub(crate) pattern: usize,
     pub(crate) bytes: Range<usize>,
     /// The end left out.
@@ -224,14 +236,18 @@ impl Grammar {
     }
 
     fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
-        let mut defined: Option<(SymbolKind, Node<'_>)> = None;
+        let mut defined: Option<(SymbolKind, bool, Node<'_>)> = None;
         let (mut name, mut head, mut body) = (None, None, None);
         let (mut import, mut module) = (None, None);
+        let mut within = Vec::new();
         for capture in found.captures() {
             let node = capture.node;
             match self.roles[capture.index as usize] {
-                Role::Definition(kind) => defined = Some((kind, node)),
-                Role::Name => name = Some(node),
+                Role::Definition(kind) => defined = Some((kind, false, node)),
+                Role::Outer(kind) => defined = Some((kind, true, node)),
+                Role::Name => name = Some((node, unquoted(&text[node.byte_range()]))),
+                Role::Symbol => name = Some((node, unsigned(&text[node.byte_range()]))),
+                Role::Within => within.push(one_line(&text[node.byte_range()])),
                 Role::Head => head = Some(node),
                 Role::Body => body = Some(node),
                 Role::Import => import = Some(node),
@@ -239,10 +255,13 @@ impl Grammar {
                 _ => self.note_node(capture.index, node, text, reading),
             }
         }
-        if let (Some((kind, node)), Some(name)) = (defined, name) {
+        if let (Some((kind, is_outer, node)), Some((named, name))) = (defined, name) {
             reading.definitions.push(Definition {
                 kind,
-                name: one_line(&text[name.byte_range()]),
+                is_outer,
+                name: one_line(name),
+                named_at: named.start_byte(),
+                within,
                 pattern: found.pattern_index,
                 bytes: node.byte_range(),
                 rows: rows_of(node),
@@ -265,6 +284,8 @@ impl Grammar {
 fn role(name: &str) -> Option<Role> {
     Some(match name {
         "name" => Role::Name,
+        "symbol" => Role::Symbol,
+        "within" => Role::Within,
         "head" => Role::Head,
         "body" => Role::Body,
         "doc" => Role::Doc,
@@ -275,8 +296,27 @@ fn role(name: &str) -> Option<Role> {
         "ref.extends" => Role::Reference(ReferenceKind::Extends),
         "comment" => Role::Comment,
         "_word" => Role::Word,
-        _ => Role::Definition(SymbolKind::of(name.strip_prefix("def.")?)?),
+        _ => match name.split_once('.')? {
+            ("def", kind) => Role::Definition(SymbolKind::of(kind)?),
+            ("outer", kind) => Role::Outer(SymbolKind::of(kind)?),
+            _ => return None,
+        },
     })
+}
+
+/// A name that is written in quotes, without them.
+fn unquoted(name: &str) -> &str {
+    let between = |quote| name.strip_prefix(quote)?.strip_suffix(quote);
+    let mut quotes = ['"', '\'', '`'].into_iter();
+    quotes
+        .find_map(between)
+        .filter(|it| !it.is_empty())
+        .unwrap_or(name)
+}
+
+/// A name that is written as `:name`, `name:` or `name=`, without its signs.
+fn unsigned(name: &str) -> &str {
+    unquoted(name.trim_matches(|c: char| c == ':' || c == '=' || c.is_whitespace()))
 }
 
 /// Goes on to the next node, what is in one before what follows it; `false` where there is none.

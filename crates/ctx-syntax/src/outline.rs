@@ -90,6 +90,18 @@ impl SymbolKind {
                 | SymbolKind::Impl
         )
     }
+
+    /// Whether what is declared in it is known in it alone.
+    fn has_locals(self) -> bool {
+        matches!(
+            self,
+            SymbolKind::Function
+                | SymbolKind::Method
+                | SymbolKind::Macro
+                | SymbolKind::Constant
+                | SymbolKind::Field
+        )
+    }
 }
 
 /// A definition.
@@ -283,6 +295,9 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             };
         }
         let parent = open.last().copied();
+        if definition.is_outer && parent.is_some_and(|it| symbols[it].kind.has_locals()) {
+            continue;
+        }
         let kind = match parent.map(|parent| symbols[parent].kind) {
             Some(around) if around.has_methods() && definition.kind == SymbolKind::Function => {
                 SymbolKind::Method
@@ -297,7 +312,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             .and_then(|body| elidable(&lines, &definition.rows, &body));
         let name = definition.name;
         let outer = parent.map(|parent| symbols[parent].qualified_name.as_str());
-        let qualified_name = qualified(outer, &name, language);
+        let qualified_name = qualified(outer, &definition.within, &name, language);
         let last_of_signature = match body {
             Some(body) => body.start().saturating_sub(1).max(span.start()),
             None => span.end(),
@@ -326,18 +341,23 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
     }
 }
 
-fn qualified(outer: Option<&str>, name: &str, language: Language) -> String {
+fn qualified(outer: Option<&str>, within: &[String], name: &str, language: Language) -> String {
     let separator = language.row().separator;
-    match outer {
-        Some(outer) if outer.len() + separator.len() + name.len() <= LONGEST => {
-            format!("{outer}{separator}{name}")
-        }
-        _ => name.to_owned(),
+    let around = outer.into_iter().chain(within.iter().map(String::as_str));
+    let bytes: usize = around.clone().map(|it| it.len() + separator.len()).sum();
+    if bytes + name.len() > LONGEST {
+        return name.to_owned();
     }
+    let mut qualified = String::with_capacity(bytes + name.len());
+    for it in around {
+        qualified.push_str(it);
+        qualified.push_str(separator);
+    }
+    qualified + name
 }
 
-/// In the order of their beginnings, the outer first. One node may be a definition by several patterns:
-/// the first tells. By one pattern it is found as often as it has bodies, which are shown or left out as
+/// In the order of their beginnings, the outer first, and names of one node in their order. One node may be a definition
+/// of a name by several patterns: the first tells. By one pattern it is found as often as it has bodies, which are shown or left out as
 /// one.
 fn once_each(mut definitions: Vec<Definition>) -> Vec<Definition> {
     definitions.sort_by(|a, b| {
@@ -346,7 +366,8 @@ fn once_each(mut definitions: Vec<Definition>) -> Vec<Definition> {
             .start
             .cmp(&b.bytes.start)
             .then(b.bytes.end.cmp(&a.bytes.end));
-        by_place.then(a.pattern.cmp(&b.pattern))
+        let by_name = a.named_at.cmp(&b.named_at);
+        by_place.then(by_name).then(a.pattern.cmp(&b.pattern))
     });
     definitions.dedup_by(|later, earlier| {
         let is_same = later.bytes == earlier.bytes && later.name == earlier.name;

@@ -137,9 +137,12 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
         let around = symbol
             .parent
             .is_some_and(|it| is_taken[it] || roles[it] == Part::Whole);
+        let is_in_small = symbol.parent.is_some_and(|it| roles[it] == Part::Within);
         let lines = symbol.span.end() - symbol.span.start() + 1;
         let role = match symbol.kind {
             _ if around => Part::Within,
+            // A short constant is not cut for the functions in it.
+            SymbolKind::Function | SymbolKind::Method if is_in_small => Part::Within,
             SymbolKind::Function | SymbolKind::Method | SymbolKind::Macro => {
                 if lines > LARGE && has_functions[index] {
                     Part::Split

@@ -122,7 +122,7 @@ pub(crate) const SAMPLES: &[Sample] = &[
         symbols: &[
             ("Point", Struct),
             ("Point.X", Field),
-            ("Area", Method),
+            ("Point.Area", Method),
             ("free", Function),
         ],
         shown: &[
@@ -248,6 +248,7 @@ pub(crate) const SAMPLES: &[Sample] = &[
         text: "import kotlin.math.sqrt\n\n/** A point. */\nclass Point(val x: Int) : Base() {\n    val size = 1\n\n    /** Its area. */\n    fun area(): Int {\n        return hidden\n    }\n}\n",
         symbols: &[
             ("Point", Class),
+            ("Point.x", Field),
             ("Point.size", Field),
             ("Point.area", Method),
         ],
@@ -317,7 +318,12 @@ pub(crate) const SAMPLES: &[Sample] = &[
     Sample {
         path: "a.dart",
         text: "import 'dart:math';\n\n/// A point.\nclass Point extends Base {\n  int x = 1;\n\n  /// Its area.\n  int area() {\n    return hidden;\n  }\n}\n\nvoid free() {\n  hidden();\n}\n",
-        symbols: &[("Point", Class), ("Point.area", Method), ("free", Function)],
+        symbols: &[
+            ("Point", Class),
+            ("Point.x", Field),
+            ("Point.area", Method),
+            ("free", Function),
+        ],
         shown: &[
             "/// A point.",
             "int x = 1;",
@@ -339,6 +345,7 @@ pub(crate) const SAMPLES: &[Sample] = &[
         text: "module Geo where\n\nimport qualified Data.Map as Map\n\n-- | A point.\ndata Point = Point\n  { px :: Int -- ^ Across.\n  , py :: Int\n  }\n\n-- | What has an area.\nclass Shape a where\n  -- | Its area.\n  area :: a -> Int\n  area x =\n    hidden x\n\ninstance Shape Point where\n  area p =\n    let hidden = px p\n     in hidden\n\n-- | Counts.\ncount\n  :: Ord a\n  => [a]\n  -> Int\ncount [] = 0\ncount (x : rest)\n  | x > y = hidden\n  | otherwise =\n      hidden + 1\n  where\n    hidden = count rest\n\n(<+>) :: Int -> Int -> Int\na <+> b =\n  hidden a b\n\nmain :: IO ()\nmain = do\n  hidden <- getLine\n  putStrLn hidden\n",
         symbols: &[
             ("Point", Enum),
+            ("Point.Point", Field),
             ("Point.px", Field),
             ("Point.py", Field),
             ("Shape", Interface),
@@ -771,7 +778,11 @@ fn an_operator_has_one_name_however_it_is_written() {
 
 #[test]
 fn names_that_are_declared_together_stand_side_by_side() {
-    outlined("a.hs", "data P = P { x, y :: Int }\n", &["P", "P.x", "P.y"]);
+    outlined(
+        "a.hs",
+        "data P = P { x, y :: Int }\n",
+        &["P", "P.P", "P.x", "P.y"],
+    );
     outlined(
         "a.go",
         "package a\n\ntype P struct {\n\tX, Y int\n}\n",

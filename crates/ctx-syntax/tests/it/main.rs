@@ -1,6 +1,7 @@
 //! Real code in every language: what is defined in it, and what each rendition shows.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod definitions;
 mod hostile;
 mod languages;
 mod nesting;

@@ -1,0 +1,518 @@
+//! What a reader calls a definition, language by language: constants, properties, variants, aliases, and no locals.
+
+use ctx_syntax::SymbolKind::{
+    Class, Constant, Enum, Field, Function, Impl, Interface, Macro, Method, Module, Section,
+    Struct, Type,
+};
+use ctx_syntax::{Language, Limits, Source, SymbolKind};
+
+/// A file, and the names of all that is defined in it, with what they are.
+type Sample = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, SymbolKind)],
+);
+
+const SAMPLES: &[Sample] = &[
+    (
+        "a.js",
+        "const NEG = -1;\nconst yes = true, RE = /a+/g;\nexport const ctx = createContext(), sum = 60 * 60;\nlet later;\nexport var old = `x`;\nexport const { one, two: renamed, three = 3 } = slice, [first] = all();\nconst { join } = require('path');\nconst twice = (x) => x + x;\nexport const Shape = class {\n  area() {}\n};\nconst on = {\n  move: (e) => {},\n  stop() {},\n};\nmodule.exports.help = function (a) {};\nexports.VALUE = 3;\nPoint.prototype.area = function () {};\nclass A {\n  on = () => {};\n  'quoted'() {}\n}\nif (yes) {\n  const inner = 1;\n}\nfunction f() {\n  const local = 1;\n}\ncall(() => {\n  const local = 1;\n});\n",
+        &[
+            ("NEG", Constant),
+            ("yes", Constant),
+            ("RE", Constant),
+            ("ctx", Constant),
+            ("sum", Constant),
+            ("later", Constant),
+            ("old", Constant),
+            ("one", Constant),
+            ("renamed", Constant),
+            ("three", Constant),
+            ("first", Constant),
+            ("twice", Function),
+            ("Shape", Class),
+            ("Shape.area", Method),
+            ("on", Constant),
+            ("on.move", Method),
+            ("on.stop", Method),
+            ("help", Function),
+            ("VALUE", Constant),
+            ("Point.area", Function),
+            ("A", Class),
+            ("A.on", Method),
+            ("A.quoted", Method),
+            ("f", Function),
+        ],
+    ),
+    (
+        "a.ts",
+        "export const DIRS = ['a'] as const;\nconst flag: boolean = true;\nconst el = find()!;\ndeclare const VERSION: string;\ndeclare module 'lib' {\n  export const inner: number;\n}\nnamespace N {\n  export const k = 1;\n}\nenum Color { Red, Green = 'g' }\nclass A {\n  constructor(private b: B, readonly c: C, d: D) {}\n  run = async () => {};\n}\nexport const App = <T,>(x: T) => x;\nfunction f() {\n  const local = 1;\n}\n",
+        &[
+            ("DIRS", Constant),
+            ("flag", Constant),
+            ("el", Constant),
+            ("VERSION", Constant),
+            ("lib", Module),
+            ("lib.inner", Constant),
+            ("N", Module),
+            ("N.k", Constant),
+            ("Color", Enum),
+            ("Color.Red", Field),
+            ("Color.Green", Field),
+            ("A", Class),
+            ("A.constructor", Method),
+            ("A.constructor.b", Field),
+            ("A.constructor.c", Field),
+            ("A.run", Method),
+            ("App", Function),
+            ("f", Function),
+        ],
+    ),
+    (
+        "a.tsx",
+        "export const Ctx = createContext<X | null>(null);\nexport const App = ({ a }: P) => <b>{a}</b>;\n",
+        &[("Ctx", Constant), ("App", Function)],
+    ),
+    (
+        "a.py",
+        "A, (B, C) = 1, (2, 3)\nd = e = 1\ntype Alias = list[int]\nif x:\n    IN_IF = 1\nelse:\n    IN_ELSE = 1\ntry:\n    HAS = True\nexcept ImportError:\n    HAS_NOT = False\nif __name__ == \"__main__\":\n    args = 1\nclass P:\n    a, b = 1, 2\n    c = d = 3\n    def f(self):\n        local = 1\n",
+        &[
+            ("A", Constant),
+            ("B", Constant),
+            ("C", Constant),
+            ("d", Constant),
+            ("e", Constant),
+            ("Alias", Type),
+            ("IN_IF", Constant),
+            ("IN_ELSE", Constant),
+            ("HAS", Constant),
+            ("HAS_NOT", Constant),
+            ("P", Class),
+            ("P.a", Field),
+            ("P.b", Field),
+            ("P.c", Field),
+            ("P.d", Field),
+            ("P.f", Method),
+        ],
+    ),
+    (
+        "a.rs",
+        "lazy_static! {\n    static ref RE: Regex = new();\n}\nthread_local! {\n    static DEPTH: u32 = 0;\n}\nbitflags! {\n    struct Flags: u32 {}\n}\n",
+        &[("RE", Constant), ("DEPTH", Constant), ("Flags", Struct)],
+    ),
+    (
+        "a.go",
+        "package a\n\nconst B, C = 1, 2\n\nvar _ I = (*S)(nil)\n\ntype S struct {\n\tEmbedded\n\t*pkg.Other\n}\n\ntype L List[int]\n\nfunc (s *S) M() {}\n\nfunc (s S[T]) N() {}\n\nfunc assembly(x int) int\n",
+        &[
+            ("B", Constant),
+            ("C", Constant),
+            ("S", Struct),
+            ("S.Embedded", Field),
+            ("S.Other", Field),
+            ("L", Type),
+            ("S.M", Method),
+            ("S.N", Method),
+            ("assembly", Function),
+        ],
+    ),
+    (
+        "A.java",
+        "record R(int x) {\n  R {}\n}\ninterface I { int K = 1; }\n@interface A { String value(); }\nmodule m.n {}\n",
+        &[
+            ("R", Class),
+            ("R.x", Field),
+            ("R.R", Method),
+            ("I", Interface),
+            ("I.K", Constant),
+            ("A", Interface),
+            ("A.value", Method),
+            ("m.n", Module),
+        ],
+    ),
+    (
+        "a.c",
+        "#ifndef A_H\n#define A_H\nextern int count;\nstatic const char *names[] = { \"a\" };\nint a, *b = 0, c[3];\nint (*handler)(int);\nstruct point { int *x, y[2]; int (*call)(int); };\nenum color { RED, GREEN = 2 };\ntypedef struct { int v; } node;\ntypedef unsigned char byte, *bytes;\ntypedef int (*callback)(int);\nchar *name(int a);\n#ifdef X\nvoid only(void);\n#endif\nchar **all(int a) { int local = 1; return 0; }\n#endif\n",
+        &[
+            ("A_H", Constant),
+            ("count", Constant),
+            ("names", Constant),
+            ("a", Constant),
+            ("b", Constant),
+            ("c", Constant),
+            ("handler", Constant),
+            ("point", Struct),
+            ("point.x", Field),
+            ("point.y", Field),
+            ("point.call", Field),
+            ("color", Enum),
+            ("color.RED", Field),
+            ("color.GREEN", Field),
+            ("node", Struct),
+            ("node.v", Field),
+            ("byte", Type),
+            ("bytes", Type),
+            ("callback", Type),
+            ("name", Function),
+            ("only", Function),
+            ("all", Function),
+        ],
+    ),
+    (
+        "a.cpp",
+        "namespace geo {\nconstexpr auto kName = \"x\";\nstatic std::vector<int> all{1};\nint *last, &first = *last;\nenum class E { A, B = 2 };\nnamespace fs = std::filesystem;\ntypedef int (*callback)(int);\nclass P {\n  ~P();\n  int *get() const;\n  const int &at() const { return x_; }\n  int *x_, y_[2];\n};\n}\nP::~P() {}\nint P::count = 3;\nvoid geo::P::run() { int local = 1; Foo foo(bar); }\ntemplate <typename T> constexpr T pi = T(3);\n",
+        &[
+            ("geo", Module),
+            ("geo::kName", Constant),
+            ("geo::all", Constant),
+            ("geo::last", Constant),
+            ("geo::first", Constant),
+            ("geo::E", Enum),
+            ("geo::E::A", Field),
+            ("geo::E::B", Field),
+            ("geo::fs", Type),
+            ("geo::callback", Type),
+            ("geo::P", Class),
+            ("geo::P::~P", Method),
+            ("geo::P::get", Method),
+            ("geo::P::at", Method),
+            ("geo::P::x_", Field),
+            ("geo::P::y_", Field),
+            ("P::~P", Function),
+            ("P::count", Constant),
+            ("geo::P::run", Function),
+            ("pi", Constant),
+        ],
+    ),
+    (
+        "A.cs",
+        "class P {\n  public const int K = 1, L = 2;\n  public event Action Changed;\n  public event Action Custom { add { } remove { } }\n  public static P operator +(P a, P b) { return a; }\n}\nrecord R(int X);\nvar top = 1;\n",
+        &[
+            ("P", Class),
+            ("P.K", Constant),
+            ("P.L", Constant),
+            ("P.Changed", Field),
+            ("P.Custom", Field),
+            ("P.+", Method),
+            ("R", Class),
+            ("R.X", Field),
+            ("top", Constant),
+        ],
+    ),
+    (
+        "a.rb",
+        "$all = 1\nGeo::LIMIT = 1\nY ||= 2\nclass P\n  attr_accessor :x, \"y\"\n  has_many :parts\n  scope :big, -> { where(a: 1) }\n  define_method(:area) { 1 }\n  alias_method :size, :area\n  alias width area\n  @@count = 0\n  def f\n    @local = 1\n  end\nend\ntask :build do\nend\n",
+        &[
+            ("$all", Constant),
+            ("Geo::LIMIT", Constant),
+            ("Y", Constant),
+            ("P", Class),
+            ("P::x", Field),
+            ("P::y", Field),
+            ("P::parts", Field),
+            ("P::big", Field),
+            ("P::area", Method),
+            ("P::size", Method),
+            ("P::width", Method),
+            ("P::@@count", Field),
+            ("P::f", Method),
+            ("build", Function),
+        ],
+    ),
+    (
+        "a.php",
+        "<?php\ndefine('LIMIT', 3);\n$app = new App();\nenum Suit { case Hearts; }\nclass P {\n  public function __construct(private int $x, int $y) { $local = 1; }\n}\n",
+        &[
+            ("LIMIT", Constant),
+            ("$app", Constant),
+            ("Suit", Enum),
+            ("Suit\\Hearts", Field),
+            ("P", Class),
+            ("P\\__construct", Method),
+            ("P\\__construct\\$x", Field),
+        ],
+    ),
+    (
+        "a.kt",
+        "const val LIMIT = 1\nval (a, b) = pair\ntypealias Id = Int\nenum class E(val v: Int) {\n  A(1)\n}\nclass P(val x: Int, y: Int) {\n  companion object Named {\n    const val K = 1\n  }\n  init {\n    val local = 1\n  }\n  fun f() {\n    val local = 1\n  }\n}\ninterface I {\n  val q: Int\n}\n",
+        &[
+            ("LIMIT", Constant),
+            ("a", Constant),
+            ("b", Constant),
+            ("Id", Type),
+            ("E", Enum),
+            ("E.v", Field),
+            ("E.A", Field),
+            ("P", Class),
+            ("P.x", Field),
+            ("P.Named", Class),
+            ("P.Named.K", Field),
+            ("P.f", Method),
+            ("I", Interface),
+            ("I.q", Field),
+        ],
+    ),
+    (
+        "a.swift",
+        "let top = 1\nlet (a, b) = (1, 2)\ntypealias Id = Int\nstruct S {\n  static let shared = S()\n  let x = 1, y = 2\n  var body: Int {\n    let local = 1\n    return local\n  }\n  static func == (a: S, b: S) -> Bool { true }\n  subscript(i: Int) -> Int { i }\n  deinit {}\n}\nenum E { case a, b }\nextension S { func f() { let local = 1 } }\nprotocol P {\n  associatedtype Item\n  var q: Int { get }\n  init(x: Int)\n}\nfunc +++ (a: Int, b: Int) -> Int { a }\nmacro mm() = #external(module: \"x\", type: \"y\")\n",
+        &[
+            ("top", Constant),
+            ("a", Constant),
+            ("b", Constant),
+            ("Id", Type),
+            ("S", Struct),
+            ("S.shared", Field),
+            ("S.x", Field),
+            ("S.y", Field),
+            ("S.body", Field),
+            ("S.==", Method),
+            ("S.subscript", Method),
+            ("S.deinit", Method),
+            ("E", Enum),
+            ("E.a", Field),
+            ("E.b", Field),
+            ("S", Impl),
+            ("S.f", Method),
+            ("P", Interface),
+            ("P.Item", Type),
+            ("P.q", Field),
+            ("P.init", Method),
+            ("+++", Function),
+            ("mm", Macro),
+        ],
+    ),
+    (
+        "a.scala",
+        "val top = 1\nval (a, b) = (1, 2)\ngiven ord: Ordering[Int] with { def compare(a: Int) = 0 }\ntrait T { val q: Int; var r: Int }\ncase class C(x: Int)\nclass P(val x: Int, y: Int) { val a, b = 3 }\nenum Color { case Red; case Rgb(r: Int) }\npackage object po { val inner = 1 }\ndef f = {\n  val local = 1\n}\n",
+        &[
+            ("top", Constant),
+            ("a", Constant),
+            ("b", Constant),
+            ("ord", Class),
+            ("ord.compare", Method),
+            ("T", Interface),
+            ("T.q", Field),
+            ("T.r", Field),
+            ("C", Class),
+            ("C.x", Field),
+            ("P", Class),
+            ("P.x", Field),
+            ("P.a", Field),
+            ("P.b", Field),
+            ("Color", Enum),
+            ("Color.Red", Field),
+            ("Color.Rgb", Field),
+            ("po", Class),
+            ("po.inner", Field),
+            ("f", Function),
+        ],
+    ),
+    (
+        "a.sh",
+        "arr[0]=1\nalias ll='ls -l'\nif x; then\n  IN_IF=1\nelse\n  export IN_ELSE=1\nfi\nf() {\n  LOCAL=1\n}\n",
+        &[
+            ("ll", Constant),
+            ("IN_IF", Constant),
+            ("IN_ELSE", Constant),
+            ("f", Function),
+        ],
+    ),
+    (
+        "a.lua",
+        "local M = {}\nTOP = 1\nM.VERSION = \"1\"\nfunction M.open() end\nfunction M:close() end\nlocal twice = function(x) return x end\nlocal on = {\n  move = function() end,\n}\nM.__index = M\n",
+        &[
+            ("M", Constant),
+            ("TOP", Constant),
+            ("M.VERSION", Constant),
+            ("M.open", Function),
+            ("M.close", Method),
+            ("twice", Function),
+            ("on", Constant),
+            ("on.move", Function),
+        ],
+    ),
+    (
+        "a.ex",
+        "defmodule Point do\n  @limit 3\n  @type t :: any\n  @callback area(t) :: any\n  defstruct [:x, y: 1]\n  @doc \"Its size.\"\n  @spec size(t) :: any\n  def size(p), do: p\n  def zero, do: 0\n  defp big(p) when p > 1, do: p\n  defdelegate all(p), to: Other\n  defguard is_big(p) when p > 1\n  defmacro twice(x) do\n    x\n  end\n  test \"adds\" do\n    1\n  end\nend\ndefprotocol Shape do\n  def area(s)\nend\ndefimpl Shape, for: Point do\n  def area(s), do: s\nend\n",
+        &[
+            ("Point", Module),
+            ("Point.limit", Constant),
+            ("Point.t", Type),
+            ("Point.area", Method),
+            ("Point.x", Field),
+            ("Point.y", Field),
+            ("Point.size", Function),
+            ("Point.zero", Function),
+            ("Point.big", Function),
+            ("Point.all", Function),
+            ("Point.is_big", Macro),
+            ("Point.twice", Macro),
+            ("Point.adds", Function),
+            ("Shape", Interface),
+            ("Shape.area", Method),
+            ("Shape", Impl),
+            ("Shape.area", Method),
+        ],
+    ),
+    (
+        "a.dart",
+        "const kTop = 1;\nvar a = 1, b = 2;\nint get size => 1;\ntypedef Call = void Function(int);\nexternal int ext();\nclass P {\n  static const int k = 1;\n  final int x, y;\n  P(this.x, this.y);\n  P.named(this.x) : y = 1;\n  factory P.made() { return P(1, 2); }\n  int get area => 1;\n  void abs();\n  bool operator ==(Object o) => true;\n}\nenum E { a, b }\nextension type Id(int i) {}\nclass Both = A with B;\nvoid f() { var local = 1; }\n",
+        &[
+            ("kTop", Constant),
+            ("a", Constant),
+            ("b", Constant),
+            ("size", Function),
+            ("Call", Type),
+            ("ext", Function),
+            ("P", Class),
+            ("P.k", Field),
+            ("P.x", Field),
+            ("P.y", Field),
+            ("P.P", Method),
+            ("P.named", Method),
+            ("P.made", Method),
+            ("P.area", Method),
+            ("P.abs", Method),
+            ("P.==", Method),
+            ("E", Enum),
+            ("E.a", Field),
+            ("E.b", Field),
+            ("Id", Class),
+            ("Both", Class),
+            ("f", Function),
+        ],
+    ),
+    (
+        "a.zig",
+        "const copy = other;\npub const S = struct {\n    x: i32,\n    const inner = 1;\n    fn method() void {}\n};\nconst E = enum { a, b };\nconst Err = error{ Bad };\nconst O = opaque {};\ntest \"adds\" {\n    const local = 1;\n}\n",
+        &[
+            ("copy", Constant),
+            ("S", Struct),
+            ("S.x", Field),
+            ("S.inner", Constant),
+            ("S.method", Method),
+            ("E", Enum),
+            ("E.a", Field),
+            ("E.b", Field),
+            ("Err", Enum),
+            ("Err.Bad", Field),
+            ("O", Struct),
+            ("adds", Function),
+        ],
+    ),
+    (
+        "a.hs",
+        "data T = A | B Int\ndata G where\n  G1 :: Int -> G\nnewtype N = N { unN :: Int }\ntype family F a\nclass C a where\n  type Assoc a\npattern Pat x = Just x\n(a1, b1) = (1, 2)\n",
+        &[
+            ("T", Enum),
+            ("T.A", Field),
+            ("T.B", Field),
+            ("G", Enum),
+            ("G.G1", Field),
+            ("N", Struct),
+            ("N.N", Field),
+            ("N.unN", Field),
+            ("F", Type),
+            ("C", Interface),
+            ("C.Assoc", Type),
+            ("Pat", Function),
+            ("a1", Constant),
+            ("b1", Constant),
+        ],
+    ),
+    (
+        "a.ml",
+        "let (a, b) = (1, 2)\n",
+        &[("a", Constant), ("b", Constant)],
+    ),
+    (
+        "a.sql",
+        "CREATE TABLE s.t (id INT);\nCREATE SEQUENCE sq;\nCREATE SCHEMA sch;\nCREATE EXTENSION ext;\nALTER TABLE t ADD CONSTRAINT con UNIQUE (a);\n",
+        &[
+            ("s.t", Struct),
+            ("s.t.id", Field),
+            ("sq", Constant),
+            ("sch", Module),
+            ("ext", Constant),
+            ("con", Field),
+        ],
+    ),
+    (
+        "a.css",
+        "@font-face { font-family: \"X\"; }\n@layer base { .f { color: red; } }\n@property --p { syntax: \"x\"; }\n@supports (display: grid) { .e { color: red; } }\n",
+        &[
+            ("@font-face", Section),
+            ("@font-face.font-family", Field),
+            ("base", Section),
+            ("base..f", Section),
+            ("base..f.color", Field),
+            ("--p", Section),
+            ("--p.syntax", Field),
+            ("@supports", Section),
+            ("@supports..e", Section),
+            ("@supports..e.color", Field),
+        ],
+    ),
+    ("a.yaml", "\"on\": 1\n", &[("on", Field)]),
+    ("a.toml", "\"a b\" = 1\n", &[("a b", Field)]),
+];
+
+#[test]
+fn what_a_reader_calls_a_definition_is_one_and_locals_are_none() {
+    let mut wrong = Vec::new();
+    for (path, text, expected) in SAMPLES {
+        let source = Source::new(path, text, &Limits::default());
+        let symbols = source.outline().symbols.iter();
+        let found: Vec<(&str, SymbolKind)> = symbols
+            .map(|it| (it.qualified_name.as_str(), it.kind))
+            .collect();
+        if source.language().is_some_and(Language::has_grammar) && found != *expected {
+            wrong.push(format!("{path}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// What is defined in each part of `text`, as the index asks for it.
+#[cfg(any(feature = "javascript", feature = "cpp"))]
+fn defined(path: &str, text: &str) -> Vec<Vec<String>> {
+    let source = Source::new(path, text, &Limits::default());
+    let pieces = ctx_syntax::pieces(&ctx_syntax::lines(text), source.outline());
+    let names = pieces.into_iter().map(|it| {
+        let names = it.name.into_iter().chain(it.defines);
+        names.collect()
+    });
+    names.collect()
+}
+
+#[test]
+#[cfg(feature = "javascript")]
+fn a_run_of_constants_is_one_part_and_a_short_one_is_not_cut_for_its_functions() {
+    let text = "const A = -1;\nconst B = true;\nconst on = {\n  move() {},\n  stop: () => {},\n};\nconst C = /c/;\n";
+    assert_eq!(
+        defined("a.js", text),
+        [["A", "B", "on", "move", "stop", "C"]]
+    );
+}
+
+#[test]
+#[cfg(all(feature = "cpp", feature = "go", feature = "lua"))]
+fn what_is_written_with_what_it_is_in_is_found_by_its_own_name() {
+    assert_eq!(defined("a.cpp", "int geo::P::area() {}\n"), [["area"]]);
+    assert_eq!(
+        defined("a.go", "package a\nfunc (p *P) Area() {}\n")[1],
+        ["Area"]
+    );
+    assert_eq!(defined("a.lua", "function M.open() end\n"), [["open"]]);
+}
+
+#[test]
+#[cfg(feature = "elixir")]
+fn what_an_attribute_says_of_a_function_is_its_documentation() {
+    let text = "defmodule P do\n  @limit 3\n  @doc \"Its size.\"\n  @spec size(t) :: any\n  def size(p), do: p\nend\n";
+    let source = Source::new("a.ex", text, &Limits::default());
+    let size = source.outline().find("P.size").unwrap();
+    assert_eq!(
+        source.outline().symbols[size].span_with_doc().to_string(),
+        "3-5"
+    );
+}
