@@ -11,6 +11,7 @@ mod sentences;
 mod signals;
 mod snippets;
 mod vectors;
+mod versions;
 mod words;
 
 pub use bags::{Bag, Vocabulary};

@@ -71,9 +71,13 @@ impl Role {
     }
 
     /// Whether a question that is [typed](Query::typed) has a word for it, or names a file or a folder of it: who asks for the
-    /// tests of something wants tests. Reports have such words in passing.
+    /// tests of something wants tests, and who asks what is new in a version what was written of it. Reports have such words in
+    /// passing.
     pub fn is_asked_for(self, query: &Query) -> bool {
         if query.typed.is_some() && self != Role::Source && self.is_named(query) {
+            return true;
+        }
+        if self == Role::Documentation && is_about_version(query) {
             return true;
         }
         let words: &[&str] = match self {
@@ -140,6 +144,32 @@ impl Role {
             Role::Source
         }
     }
+}
+
+/// Whether a typed question is a version, or asks what became of one.
+fn is_about_version(query: &Query) -> bool {
+    const WORDS: [&str; 17] = [
+        "added",
+        "change",
+        "changed",
+        "changes",
+        "deprecated",
+        "fixed",
+        "introduced",
+        "new",
+        "news",
+        "release",
+        "released",
+        "releases",
+        "removed",
+        "upgrade",
+        "upgrading",
+        "version",
+        "versions",
+    ];
+    let is_it = |word: &str| WORDS.iter().any(|it| it.eq_ignore_ascii_case(word));
+    let is_alone = query.words().count() == 1;
+    query.has_version() && (is_alone || query.words().any(is_it))
 }
 
 /// The role of what is in a folder of this name, in lower case. A folder `testing` holds tests where it is at the root;

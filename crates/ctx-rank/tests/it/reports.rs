@@ -492,6 +492,56 @@ fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
 }
 
 #[test]
+fn a_version_is_one_term_of_a_question() {
+    for (text, expected) in [
+        ("8.2.0", "8.2.0"),
+        ("v10.12.1?", "10.12.1"),
+        ("what was fixed in 10.12.1-rc.1", "10.12.1rc1 fix"),
+        ("10.12 and 12", "10.12 12"),
+    ] {
+        let query = Query::analyse(text);
+        let mut found = texts(&query.terms);
+        found.sort_unstable();
+        assert_eq!(found.join(" "), expected, "{text}");
+    }
+}
+
+#[test]
+fn numbers_are_looked_for_as_far_as_text_has_them() {
+    let is_kept = |text: &str, number: &str| weight(&Query::analyse(text), number) > 0.0;
+    assert!(is_kept("10234", "10234"));
+    assert!(is_kept("a limit of 65535", "65535"));
+    assert!(is_kept("It fails\n\nwith `4294967296`.", "4294967296"));
+    assert!(is_kept(&"9".repeat(20), &"9".repeat(20)));
+    assert!(!is_kept(&"9".repeat(21), &"9".repeat(21)));
+    // Nobody means a number of a dump or an address.
+    assert!(!is_kept("It fails\n```\nat 65535\n```\n", "65535"));
+    assert!(is_kept("It fails\n```\nat 8080\n```\n", "8080"));
+    assert!(!is_kept("0x65535", "65535"));
+}
+
+#[test]
+fn a_short_question_about_a_version_asks_for_documents() {
+    let asks = |text: &str| Role::Documentation.is_asked_for(&Query::analyse(text));
+    for text in [
+        "8.2.0",
+        "v8.2",
+        "what was fixed in version 8.2.1?",
+        "What is New in 3.12",
+    ] {
+        assert!(asks(text), "{text}");
+    }
+    for text in [
+        "what is a new version",
+        "why is 8.2.1 checked twice",
+        "It fails\nin version 8.2.1",
+        "82",
+    ] {
+        assert!(!asks(text), "{text}");
+    }
+}
+
+#[test]
 fn a_letter_is_a_name_where_it_is_all_of_a_question() {
     for text in ["x", " x? ", "`x`", "X"] {
         let query = Query::analyse(text);
