@@ -1,7 +1,7 @@
 //! What a file is for, by its path and by what it says of itself.
 
 use crate::Query;
-use crate::generated::says_generated;
+use crate::generated::{is_minified, says_generated};
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,11 +60,13 @@ impl Role {
     }
 
     /// The same, where `text` is what the file at `path` says: one whose first comments say that a machine wrote it is
-    /// [`Generated`](Role::Generated), unless it is a copy of what others wrote. Looks at the first KiB.
+    /// [`Generated`](Role::Generated), and so is a script or style sheet that is nearly all long lines, unless it is a copy of what others
+    /// wrote. Looks at the first KiB for comments and at the first 16 for lines.
     pub fn of_text(path: &str, text: &str) -> Role {
         let role = Role::of(path);
         let is_known = matches!(role, Role::Generated | Role::Vendored);
-        if !is_known && says_generated(text, is_prose_path(path)) {
+        let says_so = || says_generated(text, is_prose_path(path));
+        if !is_known && (says_so() || is_script(path) && is_minified(text)) {
             return Role::Generated;
         }
         role
@@ -196,6 +198,13 @@ fn is_below_pods(path: &str) -> bool {
 fn is_prose_path(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
     is_prose(&extension.to_ascii_lowercase())
+}
+
+/// Whether it is a script or a style sheet as browsers take them.
+fn is_script(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    let known = ["js", "mjs", "cjs", "css"];
+    known.iter().any(|it| it.eq_ignore_ascii_case(extension))
 }
 
 fn is_prose(extension: &str) -> bool {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Part, Profile, Query, Role, Signals, Vocabulary,
-    chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
+    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Part, Profile, Query, Role, Signals,
+    Vocabulary, chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
     reciprocal_rank, usage_frequency,
 };
 use proptest::array::uniform4;
