@@ -16,6 +16,9 @@ pub const MOST_MENTIONS: usize = 128;
 /// A question of one line and so many words at most is typed as it comes to mind.
 const FEW_WORDS: usize = 12;
 
+/// What a version is worth in a typed question, against another word.
+const OF_VERSION: f64 = 2.0;
+
 /// A number of so many digits is looked for wherever it stands,
 const FEW_DIGITS: usize = 4;
 /// and one of so many in text: those of 64 bits.
@@ -133,6 +136,7 @@ impl Query {
         query.title = title(&body);
         query.typed = typed(&body);
         query.note_typed();
+        query.weigh_versions();
         query.bytes_left_out = text.len() - end;
         query
     }
@@ -155,6 +159,22 @@ impl Query {
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
         self.terms.is_empty() && self.names.is_empty() && !has_paths
+    }
+
+    /// Who types a version asks for that one, and says with the other words what to tell of it: texts of other versions have those,
+    /// too.
+    fn weigh_versions(&mut self) {
+        if self.typed.is_none() || !self.has_version() {
+            return;
+        }
+        for terms in [&mut self.terms, &mut self.title] {
+            let versions = terms.iter_mut().filter(|it| it.text.contains('.'));
+            versions.for_each(|it| it.weight *= OF_VERSION);
+            terms.sort_by(|a, b| {
+                let by_text = || a.text.cmp(&b.text);
+                b.weight.total_cmp(&a.weight).then_with(by_text)
+            });
+        }
     }
 
     /// Takes in what a typed question may name: files, and what has a single letter for its name.

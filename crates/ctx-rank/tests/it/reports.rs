@@ -507,6 +507,17 @@ fn a_version_is_one_term_of_a_question() {
 }
 
 #[test]
+fn a_version_that_is_typed_is_worth_twice_a_word() {
+    let query = Query::analyse("what was fixed in 1.7.1");
+    for terms in [&query.terms, &query.title] {
+        assert_eq!(texts(terms), ["1.7.1", "fix"]);
+        assert_eq!(terms[0].weight, 2.0 * terms[1].weight);
+    }
+    let query = Query::analyse("what was fixed in 1.7.1\n\nsee above");
+    assert_eq!(weight(&query, "1.7.1"), weight(&query, "fix"));
+}
+
+#[test]
 fn numbers_are_looked_for_as_far_as_text_has_them() {
     let is_kept = |text: &str, number: &str| weight(&Query::analyse(text), number) > 0.0;
     assert!(is_kept("10234", "10234"));
