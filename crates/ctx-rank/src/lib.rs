@@ -10,6 +10,7 @@ mod role;
 mod sentences;
 mod signals;
 mod snippets;
+mod users;
 mod vectors;
 mod versions;
 mod words;

@@ -136,6 +136,7 @@ impl Query {
         query.title = title(&body);
         query.typed = typed(&body);
         query.note_typed();
+        query.note_users();
         query.weigh_versions();
         query.bytes_left_out = text.len() - end;
         query

@@ -553,6 +553,56 @@ fn a_short_question_about_a_version_asks_for_documents() {
 }
 
 #[test]
+fn a_short_question_asks_for_what_uses_a_name() {
+    for text in [
+        "callers of removeDirectory",
+        "Who calls removeDirectory?",
+        "which methods call removeDirectory()",
+        "what uses `removeDirectory`",
+        "uses of removeDirectory",
+        "usages of removeDirectory in Cache",
+        "references to Filesystem::removeDirectory",
+        "where is removeDirectory used?",
+        "where is the method removeDirectory called",
+        "all calls to removeDirectory",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.asks_for_users(), "{text}");
+        let asks = ["call", "caller", "usag", "refer"];
+        let terms = texts(&query.terms);
+        assert!(!terms.iter().any(|it| asks.contains(it)), "{terms:?}");
+        assert!(terms.contains(&"removedirectory"), "{terms:?}");
+    }
+    for text in [
+        "what does removeDirectory call",
+        "what is removeDirectory to call",
+        "where is removeDirectory",
+        "how is removeDirectory used",
+        "callers",
+        "usage of memory",
+        "callers of a_b, c_d and e_f",
+        "It fails\n\ncallers of removeDirectory",
+    ] {
+        assert!(!Query::analyse(text).asks_for_users(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_called_is_a_name_as_any_word() {
+    assert_eq!(names("who calls parse"), ["parse"]);
+    assert_eq!(names("callers of the function parse"), ["parse"]);
+    assert_eq!(names("where is parse called"), ["parse"]);
+    for text in [
+        "who calls the",
+        "uses of memory",
+        "who calls",
+        "parse is called",
+    ] {
+        assert!(names(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn a_letter_is_a_name_where_it_is_all_of_a_question() {
     for text in ["x", " x? ", "`x`", "X"] {
         let query = Query::analyse(text);
