@@ -266,13 +266,9 @@ fn is_generated(lower: &str) -> bool {
 /// Whether it is said of this very text that it is something.
 fn is_this(before: &str) -> bool {
     let things = ["file", "code", "header", "script", "source", "class"];
-    let is_it = |thing: &&str| {
-        let rest = before
-            .strip_prefix("this ")
-            .and_then(|it| it.strip_prefix(*thing));
-        matches!(rest, Some(" is " | " was " | " has been "))
-    };
-    things.iter().any(|it| is_it(&it))
+    let verb = |thing: &&str| before.strip_prefix("this ")?.strip_prefix(*thing);
+    let mut verbs = things.iter().filter_map(verb);
+    verbs.any(|it| matches!(it, " is " | " was " | " has been "))
 }
 
 /// Whether a clause ends here, or goes on with what it was generated from.

@@ -158,7 +158,9 @@ impl Words {
             let mut moved = |term: &str, part: Part, its: Range<usize>| {
                 note(term, part, start + its.start..start + its.end);
             };
-            version.into_iter().for_each(|it| it.note(&mut moved));
+            if let Some(version) = version {
+                version.note(&mut moved);
+            }
         } else if run.is_ascii() {
             self.identifier(run, &mut |term, part| note(term, part, bytes.clone()));
         } else {
@@ -280,19 +282,17 @@ impl Version {
 /// [`Analyzer`] makes of each does not depend on those beside it.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    let mut first_of_version = None;
+    let mut first_of_version: Option<Range<usize>> = None;
     std::iter::from_fn(move || {
-        let run = match first_of_version.take() {
-            Some(run) => run,
-            None => {
-                let run = first_run(text, at)?;
-                if let Some(version) = version_at(text, &run) {
-                    first_of_version = Some(run);
-                    return Some((version.bytes.start, &text[version.bytes]));
-                }
-                run
-            }
-        };
+        if let Some(run) = first_of_version.take() {
+            at = run.end;
+            return Some((run.start, &text[run]));
+        }
+        let run = first_run(text, at)?;
+        if let Some(version) = version_at(text, &run) {
+            first_of_version = Some(run);
+            return Some((version.bytes.start, &text[version.bytes]));
+        }
         at = run.end;
         Some((run.start, &text[run]))
     })
