@@ -239,7 +239,7 @@ mod tests {
         #[test]
         fn a_bag_has_what_an_analyzer_gives(
             texts in prop::collection::vec(
-                prop_oneof!["([a-cA-C_1]{60,70}|the|readFile|[ぁ-ん一]{1,9}|é[a-z]{0,3}|[ .\n]){0,12}", any::<String>()],
+                prop_oneof!["([a-cA-C_1]{60,70}|the|readFile|v?[0-9]|-?rc|[ぁ-ん一]{1,9}|é[a-z]{0,3}|[ .\n]){0,12}", any::<String>()],
                 0..4,
             ),
         ) {

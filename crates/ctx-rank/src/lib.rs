@@ -10,7 +10,9 @@ mod role;
 mod sentences;
 mod signals;
 mod snippets;
+mod users;
 mod vectors;
+mod versions;
 mod words;
 
 pub use bags::{Bag, Vocabulary};

@@ -16,6 +16,14 @@ pub const MOST_MENTIONS: usize = 128;
 /// A question of one line and so many words at most is typed as it comes to mind.
 const FEW_WORDS: usize = 12;
 
+/// What a version is worth in a typed question, against another word.
+const OF_VERSION: f64 = 2.0;
+
+/// A number of so many digits is looked for wherever it stands,
+const FEW_DIGITS: usize = 4;
+/// and one of so many in text: those of 64 bits.
+const MOST_DIGITS: usize = 20;
+
 /// Where in a question something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -130,6 +138,8 @@ impl Query {
         query.title = title(&body);
         query.typed = typed(&body);
         query.note_typed();
+        query.note_users();
+        query.weigh_versions();
         query.bytes_left_out = text.len() - end;
         text[..end].clone_into(&mut query.text);
         query
@@ -143,10 +153,32 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
+    /// Whether a version is among its terms.
+    pub(crate) fn has_version(&self) -> bool {
+        // No other term has a dot.
+        self.terms.iter().any(|it| it.text.contains('.'))
+    }
+
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
         self.terms.is_empty() && self.names.is_empty() && !has_paths
+    }
+
+    /// Who types a version asks for that one, and says with the other words what to tell of it: texts of other versions have those,
+    /// too.
+    fn weigh_versions(&mut self) {
+        if self.typed.is_none() || !self.has_version() {
+            return;
+        }
+        for terms in [&mut self.terms, &mut self.title] {
+            let versions = terms.iter_mut().filter(|it| it.text.contains('.'));
+            versions.for_each(|it| it.weight *= OF_VERSION);
+            terms.sort_by(|a, b| {
+                let by_text = || a.text.cmp(&b.text);
+                b.weight.total_cmp(&a.weight).then_with(by_text)
+            });
+        }
     }
 
     /// Takes in what a typed question may name: files, and what has a single letter for its name.
@@ -368,12 +400,18 @@ impl Reader {
         // What stands behind `https://` is an address, and says little.
         for piece in text.split_inclusive(char::is_whitespace) {
             let weight = if piece.contains("://") { 0.1 } else { 1.0 } * region.weight();
+            // Where the version ends that was met last: beside all of it, its parts say nothing.
+            let mut end_of_version = 0;
             self.analyzer.words(piece, &mut |term, part, bytes| {
+                let is_within_version = bytes.end <= end_of_version;
+                if part == Part::Version {
+                    end_of_version = end_of_version.max(bytes.end);
+                }
                 let word = &piece[bytes];
-                let is_number = term.bytes().all(|byte| byte.is_ascii_digit());
                 if term.len() < 2
+                    || is_within_version
                     || part != Part::Identifier && says_nothing(word)
-                    || is_number && term.len() > 4
+                    || is_data(term, part, region)
                 {
                     return;
                 }
@@ -394,6 +432,18 @@ impl Reader {
         query.terms_left_out = left_out;
         query
     }
+}
+
+/// Whether `term` is a number that nobody means by itself: a part of a word, or one of code, traces and settings, that has more than
+/// four digits; elsewhere one that no number of a text has.
+fn is_data(term: &str, part: Part, region: Region) -> bool {
+    let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
+    let most = if is_text && part == Part::Word {
+        MOST_DIGITS
+    } else {
+        FEW_DIGITS
+    };
+    term.len() > most && term.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The terms of most weight, and how many there are besides.

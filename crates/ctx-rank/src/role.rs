@@ -1,7 +1,7 @@
 //! What a file is for, by its path and by what it says of itself.
 
 use crate::Query;
-use crate::generated::says_generated;
+use crate::generated::{is_minified, says_generated};
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,20 +60,26 @@ impl Role {
     }
 
     /// The same, where `text` is what the file at `path` says: one whose first comments say that a machine wrote it is
-    /// [`Generated`](Role::Generated), unless it is a copy of what others wrote. Looks at the first KiB.
+    /// [`Generated`](Role::Generated), and so is a script or style sheet that is nearly all long lines, unless it is a copy of what others
+    /// wrote. Looks at the first KiB for comments and at the first 16 for lines.
     pub fn of_text(path: &str, text: &str) -> Role {
         let role = Role::of(path);
         let is_known = matches!(role, Role::Generated | Role::Vendored);
-        if !is_known && says_generated(text, is_prose_path(path)) {
+        let says_so = || says_generated(text, is_prose_path(path));
+        if !is_known && (says_so() || is_script(path) && is_minified(text)) {
             return Role::Generated;
         }
         role
     }
 
     /// Whether a question that is [typed](Query::typed) has a word for it, or names a file or a folder of it: who asks for the
-    /// tests of something wants tests. Reports have such words in passing.
+    /// tests of something wants tests, and who asks what is new in a version what was written of it. Reports have such words in
+    /// passing.
     pub fn is_asked_for(self, query: &Query) -> bool {
         if query.typed.is_some() && self != Role::Source && self.is_named(query) {
+            return true;
+        }
+        if self == Role::Documentation && is_about_version(query) {
             return true;
         }
         let words: &[&str] = match self {
@@ -142,6 +148,32 @@ impl Role {
     }
 }
 
+/// Whether a typed question is a version, or asks what became of one.
+fn is_about_version(query: &Query) -> bool {
+    const WORDS: [&str; 17] = [
+        "added",
+        "change",
+        "changed",
+        "changes",
+        "deprecated",
+        "fixed",
+        "introduced",
+        "new",
+        "news",
+        "release",
+        "released",
+        "releases",
+        "removed",
+        "upgrade",
+        "upgrading",
+        "version",
+        "versions",
+    ];
+    let is_it = |word: &str| WORDS.iter().any(|it| it.eq_ignore_ascii_case(word));
+    let is_alone = query.words().count() == 1;
+    query.has_version() && (is_alone || query.words().any(is_it))
+}
+
 /// The role of what is in a folder of this name, in lower case. A folder `testing` holds tests where it is at the root;
 /// further down it is mostly source that tests use.
 fn of_folder(name: &str) -> Option<Role> {
@@ -166,6 +198,13 @@ fn is_below_pods(path: &str) -> bool {
 fn is_prose_path(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
     is_prose(&extension.to_ascii_lowercase())
+}
+
+/// Whether it is a script or a style sheet as browsers take them.
+fn is_script(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    let known = ["js", "mjs", "cjs", "css"];
+    known.iter().any(|it| it.eq_ignore_ascii_case(extension))
 }
 
 fn is_prose(extension: &str) -> bool {

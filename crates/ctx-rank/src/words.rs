@@ -6,6 +6,8 @@ use frostem::{Algorithm, Stemmer};
 use rapidhash::RapidHashMap;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use crate::versions::{Version, version_at};
+
 /// No term is longer, in bytes; longer words are encoded data.
 pub const LONGEST: usize = 64;
 
@@ -18,6 +20,8 @@ pub enum Part {
     SubWord,
     /// The whole of an identifier that has parts, without underscores: `parsehttpheader`.
     Identifier,
+    /// Numbers with dots between them, or the first of them: `8.2.1` and `8.2`.
+    Version,
 }
 
 /// So many stems, and so many identifiers, are remembered.
@@ -34,8 +38,9 @@ pub struct Analyzer {
 impl Analyzer {
     /// Gives `note` each term of `text`, in their order: words in lower case and reduced to their English
     /// stem; identifiers whole and in parts, cut at underscores, at changes of case and of digits
-    /// (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`); and pairs of characters for scripts
-    /// that put no spaces between words. O(bytes).
+    /// (`HTTPServer2` is `http`, `server`, `2` and `httpserver2`); versions whole, without a `v` before them, then as far as they
+    /// are versions, and then in parts (`v8.2.1-rc.1` is `8.2.1rc1`, `8.2.1`, `8.2` and its words and numbers); and pairs of
+    /// characters for scripts that put no spaces between words. O(bytes).
     pub fn words(&mut self, text: &str, note: &mut impl FnMut(&str, Part, Range<usize>)) {
         let mut at = 0;
         while let Some(end) = self.first_words(text, at, note) {
@@ -43,8 +48,8 @@ impl Analyzer {
         }
     }
 
-    /// The same, for the first run of letters, digits and underscores from byte `at` on: where it ends, or
-    /// `None` if there is none, or no character begins at `at`. O(bytes up to its end).
+    /// The same, for the first run of letters, digits and underscores from byte `at` on, and for a version that begins with it:
+    /// where the run ends, or `None` if there is none, or no character begins at `at`. O(bytes up to its end).
     pub fn first_words(
         &mut self,
         text: &str,
@@ -54,6 +59,9 @@ impl Analyzer {
         let bytes = first_run(text, at)?;
         let end = bytes.end;
         let run = text.get(bytes.clone())?;
+        if let Some(version) = version_at(text, &bytes) {
+            version.note(note);
+        }
         if run.is_ascii() && run.len() <= LONGEST {
             self.known.terms(run, &mut self.words, &mut |term, part| {
                 note(term, part, bytes.clone());
@@ -137,14 +145,23 @@ impl std::fmt::Debug for English {
 }
 
 impl Words {
-    /// The terms of a run of letters, digits and underscores, which is `bytes` of its text.
+    /// The terms of a run of letters, digits and underscores, or of a version, as [`runs`] gives them. It is `bytes` of its text.
     pub(crate) fn run(
         &mut self,
         bytes: Range<usize>,
         run: &str,
         note: &mut impl FnMut(&str, Part, Range<usize>),
     ) {
-        if run.is_ascii() {
+        if let Some(dot) = run.find('.') {
+            let version = version_at(run, &(0..dot));
+            let start = bytes.start;
+            let mut moved = |term: &str, part: Part, its: Range<usize>| {
+                note(term, part, start + its.start..start + its.end);
+            };
+            if let Some(version) = version {
+                version.note(&mut moved);
+            }
+        } else if run.is_ascii() {
             self.identifier(run, &mut |term, part| note(term, part, bytes.clone()));
         } else {
             self.foreign(bytes.start, run, note);
@@ -250,12 +267,32 @@ fn pairs(
     }
 }
 
-/// Runs of letters, digits and underscores, and where they begin. What an [`Analyzer`] makes of one does not
-/// depend on those beside it.
+impl Version {
+    /// Gives its terms.
+    fn note(&self, note: &mut impl FnMut(&str, Part, Range<usize>)) {
+        let start = self.bytes.start;
+        note(&self.term, Part::Version, self.bytes.clone());
+        for &(length, end) in &self.beginnings {
+            note(&self.term[..length], Part::Version, start..end);
+        }
+    }
+}
+
+/// Runs of letters, digits and underscores, and where they begin; before one that a version begins with, that version. What an
+/// [`Analyzer`] makes of each does not depend on those beside it.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
+    let mut first_of_version: Option<Range<usize>> = None;
     std::iter::from_fn(move || {
+        if let Some(run) = first_of_version.take() {
+            at = run.end;
+            return Some((run.start, &text[run]));
+        }
         let run = first_run(text, at)?;
+        if let Some(version) = version_at(text, &run) {
+            first_of_version = Some(run);
+            return Some((version.bytes.start, &text[version.bytes]));
+        }
         at = run.end;
         Some((run.start, &text[run]))
     })

@@ -28,7 +28,7 @@ pub enum Strategy {
     Changes,
     /// Places that a search of somebody's own finds, by embeddings say ([`Semantic`](crate::Semantic)).
     Semantic,
-    /// What uses, and what is used by, the best of the others.
+    /// What uses, and what is used by, the best of the others; or what uses the names in a question that asks for that.
     Relations,
 }
 
@@ -136,6 +136,13 @@ impl Weights {
         }
     }
 
+    /// Gives what uses something the weight of text, as a question has it that asks for that, and what stands beside the best of a file none.
+    fn weigh_users(&mut self) {
+        let [text, relations] = [Strategy::Text, Strategy::Relations].map(Strategy::index);
+        self.strategies[relations] = f64::max(self.strategies[relations], self.strategies[text]);
+        (self.neighbour, self.head) = (0.0, 0.0);
+    }
+
     /// What a file of this role is worth.
     pub fn of_role(&self, role: Role) -> f64 {
         let at = Self::ROLES.into_iter().position(|it| it == role);
@@ -233,12 +240,15 @@ impl Options {
         self.most().saturating_mul(6).clamp(300, 400)
     }
 
-    /// With the weight that names, and names of files, have in `query`, and all of theirs for roles that it asks for.
+    /// With the weight that names, names of files and what uses something have in `query`, and all of theirs for roles that it asks for.
     pub(crate) fn for_query(&self, query: &Query) -> Options {
         let names: BTreeSet<&str> = query.names.iter().map(|it| it.last.as_str()).collect();
         let mut options = self.clone();
         options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
         options.weights.weigh_files(query);
+        if options.wants(Strategy::Relations) && query.asks_for_users() {
+            options.weights.weigh_users();
+        }
         let roles = Weights::ROLES.iter().zip(&mut options.weights.roles);
         for (_, worth) in roles.filter(|(role, _)| role.is_asked_for(query)) {
             *worth = worth.max(1.0);

@@ -166,7 +166,7 @@ impl Retriever {
             retrieved.note_again(Strategy::Similar, answer, took, &mut pool);
         }
         if let (Some(relations), true) = (&self.relations, options.wants(Strategy::Relations)) {
-            self.expand(relations, options, &mut pool, &mut retrieved)
+            self.expand(relations, query, options, &mut pool, &mut retrieved)
                 .await;
         }
         self.score(query, options, &pool, &mut retrieved).await;
@@ -215,6 +215,7 @@ impl Retriever {
     async fn expand(
         &self,
         relations: &Arc<dyn Relations>,
+        query: &Arc<Query>,
         options: &Options,
         pool: &mut Pool,
         retrieved: &mut Retrieved,
@@ -224,8 +225,13 @@ impl Retriever {
             .map(|it| Hit::new(Arc::clone(it.part), it.score))
             .collect();
         let (search, relations) = (Arc::clone(&self.search), Arc::clone(relations));
+        let query = Arc::clone(query);
         let (answer, took) = ask(options.deadline, async move {
-            strategies::relations(&*search, &*relations, &seeds).await
+            if query.asks_for_users() {
+                strategies::users(&*search, &*relations, &query).await
+            } else {
+                strategies::relations(&*search, &*relations, &seeds).await
+            }
         })
         .await;
         retrieved.note(Strategy::Relations, answer, took, pool);

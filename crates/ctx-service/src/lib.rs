@@ -12,6 +12,7 @@ mod history;
 mod label;
 mod memory;
 mod mention;
+mod messages;
 mod options;
 mod owner;
 mod ports;

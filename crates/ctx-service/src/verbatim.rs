@@ -6,19 +6,21 @@ use aho_corasick::AhoCorasick;
 use ctx_model::{Chunk, Relevance};
 use ctx_rank::Query;
 
+use crate::messages;
+
 /// A shorter phrase, in bytes or in words, stands in many texts by chance.
-const SHORT: usize = 12;
-const FEW_WORDS: usize = 3;
+pub(crate) const SHORT: usize = 12;
+pub(crate) const FEW_WORDS: usize = 3;
 /// A longer one, in bytes, is nothing that anybody says twice.
-const LONG: usize = 200;
+pub(crate) const LONG: usize = 200;
 /// A phrase that more texts have is nobody's in particular.
-const MOST_TEXTS: usize = 8;
+pub(crate) const MOST_TEXTS: usize = 8;
 /// What a text is worth that alone has a phrase: what the best of a ranking is.
-const WORTH: f64 = 0.4;
+pub(crate) const WORTH: f64 = 0.4;
 
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by letter but for case and
 /// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
-/// of an error. To a search, words that stand together are the same terms as words that do not.
+/// of an error; and of those that have a message of it with other values ([`messages`]). To a search, words that stand together are the same terms as words that do not.
 /// O(bytes of the chunks × phrases).
 pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
     let phrases = query.phrases.iter().chain(&query.typed);
@@ -29,7 +31,8 @@ pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
         .collect();
     phrases.sort_unstable();
     phrases.dedup();
-    let mut worth = vec![0.0; chunks.len()];
+    let mut worth = messages::worth(query, chunks.iter().map(Chunk::full_text));
+    worth.resize(chunks.len(), 0.0);
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
         let has_it: Vec<bool> = texts.iter().map(|text| phrase.is_in(text)).collect();

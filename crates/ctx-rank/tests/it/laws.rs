@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ctx_rank::{
-    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Profile, Query, Role, Signals, Vocabulary,
-    chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
+    Analyzer, Bag, Corpus, Fused, K, List, MOST_TERMS, Part, Profile, Query, Role, Signals,
+    Vocabulary, chances_in_section, convex, convex_by_number, is_stop_word, keyword_match, recency,
     reciprocal_rank, usage_frequency,
 };
 use proptest::array::uniform4;
@@ -57,6 +57,8 @@ fn text() -> impl Strategy<Value = String> {
             "0",
             ":0",
             "99999999999",
+            "v1.2",
+            "-rc.1",
         ])
         .prop_map(str::to_owned)
         .boxed(),
@@ -110,14 +112,21 @@ proptest! {
     }
 
     #[test]
-    fn the_terms_of_a_text_are_those_of_its_runs(text in text()) {
+    fn the_terms_of_a_text_are_those_of_its_runs_and_its_versions(text in text()) {
         let mut analyzer = Analyzer::default();
         let runs = text.split(|c: char| c != '_' && !c.is_alphanumeric());
         let of_runs: Vec<String> = runs.flat_map(|run| analyzer.terms(run)).collect();
-        prop_assert_eq!(analyzer.terms(&text), of_runs);
-        analyzer.words(&text, &mut |_, _, bytes| {
-            assert!(text.get(bytes).is_some_and(|it| !it.is_empty()));
+        let mut found = Vec::new();
+        analyzer.words(&text, &mut |term, part, bytes| {
+            assert!(text.get(bytes.clone()).is_some_and(|it| !it.is_empty()));
+            assert_eq!(term.contains('.'), part == Part::Version, "{term}");
+            if part == Part::Version {
+                assert!(text[bytes].contains('.'));
+            } else {
+                found.push(term.to_owned());
+            }
         });
+        prop_assert_eq!(found, of_runs);
     }
 
     #[test]

@@ -492,6 +492,117 @@ fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
 }
 
 #[test]
+fn a_version_is_one_term_of_a_question() {
+    for (text, expected) in [
+        ("8.2.0", "8.2.0"),
+        ("v10.12.1?", "10.12.1"),
+        ("what was fixed in 10.12.1-rc.1", "10.12.1rc1 fix"),
+        ("10.12 and 12", "10.12 12"),
+    ] {
+        let query = Query::analyse(text);
+        let mut found = texts(&query.terms);
+        found.sort_unstable();
+        assert_eq!(found.join(" "), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_version_that_is_typed_is_worth_twice_a_word() {
+    let query = Query::analyse("what was fixed in 1.7.1");
+    for terms in [&query.terms, &query.title] {
+        assert_eq!(texts(terms), ["1.7.1", "fix"]);
+        assert_eq!(terms[0].weight, 2.0 * terms[1].weight);
+    }
+    let query = Query::analyse("what was fixed in 1.7.1\n\nsee above");
+    assert_eq!(weight(&query, "1.7.1"), weight(&query, "fix"));
+}
+
+#[test]
+fn numbers_are_looked_for_as_far_as_text_has_them() {
+    let is_kept = |text: &str, number: &str| weight(&Query::analyse(text), number) > 0.0;
+    assert!(is_kept("10234", "10234"));
+    assert!(is_kept("a limit of 65535", "65535"));
+    assert!(is_kept("It fails\n\nwith `4294967296`.", "4294967296"));
+    assert!(is_kept(&"9".repeat(20), &"9".repeat(20)));
+    assert!(!is_kept(&"9".repeat(21), &"9".repeat(21)));
+    // Nobody means a number of a dump or an address.
+    assert!(!is_kept("It fails\n```\nat 65535\n```\n", "65535"));
+    assert!(is_kept("It fails\n```\nat 8080\n```\n", "8080"));
+    assert!(!is_kept("0x65535", "65535"));
+}
+
+#[test]
+fn a_short_question_about_a_version_asks_for_documents() {
+    let asks = |text: &str| Role::Documentation.is_asked_for(&Query::analyse(text));
+    for text in [
+        "8.2.0",
+        "v8.2",
+        "what was fixed in version 8.2.1?",
+        "What is New in 3.12",
+    ] {
+        assert!(asks(text), "{text}");
+    }
+    for text in [
+        "what is a new version",
+        "why is 8.2.1 checked twice",
+        "It fails\nin version 8.2.1",
+        "82",
+    ] {
+        assert!(!asks(text), "{text}");
+    }
+}
+
+#[test]
+fn a_short_question_asks_for_what_uses_a_name() {
+    for text in [
+        "callers of removeDirectory",
+        "Who calls removeDirectory?",
+        "which methods call removeDirectory()",
+        "what uses `removeDirectory`",
+        "uses of removeDirectory",
+        "usages of removeDirectory in Cache",
+        "references to Filesystem::removeDirectory",
+        "where is removeDirectory used?",
+        "where is the method removeDirectory called",
+        "all calls to removeDirectory",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.asks_for_users(), "{text}");
+        let asks = ["call", "caller", "usag", "refer"];
+        let terms = texts(&query.terms);
+        assert!(!terms.iter().any(|it| asks.contains(it)), "{terms:?}");
+        assert!(terms.contains(&"removedirectory"), "{terms:?}");
+    }
+    for text in [
+        "what does removeDirectory call",
+        "what is removeDirectory to call",
+        "where is removeDirectory",
+        "how is removeDirectory used",
+        "callers",
+        "usage of memory",
+        "callers of a_b, c_d and e_f",
+        "It fails\n\ncallers of removeDirectory",
+    ] {
+        assert!(!Query::analyse(text).asks_for_users(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_called_is_a_name_as_any_word() {
+    assert_eq!(names("who calls parse"), ["parse"]);
+    assert_eq!(names("callers of the function parse"), ["parse"]);
+    assert_eq!(names("where is parse called"), ["parse"]);
+    for text in [
+        "who calls the",
+        "uses of memory",
+        "who calls",
+        "parse is called",
+    ] {
+        assert!(names(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn a_letter_is_a_name_where_it_is_all_of_a_question() {
     for text in ["x", " x? ", "`x`", "X"] {
         let query = Query::analyse(text);

@@ -31,8 +31,19 @@ fn digits_are_parts() {
     check("sha256sum", "sha 256 sum sha256sum");
     check("2fa", "2 fa 2fa");
     check("1234", "1234");
-    check("v1.2.3", "v 1 v1 2 3");
     check("0xDEADbeef", "0 x dea dbeef 0xdeadbeef");
+}
+
+#[test]
+fn versions_are_whole_and_in_parts() {
+    check("8.2.1", "8.2.1 8.2 8 2 1");
+    check("v1.2.3", "1.2.3 1.2 v 1 v1 2 3");
+    check("2.0.0-rc.1", "2.0.0rc1 2.0.0 2.0 2 0 0 rc 1");
+    check("in 3.12, not 0.3333", "in 3.12 3 12 not 0 3333");
+    check("\u{e9}8.2", "\u{e9}8 2");
+    // Spellings of one share it.
+    let whole = |text: &str| terms(text).swap_remove(0);
+    assert_eq!(whole("V2.0.0RC1"), whole("2.0.0-rc.1"));
 }
 
 #[test]

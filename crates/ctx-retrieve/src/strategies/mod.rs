@@ -20,7 +20,7 @@ pub(crate) use self::changes::changes;
 pub(crate) use self::named::may_name_files;
 pub(crate) use self::names::names;
 pub(crate) use self::places::places;
-pub(crate) use self::relations::{SEEDS, relations};
+pub(crate) use self::relations::{SEEDS, relations, users};
 pub(crate) use self::semantic::semantic;
 pub(crate) use self::similar::{misspelt, similar};
 pub(crate) use self::text::{coverage, files, text};

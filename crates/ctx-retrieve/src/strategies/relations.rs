@@ -1,6 +1,8 @@
 //! What uses, and what is used by, what was found.
 
-use super::{Sum, by_question, unique};
+use ctx_rank::Query;
+
+use super::{MOST_DEFINITIONS, Sum, by_question, unique};
 use crate::ports::{Answer, FileSearch, Hit, Relations};
 
 /// The best parts that relations are followed from.
@@ -9,6 +11,36 @@ pub(crate) const SEEDS: usize = 10;
 const MOST_DEFINED: usize = 8;
 /// What defines a name is not followed to its users where there are more.
 const MOST_USERS: usize = 16;
+
+/// So many users of a name are taken where they are asked for.
+const ASKED_USERS: usize = 200;
+
+/// What uses the names in a question that asks for that, and their definitions as far as they are somebody's in particular: what is asked
+/// about comes before what uses it.
+pub(crate) async fn users(
+    search: &dyn FileSearch,
+    relations: &dyn Relations,
+    query: &Query,
+) -> Answer<Vec<Hit>> {
+    let names = unique(query.names.iter().map(|it| &it.last));
+    let (definitions, users) = tokio::try_join!(
+        search.definitions(&names, MOST_DEFINITIONS + 1),
+        relations.users_of(&names, ASKED_USERS)
+    )?;
+    let definitions = by_question("names", &names, definitions)?.into_values();
+    let users = by_question("names", &names, users)?.into_values();
+    let mut found = Sum::default();
+    for (definitions, users) in definitions.zip(users) {
+        let definitions = Some(definitions).filter(|it| it.len() <= MOST_DEFINITIONS);
+        let mut of_name = Sum::default();
+        for hit in definitions.into_iter().flatten().chain(users) {
+            of_name.add(&hit.part, 1.0);
+        }
+        // One that uses itself is worth no more.
+        of_name.hits.iter().for_each(|it| found.add(&it.part, 1.0));
+    }
+    Ok(found.hits)
+}
 
 /// What uses, and what is used by, `best`.
 pub(crate) async fn relations(

@@ -563,6 +563,56 @@ async fn what_uses_and_is_used_by_the_best_is_found() {
     assert!(of(1) > 0.0 && of(2) > 0.0);
 }
 
+/// `route_path`, what stands beside it and shares its words, and what calls it from other files and has its name alone.
+fn routed() -> Store {
+    let mut store = Store::of(&[
+        ("src/b.py", 1, "lines", "", "imports"),
+        ("src/b.py", 40, "function", "route", "def route_path: route"),
+        ("src/b.py", 60, "function", "routes", "all the route path"),
+        ("src/b.py", 80, "function", "path", "a route and its path"),
+        ("src/c.py", 1, "function", "serve", "has routepath"),
+        ("src/d.py", 1, "function", "proxy", "has routepath"),
+        ("tests/e.py", 1, "function", "check", "has routepath"),
+    ]);
+    store.parts[1].0.name = Some("route_path".to_owned());
+    for at in [1, 4, 5, 6] {
+        store.parts[at].0.refers_to = vec!["route_path".to_owned()];
+    }
+    store
+}
+
+#[tokio::test]
+async fn who_asks_what_uses_a_name_is_shown_that_behind_its_definition() {
+    for question in ["callers of route_path", "where is route_path used?"] {
+        let retrieved = ask(routed(), question, &Options::default()).await;
+        let found = paths(&retrieved);
+        assert_eq!(
+            found[..3],
+            ["src/b.py", "src/c.py", "src/d.py"],
+            "{question}"
+        );
+        assert_eq!(retrieved.found[0].hit.span.start(), 40, "{question}");
+        assert!(found.contains(&"tests/e.py"), "{question}");
+        assert_eq!(report(&retrieved, Strategy::Relations).found, 4);
+    }
+    // Who does not ask is shown what has the words.
+    let retrieved = ask(routed(), "how is route_path used?", &Options::default()).await;
+    assert_eq!(paths(&retrieved)[..3], ["src/b.py"; 3]);
+}
+
+#[tokio::test]
+async fn a_question_for_users_is_one_of_text_without_relations() {
+    let mut options = Options::default();
+    options.strategies.retain(|it| *it != Strategy::Relations);
+    let of = |question: &'static str, options: Options| async move {
+        let retrieved = ask(routed(), question, &options).await;
+        let found = retrieved.found.into_iter();
+        found.map(|it| it.hit.span.start()).collect::<Vec<u32>>()
+    };
+    let asked = of("callers of route_path", options.clone()).await;
+    assert_eq!(asked, of("route_path", options).await);
+}
+
 #[tokio::test]
 async fn without_a_port_for_relations_none_are_followed() {
     let query = Arc::new(Query::analyse("wobbly requests"));

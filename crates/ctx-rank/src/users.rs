@@ -1,0 +1,102 @@
+//! Questions about what uses something.
+
+use crate::Query;
+use crate::names::Name;
+use crate::words::says_nothing;
+
+/// A question that names more asks for what they have in common.
+const MOST_NAMES: usize = 2;
+/// What says who uses something, and what says who calls it. Of the former most is used that is no name of code.
+const USE: [&str; 5] = ["use", "uses", "reference", "references", "refers"];
+const CALL: [&str; 4] = ["call", "calls", "invoke", "invokes"];
+/// And the same of what is used.
+const USED: [&str; 3] = ["used", "referenced", "instantiated"];
+const CALLED: [&str; 2] = ["called", "invoked"];
+/// Who does.
+const WHO: [&str; 3] = ["who", "what", "which"];
+/// What may stand between those words and the name.
+const BETWEEN: [&str; 7] = ["a", "an", "class", "function", "method", "of", "the"];
+/// Stems of such words, which say nothing of what the question is about.
+const STEMS: [&str; 9] = [
+    "call", "caller", "instanti", "invok", "refer", "referenc", "usag", "use", "user",
+];
+
+/// What a question says of using something.
+struct Cue {
+    /// Where in it the name of what is used stands, or something before it.
+    at: usize,
+    /// Whether it is called: then any word is a name.
+    is_call: bool,
+}
+
+impl Query {
+    /// Whether a [typed](Query::typed) question with one or two names asks what uses them: `callers of parse_header`, `who calls
+    /// parse`, `where is Session used`, `references to MAX_SIZE`.
+    pub fn asks_for_users(&self) -> bool {
+        let mut names: Vec<&str> = self.names.iter().map(|it| it.last.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        (1..=MOST_NAMES).contains(&names.len()) && cue(&self.lower()).is_some()
+    }
+
+    /// Takes in what is called, though it stands out as no name, and leaves out the words that ask for it.
+    pub(crate) fn note_users(&mut self) {
+        let Some(cue) = cue(&self.lower()) else {
+            return;
+        };
+        let is_between = |it: &&str| BETWEEN.iter().any(|word| word.eq_ignore_ascii_case(it));
+        let name = self.words().skip(cue.at).find(|it| !is_between(it));
+        let is_of_name = |it: char| it.is_alphanumeric() || it == '_';
+        let is_name = |it: &&str| it.len() > 2 && !says_nothing(it) && it.chars().all(is_of_name);
+        let name = name.filter(is_name).map(Name::alone);
+        if cue.is_call && self.names.is_empty() {
+            self.names.extend(name);
+        }
+        if self.asks_for_users() {
+            for terms in [&mut self.terms, &mut self.title] {
+                let says_more = |it: &crate::Term| !STEMS.contains(&it.text.as_str());
+                if terms.iter().any(says_more) {
+                    terms.retain(says_more);
+                }
+            }
+        }
+    }
+
+    fn lower(&self) -> Vec<String> {
+        self.words().map(str::to_lowercase).collect()
+    }
+}
+
+/// What `words`, in lower case, say of using something.
+fn cue(words: &[String]) -> Option<Cue> {
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    let is_one = |at: usize, of: &[&str]| of.contains(&word(at));
+    let found = |at: usize, is_call: bool| Some(Cue { at, is_call });
+    for at in 0..words.len() {
+        match word(at) {
+            "callers" | "callsites" => return found(at + 1, true),
+            "usages" => return found(at + 1, false),
+            "calls" if is_one(at + 1, &["of", "to"]) => return found(at + 2, true),
+            "usage" | "uses" | "users" if word(at + 1) == "of" => return found(at + 2, false),
+            "references" if word(at + 1) == "to" => return found(at + 2, false),
+            _ => {}
+        }
+    }
+    let verb = |of: &[&str], from: usize, to: usize| (from..to).find(|&at| is_one(at, of));
+    if is_one(0, &WHO) {
+        // "what uses", "which functions call"; not "what does it call".
+        let call = verb(&CALL, 1, 4).map(|at| (at, true));
+        let of = call.or_else(|| verb(&USE, 1, 4).map(|at| (at, false)));
+        let is_asked =
+            |it: &(usize, bool)| (1..it.0).all(|at| !is_one(at, &["do", "does", "is", "to"]));
+        return of
+            .filter(is_asked)
+            .and_then(|(at, is_call)| found(at + 1, is_call));
+    }
+    if word(0) == "where" && is_one(1, &["is", "are"]) {
+        let called = verb(&CALLED, 3, words.len()).map(|_| true);
+        let of = called.or_else(|| verb(&USED, 3, words.len()).map(|_| false));
+        return of.and_then(|is_call| found(2, is_call));
+    }
+    None
+}

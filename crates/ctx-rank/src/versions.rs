@@ -1,0 +1,160 @@
+//! Numbers with dots between them.
+
+use std::ops::Range;
+
+use crate::words::LONGEST;
+
+/// A version has so many numbers at most: more are a table, or the name of an object.
+const MOST_NUMBERS: usize = 6;
+/// A number of more digits is data,
+const MOST_DIGITS: usize = 8;
+/// and of two numbers one of more is a fraction: `0.3333`.
+const FEW_DIGITS: usize = 3;
+/// What may stand behind the numbers, sorted. A letter that is alone needs a number.
+const TAILS: [&str; 14] = [
+    "a", "alpha", "b", "beta", "c", "canary", "dev", "m", "next", "post", "pre", "preview", "rc",
+    "snapshot",
+];
+
+/// A version in a text.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Version {
+    /// All of it, also the letter before it.
+    pub(crate) bytes: Range<usize>,
+    /// Its numbers with dots between them, and what stands behind them, in lower case and without separators: `8.2.0rc1`.
+    pub(crate) term: String,
+    /// The beginnings of it that are versions, the longest first: how many bytes of `term` each has, and where in the text it ends.
+    pub(crate) beginnings: Vec<(usize, usize)>,
+}
+
+/// The version that begins with `run`, a run of letters, digits and underscores in `text`: `8.2.1`, `v1.0.0-rc.1`, `3.12b2`. What
+/// has a dot before it is the end of something. O(1).
+pub(crate) fn version_at(text: &str, run: &Range<usize>) -> Option<Version> {
+    let bytes = text.as_bytes();
+    if bytes.get(run.end) != Some(&b'.') || run.start > 0 && bytes[run.start - 1] == b'.' {
+        return None;
+    }
+    let start = run.start + usize::from(matches!(bytes[run.start], b'v' | b'V'));
+    let mut ends = numbers_at(bytes, start)?;
+    let mut end = *ends.last()?;
+    let mut term = text[start..end].to_owned();
+    if let Some((tail, after)) = tail_at(bytes, end) {
+        term.push_str(&tail);
+        end = after;
+    } else {
+        ends.pop();
+    }
+    let beginnings = ends.iter().skip(1).rev().map(|&end| (end - start, end));
+    let is_version = !is_of_word(bytes, end) && term.len() <= LONGEST;
+    is_version.then(|| Version {
+        bytes: run.start..end,
+        beginnings: beginnings.collect(),
+        term,
+    })
+}
+
+/// Where the numbers end that begin at `at` with dots between them, if they may be those of a version.
+fn numbers_at(bytes: &[u8], mut at: usize) -> Option<Vec<usize>> {
+    let (mut ends, mut longest) = (Vec::new(), 0);
+    loop {
+        let digits = digits_at(bytes, at);
+        if !(1..=MOST_DIGITS).contains(&digits) || ends.len() == MOST_NUMBERS {
+            return None;
+        }
+        longest = digits.max(longest);
+        at += digits;
+        ends.push(at);
+        if bytes.get(at) != Some(&b'.') || digits_at(bytes, at + 1) == 0 {
+            break;
+        }
+        at += 1;
+    }
+    let is_fraction = ends.len() == 2 && longest > FEW_DIGITS;
+    (ends.len() > 1 && !is_fraction).then_some(ends)
+}
+
+/// What stands behind the numbers of a version, and where it ends: `rc1` of `-rc.1`.
+fn tail_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
+    let is_separator = |at: usize| matches!(bytes.get(at), Some(b'-' | b'.' | b'_'));
+    let start = at + usize::from(is_separator(at));
+    let letters = bytes.get(start..)?.iter().take(LONGEST);
+    let end = start + letters.take_while(|it| it.is_ascii_alphabetic()).count();
+    let letters = &bytes[start..end];
+    let mut tail: String = letters
+        .iter()
+        .map(|&it| char::from(it.to_ascii_lowercase()))
+        .collect();
+    TAILS.binary_search(&tail.as_str()).ok()?;
+    let first = end + usize::from(is_separator(end));
+    let digits = digits_at(bytes, first);
+    if !(1..=MOST_DIGITS).contains(&digits) {
+        return (tail.len() > 1).then_some((tail, end));
+    }
+    let after = first + digits;
+    tail.extend(bytes[first..after].iter().map(|&it| char::from(it)));
+    Some((tail, after))
+}
+
+/// How many digits there are from `at` on, one more than a number may have at most.
+fn digits_at(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default().iter();
+    let digits = rest.take(MOST_DIGITS + 1);
+    digits.take_while(|it| it.is_ascii_digit()).count()
+}
+
+/// Whether what stands at `at` goes on with a word. What is not ASCII is taken for a word.
+fn is_of_word(bytes: &[u8], at: usize) -> bool {
+    let is_word = |it: &u8| it.is_ascii_alphanumeric() || *it == b'_' || !it.is_ascii();
+    bytes.get(at).is_some_and(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_sorted() {
+        assert!(TAILS.is_sorted());
+    }
+
+    #[test]
+    fn a_version_is_known_by_its_numbers_and_its_tail() {
+        let told = |text: &str| {
+            let version = version_at(text, &(0..text.find('.').unwrap()))?;
+            assert_eq!(version.bytes.start, 0, "{text}");
+            Some((version.term, version.bytes.end))
+        };
+        for (text, expected) in [
+            ("8.2.1", Some(("8.2.1", 5))),
+            ("8.2.1, 3", Some(("8.2.1", 5))),
+            ("8.2.1.", Some(("8.2.1", 5))),
+            ("v8.2", Some(("8.2", 4))),
+            ("V10.0.0-RC.1!", Some(("10.0.0rc1", 12))),
+            ("8.2.0rc1", Some(("8.2.0rc1", 8))),
+            ("8.2.0_rc1", Some(("8.2.0rc1", 9))),
+            ("2.0b3", Some(("2.0b3", 5))),
+            ("1.0.0.dev3", Some(("1.0.0dev3", 10))),
+            ("1.0.0-SNAPSHOT", Some(("1.0.0snapshot", 14))),
+            ("3.5.1.js", Some(("3.5.1", 5))),
+            ("3.5.1-linux", Some(("3.5.1", 5))),
+            ("8.2.x", Some(("8.2", 3))),
+            ("127.0.0.1:80", Some(("127.0.0.1", 9))),
+            ("2024.10.1", Some(("2024.10.1", 9))),
+            ("0.3333", None),
+            ("2024.10", None),
+            ("1.5m", None),
+            ("1.5px", None),
+            ("1.0-rc1x", None),
+            ("1.5\u{e9}", None),
+            ("8.", None),
+            ("v.1", None),
+            ("a1.2", None),
+            ("1.2.3.4.5.6.7", None),
+            ("1.2.123456789", None),
+        ] {
+            let expected = expected.map(|(term, end): (&str, usize)| (term.to_owned(), end));
+            assert_eq!(told(text), expected, "{text}");
+        }
+        assert_eq!(version_at("8.2.1", &(2..3)), None);
+    }
+}

@@ -1,0 +1,466 @@
+//! Texts that say a message with other values in it.
+
+use std::collections::BTreeMap;
+
+use ctx_rank::{Query, is_stop_word};
+
+use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT, WORTH};
+
+/// So many messages of a question are looked for, the first.
+const MESSAGES: usize = 8;
+/// A place for a value holds so many words at most.
+const OF_PLACE: usize = 3;
+/// A place that holds a value is worth half a word: a text with places is where messages are made.
+const PLACE: f64 = 0.5;
+/// A run that is worth less than so many words is worth its share.
+const MANY_WORDS: f64 = 4.0;
+/// What is longer, in bytes, is no place for a value.
+const LONGEST_PLACE: usize = 60;
+/// With such words a question begins that is no message.
+const ASKS: [&str; 19] = [
+    "are", "can", "could", "did", "do", "does", "explain", "find", "how", "is", "list", "should",
+    "show", "what", "when", "where", "which", "who", "why",
+];
+
+/// A word of a message, or a value: what is quoted, a number, a path or a flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    /// In lower case; empty for a value of several words.
+    word: String,
+    is_value: bool,
+}
+
+/// What a message is compared by.
+struct Message {
+    said: Vec<Said>,
+    /// Whether only a text counts that has all of it, as nothing in it looks like a message.
+    is_whole: bool,
+}
+
+/// What a text has where a message may have a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    /// A word of a message, by its number.
+    Word(usize),
+    /// A place for a value: `%s`, `{name}`, `" + name + "`.
+    Place,
+    /// Anything else.
+    Other,
+}
+
+/// Words of a message that follow each other in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Run {
+    /// Words and values that are in the text as they are,
+    words: usize,
+    /// their bytes with a blank for each,
+    bytes: usize,
+    /// and whether one of them is no stop word.
+    is_telling: bool,
+    /// Places that hold a value.
+    places: usize,
+    /// Words and values of the message in all.
+    covered: usize,
+}
+
+/// What each of `texts` is worth for messages in `query`, at most [`WORTH`]: quotations, and a typed question that looks like a
+/// message. Compared is the longest run of at least three of its words, places for values aside; what has a longer run is worth more. A run
+/// that more than eight texts have, or have longer, is nobody's in particular. O(bytes of the texts × words of the messages).
+pub(crate) fn worth<'t>(query: &Query, texts: impl Iterator<Item = &'t str>) -> Vec<f64> {
+    let messages = messages(query);
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::default();
+    for said in messages.iter().flat_map(|it| &it.said) {
+        let next = numbers.len();
+        numbers.entry(&said.word).or_insert(next);
+    }
+    numbers.remove("");
+    let mut lengths = vec![Vec::new(); messages.len()];
+    for text in texts {
+        if messages.is_empty() {
+            break;
+        }
+        let tokens = tokens(text, &numbers);
+        for (message, lengths) in messages.iter().zip(&mut lengths) {
+            lengths.push(message.longest(&tokens, &numbers));
+        }
+    }
+    let shares: Vec<Vec<f64>> = lengths.iter().map(|it| shares(it)).collect();
+    let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
+    let count = lengths.first().map_or(0, Vec::len);
+    (0..count).map(best).collect()
+}
+
+/// What runs of such lengths are worth.
+fn shares(lengths: &[f64]) -> Vec<f64> {
+    let longest = lengths.iter().copied().fold(0.0, f64::max);
+    let mut sorted: Vec<f64> = lengths.iter().copied().filter(|it| *it > 0.0).collect();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let share = |&length: &f64| {
+        let count = sorted.partition_point(|it| *it >= length);
+        if length <= 0.0 || count > MOST_TEXTS {
+            return 0.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
+        let shared = WORTH / (count as f64).sqrt();
+        shared * (length / longest).powi(2) * (length / MANY_WORDS).min(1.0)
+    };
+    lengths.iter().map(share).collect()
+}
+
+/// The messages that `query` may have.
+fn messages(query: &Query) -> Vec<Message> {
+    let quoted = query.phrases.iter().map(|it| (it.as_str(), false));
+    let typed = query.typed.as_deref().and_then(message_in);
+    let all = typed.into_iter().chain(quoted);
+    let all = all.filter(|(text, _)| text.trim().len() <= LONG);
+    let all = all.map(|(text, is_whole)| Message {
+        said: said(text),
+        is_whole,
+    });
+    let is_long = |it: &Message| it.said.len() >= FEW_WORDS;
+    all.filter(is_long).take(MESSAGES).collect()
+}
+
+/// What of a typed question may be a message, and whether only all of it is one. One that asks has it behind a colon.
+fn message_in(typed: &str) -> Option<(&str, bool)> {
+    let first = typed.split_whitespace().next()?.to_lowercase();
+    if ASKS.contains(&first.as_str()) {
+        return typed.split_once(": ").map(|(_, it)| (it, false));
+    }
+    let has_mark = typed.contains(['(', '[', '{', '!']) || typed.contains(": ");
+    let has_value = || said(typed).iter().any(|it| it.is_value);
+    Some((typed, !has_mark && !has_value()))
+}
+
+/// The words and values of a message.
+fn said(text: &str) -> Vec<Said> {
+    let mut all = Vec::new();
+    let (mut rest, mut last) = (text, ' ');
+    while let Some(c) = rest.chars().next() {
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let word = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+        let is_begin = !is_of_word(last);
+        let length = if let Some(value) = quoted(rest).filter(|_| is_begin) {
+            let is_one = !value.contains(char::is_whitespace);
+            all.push(value_of(if is_one { value } else { "" }));
+            value.len() + 2
+        } else if last.is_whitespace() && is_flag_or_path(&rest[..end]) {
+            all.push(value_of(&rest[..end]));
+            end
+        } else if word > 0 {
+            let is_value = rest[..word].bytes().all(|it| it.is_ascii_digit());
+            let word = rest[..word].to_lowercase();
+            all.push(Said { word, is_value });
+            rest.find(|it| !is_of_word(it)).unwrap_or(rest.len())
+        } else {
+            c.len_utf8()
+        };
+        last = rest[..length].chars().next_back().unwrap_or(' ');
+        rest = &rest[length..];
+    }
+    all
+}
+
+fn value_of(text: &str) -> Said {
+    let word = text.trim_matches(|it| !is_of_word(it)).to_lowercase();
+    let is_word = word.chars().all(is_of_word);
+    Said {
+        word: if is_word { word } else { String::new() },
+        is_value: true,
+    }
+}
+
+/// What stands between quotation marks or backticks where `text` begins with one.
+fn quoted(text: &str) -> Option<&str> {
+    let mark = text.chars().next().filter(|it| "\"'`".contains(*it))?;
+    let inner = &text[1..];
+    let is_end = |at: &usize| !inner[at + 1..].starts_with(is_of_word);
+    let mut ends = inner.match_indices(mark).map(|(at, _)| at);
+    ends.find(is_end)
+        .filter(|it| *it > 0)
+        .map(|it| &inner[..it])
+}
+
+fn is_flag_or_path(word: &str) -> bool {
+    let name = word.trim_start_matches('-');
+    let is_flag = name.len() < word.len() && name.starts_with(|it: char| it.is_ascii_alphabetic());
+    is_flag || word.contains(['/', '\\'])
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The words of `text` that have a number, and its places for values. O(bytes).
+fn tokens(text: &str, numbers: &BTreeMap<&str, usize>) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut lower = String::new();
+    let mut rest = text;
+    let mut last = ' ';
+    while let Some(c) = rest.chars().next() {
+        let length = if is_of_word(c) {
+            let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+            lower.clear();
+            lower.extend(rest[..end].chars().flat_map(char::to_lowercase));
+            let number = numbers.get(lower.as_str()).copied();
+            tokens.push(number.map_or(Token::Other, Token::Word));
+            end
+        } else if let Some(end) = place_at(rest, last) {
+            tokens.push(Token::Place);
+            end
+        } else {
+            if "{};=".contains(c) {
+                tokens.push(Token::Other);
+            }
+            // What a backslash stands before is one character with it.
+            let escaped = rest.strip_prefix('\\').and_then(|it| it.chars().next());
+            c.len_utf8() + escaped.map_or(0, char::len_utf8)
+        };
+        if !c.is_whitespace() {
+            last = c;
+        }
+        rest = &rest[length..];
+    }
+    tokens
+}
+
+/// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
+fn place_at(text: &str, last: char) -> Option<usize> {
+    let ends = |open: usize, close: char| {
+        let end = text[open..].find([close, '\n', ';'])? + open;
+        (text[end..].starts_with(close) && end <= LONGEST_PLACE).then_some(end + 1)
+    };
+    let rest = text.get(1..)?;
+    match text.as_bytes().first()? {
+        b'{' => ends(1, '}'),
+        b'$' | b'#' if rest.starts_with('{') => ends(2, '}'),
+        b'$' => {
+            let name = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+            (name > 0).then_some(1 + name)
+        }
+        b'%' if rest.starts_with('(') => ends(2, ')').map(|end| end + letters(&text[end..], 1)),
+        b'%' => {
+            let is_flag = |it: char| it.is_ascii_digit() || "-+ .#*".contains(it);
+            let start = 1 + rest.find(|it| !is_flag(it)).unwrap_or(rest.len());
+            let length = letters(&text[start..], 3);
+            let is_bare = !text[start + length..].starts_with(is_of_word);
+            let is_short = start <= 8 && !rest.starts_with(' ');
+            (length > 0 && is_bare && is_short).then_some(start + length)
+        }
+        b'+' if "\"'`".contains(last) => {
+            let end = 1 + rest.find(['+', '"', '\'', '`', '\n', ';'])?;
+            let after = text[end..].strip_prefix('+')?.trim_start();
+            (end <= LONGEST_PLACE && after.starts_with(['"', '\'', '`'])).then_some(end + 1)
+        }
+        _ => None,
+    }
+}
+
+/// How many letters `text` begins with, `most` at most.
+fn letters(text: &str, most: usize) -> usize {
+    let letters = text.bytes().take(most);
+    letters.take_while(u8::is_ascii_alphabetic).count()
+}
+
+impl Message {
+    /// What the longest run in a text of `tokens` is worth, in words; 0 where there is none.
+    fn longest(&self, tokens: &[Token], numbers: &BTreeMap<&str, usize>) -> f64 {
+        let number = |it: &Said| numbers.get(it.word.as_str()).copied();
+        let own: Vec<Option<usize>> = self.said.iter().map(number).collect();
+        let mut best = 0.0_f64;
+        // Runs that end with the token before, by how much of the message is before their ends.
+        let mut runs = vec![Run::default(); self.said.len() + 1];
+        let mut next = runs.clone();
+        let mut has_runs = false;
+        for &token in tokens {
+            if token == Token::Other && !has_runs {
+                continue;
+            }
+            has_runs = false;
+            for (at, said) in self.said.iter().enumerate() {
+                let run = match token {
+                    Token::Word(word) if own[at] == Some(word) => runs[at].with(said),
+                    Token::Place => self.placed(&runs, at),
+                    _ => Run::default(),
+                };
+                has_runs |= run.covered > 0;
+                best = best.max(self.worth(run));
+                next[at + 1] = run;
+            }
+            std::mem::swap(&mut runs, &mut next);
+        }
+        best
+    }
+
+    /// The best of `runs` with what is at `at`, and some words before it, in a place for a value.
+    fn placed(&self, runs: &[Run], at: usize) -> Run {
+        let with = |count: usize| {
+            let run = runs[at + 1 - count];
+            let is_value = count == 1 && self.said[at].is_value;
+            Run {
+                places: run.places + usize::from(is_value),
+                covered: run.covered + count,
+                ..run
+            }
+        };
+        let all = (1..=OF_PLACE.min(at + 1)).map(with);
+        all.reduce(|a, b| if b.words > a.words { b } else { a })
+            .unwrap_or_default()
+    }
+
+    fn worth(&self, run: Run) -> f64 {
+        let is_all = !self.is_whole || run.covered == self.said.len();
+        if run.words < FEW_WORDS || run.bytes <= SHORT || !run.is_telling || !is_all {
+            return 0.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are at most 400")]
+        let (words, places) = (run.words as f64, run.places as f64);
+        words + PLACE * places
+    }
+}
+
+impl Run {
+    fn with(self, said: &Said) -> Run {
+        Run {
+            words: self.words + 1,
+            bytes: self.bytes + said.word.len() + 1,
+            is_telling: self.is_telling || !is_stop_word(&said.word),
+            covered: self.covered + 1,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each text is worth for `question`, in hundredths.
+    #[track_caller]
+    fn check(question: &str, texts: &[&str], expected: &[u32]) {
+        let worth = worth(&Query::analyse(question), texts.iter().copied());
+        let hundredths: Vec<String> = worth
+            .iter()
+            .map(|it| format!("{:.0}", it * 100.0))
+            .collect();
+        let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+        assert_eq!(hundredths, expected, "{question:?}");
+    }
+
+    #[test]
+    fn a_message_is_found_whatever_values_it_has() {
+        check(
+            "Error: No such option: --foo Did you mean --force?",
+            &[
+                "message = _(\"No such option {name!r}.\")",
+                "option such no",
+                "no option",
+            ],
+            &[35, 0, 0],
+        );
+        check(
+            "jq: error: Cannot index array with string \"foo\"",
+            &["\"Cannot index %s with %s (%s)\"", "an array with an index"],
+            &[35, 0],
+        );
+        let decorator = "The decorator 'user' has already been added!";
+        for text in [
+            "\"The decorator '%s' has already been added!\"",
+            "f\"the decorator {name} has already been added\"",
+            "`the decorator ${decorator.name} has already been added`",
+            "'the decorator ' + name + ' has already been added'",
+            "'the decorator ' . $name . ' has already been added'",
+            "\"the decorator %(name)s has already been added\"",
+            "the decorator #{name} has\n  already been added",
+        ] {
+            check(
+                decorator,
+                &[text, "what was added to the decorator"],
+                &[40, 0],
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_the_longer_run_is_worth_more() {
+        let texts = [
+            "'The decorator %s has already been added'",
+            "'The hook %s has already been added'",
+            "'has already been added'",
+        ];
+        check(
+            "The decorator 'user' has already been added!",
+            &texts,
+            &[40, 14, 9],
+        );
+    }
+
+    #[test]
+    fn a_text_with_a_place_is_worth_more_than_one_with_a_value() {
+        let texts = ["No such option: --foo", "No such option: {}"];
+        check("Error: No such option: --bar", &texts, &[16, 35]);
+    }
+
+    #[test]
+    fn runs_of_stop_words_and_of_few_words_tell_nothing() {
+        check("it is: what you are not 3", &["what you are not"], &[0]);
+        check("no option: 5", &["no option %d"], &[0]);
+        check("so: it is up 5", &["it is up %d"], &[0]);
+        // A statement is no text.
+        check(
+            "error: parse value first",
+            &["parse(value); first = 3"],
+            &[0],
+        );
+    }
+
+    #[test]
+    fn a_question_is_no_message() {
+        let texts = ["the limit of a request is 5"];
+        check("where is the limit of a request 5", &texts, &[]);
+        check("why do I see: the limit of a request is 3", &texts, &[40]);
+        // What has no mark of a message is one as a whole.
+        check("limit of a request in bytes", &texts, &[0]);
+        check(
+            "cannot index array with string",
+            &["cannot index %s with %s"],
+            &[30],
+        );
+    }
+
+    #[test]
+    fn what_many_say_tells_nothing() {
+        let texts = ["all rights are reserved since %d"; 9];
+        check("all rights are reserved since 1999", &texts, &[0; 9]);
+        check("all rights are reserved since 1999", &texts[..4], &[20; 4]);
+    }
+
+    #[test]
+    fn values_are_told_from_words() {
+        let told = |text: &str| -> Vec<String> {
+            let told = |it: &Said| format!("{}{}", it.word, if it.is_value { "?" } else { "" });
+            said(text).iter().map(told).collect()
+        };
+        let expected = "it isn t foo? in ? or ? at 404? end";
+        let text = "It isn't 'foo' in \"a b\" or src/a.rs at [404] end:";
+        assert_eq!(told(text).join(" "), expected);
+        assert_eq!(told("No --é -x 'un").join(" "), "no é x? un");
+        assert!(told("").is_empty());
+    }
+
+    #[test]
+    fn places_for_values_are_known() {
+        let is_place = |text: &str, last: char| place_at(text, last);
+        for text in [
+            "%s", "%-5.2f", "%lld", "%(name)s", "{}", "{0:>3}", "${a.b}", "#{a}", "$a",
+        ] {
+            assert_eq!(is_place(text, ' '), Some(text.len()), "{text}");
+        }
+        assert_eq!(is_place("+ a.b() + \"", '"'), Some(9));
+        for text in [
+            "% of", "%", "100", "{\n}", "$ ", "#a", "+ a", "%section", "\u{e9}", "",
+        ] {
+            assert_eq!(is_place(text, '"'), None, "{text}");
+        }
+    }
+}
