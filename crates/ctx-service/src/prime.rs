@@ -73,7 +73,7 @@ impl Service {
         control: &Control,
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
-        let counter = self.memory.counter(&options.build.counter)?;
+        let counter = self.counter(&options.build.counter)?;
         self.told.begin(PrimeStage::Thread);
         let state = self
             .ports
