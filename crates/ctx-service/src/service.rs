@@ -22,6 +22,8 @@ use crate::verbatim;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
+/// What the first of a search is worth, about.
+const BEST: f64 = 0.4;
 
 /// A question in, a context out: what every tool and server of this workspace goes through.
 #[derive(Clone, Debug)]
@@ -224,7 +226,8 @@ impl Service {
             let mut found = resolver.resolve(chunks);
             let unlikely = prose.weigh(&mut found.chunks);
             found.omitted.extend(unlikely.iter().map(below_min_chance));
-            verbatim::raise(&asked, &mut found.chunks);
+            let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
+            verbatim::raise(&asked, best, &mut found.chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
