@@ -1,7 +1,7 @@
 //! The ways to find something, one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ctx_rank::{Frame, Name, Place, Query, Region, Role, Term};
 use rapidhash::{RapidHashMap, RapidHashSet};
@@ -38,6 +38,9 @@ const LIKE: f64 = 0.4;
 const MISTYPED: usize = 8;
 /// Places of earlier changes that are looked up.
 const TOUCHED: usize = 200;
+/// For each frame that is looked for, the parts that it is taken for.
+pub(crate) type Traced = Vec<Vec<Arc<Part>>>;
+
 /// What a call of a trace is worth.
 const OF_FRAME: f64 = 0.7;
 /// The best parts that relations are followed from.
@@ -271,10 +274,14 @@ impl Sum {
     }
 }
 
-/// Files, lines and frames that the question names, and files that it may name.
-pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+/// Files, lines and frames that the question names, and files that it may name. To `traced` comes what the frames were taken for.
+pub(crate) async fn places(
+    search: &dyn FileSearch,
+    query: &Query,
+    traced: &OnceLock<Traced>,
+) -> Answer<Vec<Hit>> {
     let (mut hits, called, below) = tokio::try_join!(
-        written(search, query),
+        written(search, query, traced),
         called(search, query),
         below(search, query)
     )?;
@@ -284,7 +291,11 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
 }
 
 /// Files, lines and frames that the question names. A frame nearer to the fault is worth more.
-async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+async fn written(
+    search: &dyn FileSearch,
+    query: &Query,
+    traced: &OnceLock<Traced>,
+) -> Answer<Vec<Hit>> {
     let places = &query.places[..query.places.len().min(PLACES)];
     let frames = &query.frames[..query.frames.len().min(PLACES)];
     let named = places.iter().map(|it| &it.path);
@@ -311,6 +322,18 @@ async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let (answers, of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     let parts = by_question("places", &wanted, answers)?;
+    let taken_for = |frame: &Frame| -> Vec<Arc<Part>> {
+        let wanted = of_frame(frame);
+        let by_place = wanted.iter().filter_map(|it| parts.get(it)).flatten();
+        let name = frame.function.as_deref().map(last_name);
+        let name = name.filter(|_| wanted.is_empty());
+        let number = name.and_then(|name| functions.iter().position(|it| *it == name));
+        let by_name = number.and_then(|it| of_functions.get(it));
+        let hits = by_place.chain(by_name.into_iter().flatten());
+        hits.map(|it| Arc::clone(&it.part)).collect()
+    };
+    // Nobody else asks for this question.
+    let _ = traced.set(frames.iter().map(taken_for).collect());
     let (mut found, mut named) = (Sum::default(), BTreeSet::new());
     for place in places {
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
@@ -337,7 +360,7 @@ async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     Ok(hits)
 }
 
-/// Definitions of each of `names`, as far as those are somebody's in particular: compiled code has other files than what it was
+/// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was
 /// made of, and the same names.
 async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
     if names.is_empty() {
@@ -345,7 +368,9 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hi
     }
     let answers = search.definitions(names, MOST_DEFINITIONS + 1).await?;
     let mut answers = of_each("names", names, answers)?;
-    answers.retain(|it| it.len() <= MOST_DEFINITIONS);
+    for answer in answers.iter_mut().filter(|it| it.len() > MOST_DEFINITIONS) {
+        answer.clear();
+    }
     Ok(answers)
 }
 
