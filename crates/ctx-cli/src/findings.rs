@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ctx::model::{BuiltContext, Chunk, LineSpan};
 use ctx::rank::{Query, Snippets};
-use ctx::retrieve::{Found, Report, Strategy};
+use ctx::retrieve::{Found, Part, Report, Strategy};
 use ctx::service::Answer;
 use serde::Serialize;
 
@@ -48,6 +49,7 @@ struct Asked<'a> {
     terms: Vec<Weighed<'a>>,
     names: Vec<&'a str>,
     places: Vec<Place<'a>>,
+    frames: Vec<Frame<'a>>,
     phrases: &'a [String],
     terms_left_out: usize,
     bytes_left_out: usize,
@@ -64,6 +66,26 @@ struct Place<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
+}
+
+/// A call of a stack trace, and the parts that it was taken for: none where it was not found.
+#[derive(Serialize)]
+struct Frame<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<&'a str>,
+    found: Vec<Where<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Where<'a> {
+    path: &'a str,
+    start_line: u32,
+    end_line: u32,
 }
 
 #[derive(Serialize)]
@@ -143,7 +165,7 @@ impl<'a> Findings<'a> {
     pub(crate) fn of(answer: &'a Answer, settings: &'a [Told]) -> Self {
         let (retrieved, timings) = (&answer.retrieved, &answer.timings);
         Findings {
-            query: Asked::of(&answer.query),
+            query: Asked::of(&answer.query, &retrieved.traced),
             settings: settings.iter().map(Setting::of).collect(),
             strategies: retrieved.reports.iter().map(Fared::of).collect(),
             items: retrieved.found.iter().map(Item::of).collect(),
@@ -203,7 +225,7 @@ fn neutralised(text: &str, places: &mut [Range<usize>]) -> String {
 }
 
 impl<'a> Asked<'a> {
-    fn of(query: &'a Query) -> Self {
+    fn of(query: &'a Query, traced: &'a [Vec<Arc<Part>>]) -> Self {
         let weighed = |it: &'a ctx::rank::Term| Weighed {
             text: &it.text,
             weight: it.weight,
@@ -216,11 +238,27 @@ impl<'a> Asked<'a> {
             terms: query.terms.iter().map(weighed).collect(),
             names: query.names.iter().map(|it| it.text.as_str()).collect(),
             places: query.places.iter().map(place).collect(),
+            frames: frames(query, traced).collect(),
             phrases: &query.phrases,
             terms_left_out: query.terms_left_out,
             bytes_left_out: query.bytes_left_out,
         }
     }
+}
+
+fn frames<'a>(query: &'a Query, traced: &'a [Vec<Arc<Part>>]) -> impl Iterator<Item = Frame<'a>> {
+    let place = |it: &'a Arc<Part>| Where {
+        path: &it.path,
+        start_line: it.span.start(),
+        end_line: it.span.end(),
+    };
+    let frames = query.frames.iter().enumerate();
+    frames.map(move |(at, frame)| Frame {
+        path: frame.path.as_deref(),
+        line: frame.line,
+        function: frame.function.as_deref(),
+        found: traced.get(at).into_iter().flatten().map(place).collect(),
+    })
 }
 
 impl<'a> Setting<'a> {
@@ -287,6 +325,11 @@ pub(crate) fn table(findings: &Findings<'_>) -> String {
     let mut out = String::new();
     out.push_str("question\n");
     aligned(&mut out, ["", ""], asked(&findings.query).into_iter());
+    if !findings.query.frames.is_empty() {
+        out.push_str("trace\n");
+        let rows = findings.query.frames.iter().map(frame);
+        aligned(&mut out, ["at", "function", "found"], rows);
+    }
     out.push_str("settings\n");
     let rows = findings.settings.iter().map(setting);
     aligned(&mut out, ["", "", ""], rows);
@@ -330,10 +373,7 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
     if more > 0 {
         terms.push(format!("and {more} more"));
     }
-    let place = |it: &Place<'_>| match it.line {
-        Some(line) => format!("{}:{line}", clean(it.path)),
-        None => clean(it.path).into_owned(),
-    };
+    let place = |it: &Place<'_>| at(it.path, it.line);
     let rows = [
         ("terms", terms),
         (
@@ -349,6 +389,28 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
     let told = rows.into_iter().filter(|(_, items)| !items.is_empty());
     told.map(|(what, items)| [what.to_owned(), items.join(", ")])
         .collect()
+}
+
+/// A call of a trace.
+fn frame(frame: &Frame<'_>) -> [String; 3] {
+    let place = |it: &Where<'_>| format!("{}:{}-{}", clean(it.path), it.start_line, it.end_line);
+    let found = match &frame.found[..] {
+        [] => "(nothing)".to_owned(),
+        found => some(found.iter(), place).join(", "),
+    };
+    [
+        frame.path.map_or_else(String::new, |it| at(it, frame.line)),
+        clean(frame.function.unwrap_or_default()).into_owned(),
+        found,
+    ]
+}
+
+/// A file, and a line of it where one is named.
+fn at(path: &str, line: Option<u32>) -> String {
+    match line {
+        Some(line) => format!("{}:{line}", clean(path)),
+        None => clean(path).into_owned(),
+    }
 }
 
 fn some<T>(items: impl ExactSizeIterator<Item = T>, tell: impl Fn(T) -> String) -> Vec<String> {

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use ctx::tokens::Counters;
+#[cfg(feature = "tokenizer-json")]
+use ctx::tokens::TokenizerJson;
 use ctx_server::{
     Backend, Credentials, DatabaseLimits, Embedded, Limits, Options, Owner, Postgres, Quota,
     Server, ServerError,
@@ -45,6 +48,10 @@ pub(crate) struct ServeArgs {
     /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores
     #[arg(long, value_name = "N", value_parser = at_once)]
     builds: Option<NonZeroUsize>,
+    /// Let requests count by the `tokenizer.json` FILE when they ask for the counter NAME. May be given more than once
+    #[cfg(feature = "tokenizer-json")]
+    #[arg(long = "tokenizer", value_name = "NAME=FILE", value_parser = tokenizer)]
+    tokenizers: Vec<(String, PathBuf)>,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -65,6 +72,7 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
             "give --tokens, and --host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));
     }
+    let counters = counters(args)?;
     let (credentials, token) = credentials(args)?;
     tell_panics_by_place();
     // Whoever set one already hears of our errors too.
@@ -73,12 +81,17 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::start(error, "the system gives no threads"))?;
-    runtime.block_on(serve(args, credentials, token.as_deref(), report))
+    let options = Options::default()
+        .with_credentials(credentials)
+        .with_counters(counters)
+        .with_hosts(args.hosts.clone())
+        .with_origins(args.origins.clone());
+    runtime.block_on(serve(args, options, token.as_deref(), report))
 }
 
 async fn serve(
     args: &ServeArgs,
-    credentials: Credentials,
+    options: Options,
     token: Option<&str>,
     report: Report,
 ) -> Result<(), Failure> {
@@ -88,12 +101,7 @@ async fn serve(
         None => limits,
     };
     let backend = backend(args, limits.workers).await.map_err(refused)?;
-    let options = Options::default()
-        .with_limits(limits)
-        .with_credentials(credentials)
-        .with_hosts(args.hosts.clone())
-        .with_origins(args.origins.clone());
-    let server = Server::bind(args.addr, backend, options);
+    let server = Server::bind(args.addr, backend, options.with_limits(limits));
     let server = server.await.map_err(refused)?;
     let mut stop = Stop::new()?;
     let addr = server.local_addr();
@@ -118,6 +126,36 @@ fn at_once(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok().and_then(NonZeroUsize::new);
     let count = count.filter(|it| it.get() <= Limits::MOST_WORKERS);
     count.ok_or_else(|| format!("a number from 1 to {} is needed", Limits::MOST_WORKERS))
+}
+
+/// What a request may count by besides what there is.
+#[cfg(feature = "tokenizer-json")]
+fn counters(args: &ServeArgs) -> Result<Arc<Counters>, Failure> {
+    let mut counters = Counters::default();
+    for (name, file) in &args.tokenizers {
+        let tokenizer = TokenizerJson::open(file)?.with_name(name);
+        counters = counters.with(Arc::new(tokenizer));
+    }
+    Ok(Arc::new(counters))
+}
+
+#[cfg(not(feature = "tokenizer-json"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it fails")]
+fn counters(_: &ServeArgs) -> Result<Arc<Counters>, Failure> {
+    Ok(Arc::default())
+}
+
+/// A name that requests can ask for, and the file that is meant.
+#[cfg(feature = "tokenizer-json")]
+fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').unwrap_or_default();
+    if name.is_empty() || file.is_empty() {
+        return Err("it is NAME=FILE".to_owned());
+    }
+    if name.to_ascii_lowercase().ends_with(".json") {
+        return Err("a request cannot ask for a name that ends in .json".to_owned());
+    }
+    Ok((name.to_owned(), PathBuf::from(file)))
 }
 
 /// Where everything is kept.

@@ -15,6 +15,9 @@ use crate::error::GitError;
 use crate::past::{Change, Past};
 use crate::repository::{Opened, Source};
 
+/// What is read is written whenever it is so many changes more: a file of 2,000 takes as long as some dozens of them.
+const STEP: usize = 256;
+
 /// The last changes of a git repository, found by what was said of them. Any number may ask while one updates.
 pub struct GitChanges {
     source: Source,
@@ -112,7 +115,9 @@ impl GitChanges {
     }
 
     /// Reads the changes that are not known yet, and forgets those that `HEAD` does not have any more. Where it is what it was,
-    /// the repository is opened and no more. `progress` is told how far it is, and may end it: then all is as before.
+    /// the repository is opened and no more. `progress` is told how far it is, and may end it: then what was read is
+    /// kept, the latest first, and the next update goes on from there; so it does after a process that ended, of which all but the
+    /// last few hundred are kept. Before the first is read all is as before.
     /// O(commits that are looked at, and what those that are new changed). A second update waits for the first.
     ///
     /// # Errors
@@ -125,27 +130,57 @@ impl GitChanges {
         let past = self.past();
         let opened = self.source.open()?;
         let extent = opened.extent();
-        if past.extent == extent {
+        if past.extent == extent && !past.is_partial {
             return Ok(Updated {
                 changes: past.len(),
                 read: 0,
                 unsaved: self.save(&past, &mut saved),
             });
         }
-        let known = past.known();
+        let mut known = past.known();
         let listed = opened.list(&|it| known.contains_key(it.as_slice()), &mut || {
             progress(Progress { done: 0, of: 0 })
         })?;
-        let (changes, read) = read(&opened, &listed, known, progress)?;
-        let past = Arc::new(Past::of(extent, &changes));
-        *saved = false;
-        let unsaved = self.save(&past, &mut saved);
+        let is_new = |it: &&(ObjectId, ObjectId)| !known.contains_key(it.0.as_slice());
+        let new: Vec<_> = listed.iter().filter(is_new).copied().collect();
+        let reading = Reading {
+            opened: &opened,
+            done: AtomicUsize::new(listed.len() - new.len()),
+            of: listed.len(),
+            is_over: AtomicBool::new(false),
+            progress: Mutex::new(progress),
+        };
+        let mut steps = new.chunks(STEP).peekable();
+        loop {
+            let read = reading.read(steps.next().unwrap_or_default());
+            if reading.is_over() && read.is_empty() {
+                return Err(GitError::Cancelled);
+            }
+            known.extend(read.into_iter().map(|it| (it.id.clone(), it)));
+            let is_partial = reading.is_over() || steps.peek().is_some();
+            let past = Past::of(extent.clone(), &ordered(&listed, &known), is_partial);
+            *saved = false;
+            let (changes, unsaved) = (past.len(), self.keep(past, &mut saved));
+            if reading.is_over() {
+                return Err(GitError::Cancelled);
+            }
+            if !is_partial {
+                let read = new.len();
+                return Ok(Updated {
+                    changes,
+                    read,
+                    unsaved,
+                });
+            }
+        }
+    }
+
+    /// Answers from `past` from now on, and writes it. Why that cannot be done.
+    fn keep(&self, past: Past, saved: &mut bool) -> Option<String> {
+        let past = Arc::new(past);
+        let unsaved = self.save(&past, saved);
         *self.past.write().unwrap_or_else(PoisonError::into_inner) = past;
-        Ok(Updated {
-            changes: changes.len(),
-            read,
-            unsaved,
-        })
+        unsaved
     }
 
     /// Writes `past`, if that is not `saved` yet. Why that cannot be done.
@@ -159,46 +194,51 @@ impl GitChanges {
     }
 }
 
-/// All changes of `listed`, the known ones as they are known; and how many are not.
-fn read(
-    opened: &Opened<'_>,
-    listed: &[(ObjectId, ObjectId)],
-    mut known: BTreeMap<&[u8], Change>,
-    progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
-) -> Result<(Vec<Change>, usize), GitError> {
-    let new = listed
-        .iter()
-        .filter(|it| !known.contains_key(it.0.as_slice()));
-    let new: Vec<_> = new.collect();
-    let (read, of) = (new.len(), listed.len());
-    let done = AtomicUsize::new(of - read);
-    let is_over = AtomicBool::new(false);
-    let progress = Mutex::new(progress);
-    // Whoever tells how far it is does so for the others.
-    let goes_on = || {
-        if let Ok(mut progress) = progress.try_lock() {
-            let done = done.load(Ordering::Relaxed);
+/// Reads on as many threads as there are, for as long as nobody ends it.
+struct Reading<'r> {
+    opened: &'r Opened<'r>,
+    /// How many changes are known, of how many.
+    done: AtomicUsize,
+    of: usize,
+    is_over: AtomicBool,
+    progress: Mutex<&'r mut (dyn FnMut(Progress) -> ControlFlow<()> + Send)>,
+}
+
+impl Reading<'_> {
+    /// The changes of `commits`, in their order; where it is over, of those that were read until then.
+    fn read(&self, commits: &[(ObjectId, ObjectId)]) -> Vec<Change> {
+        let read = commits.par_iter().map_init(
+            || self.opened.reader(),
+            |reader, (commit, parent)| {
+                let change = self.goes_on().then(|| reader.read(*commit, *parent));
+                self.done.fetch_add(1, Ordering::Relaxed);
+                change
+            },
+        );
+        let read: Vec<Option<Change>> = read.collect();
+        read.into_iter().flatten().collect()
+    }
+
+    fn goes_on(&self) -> bool {
+        // Whoever tells how far it is does so for the others.
+        if let Ok(mut progress) = self.progress.try_lock() {
+            let (done, of) = (self.done.load(Ordering::Relaxed), self.of);
             if progress(Progress { done, of }).is_break() {
-                is_over.store(true, Ordering::Relaxed);
+                self.is_over.store(true, Ordering::Relaxed);
             }
         }
-        !is_over.load(Ordering::Relaxed)
-    };
-    let new = new.par_iter().map_init(
-        || opened.reader(),
-        |reader, (commit, parent)| {
-            let change = goes_on().then(|| reader.read(*commit, *parent));
-            done.fetch_add(1, Ordering::Relaxed);
-            change
-        },
-    );
-    let new: Option<Vec<Change>> = new.collect();
-    let mut new = new.ok_or(GitError::Cancelled)?.into_iter().peekable();
-    let change = |(commit, _): &(ObjectId, ObjectId)| {
-        let next = new.next_if(|it| it.id == commit.as_slice());
-        next.or_else(|| known.remove(commit.as_slice()))
-    };
-    Ok((listed.iter().filter_map(change).collect(), read))
+        !self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+}
+
+/// The changes of `listed` that are `known`, in that order.
+fn ordered(listed: &[(ObjectId, ObjectId)], known: &BTreeMap<Vec<u8>, Change>) -> Vec<Change> {
+    let change = |it: &(ObjectId, ObjectId)| known.get(it.0.as_slice()).cloned();
+    listed.iter().filter_map(change).collect()
 }
 
 #[async_trait]

@@ -78,6 +78,8 @@ struct Kept {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Past {
     pub(crate) extent: Extent,
+    /// Whether the extent has more changes than these: whoever read them was ended.
+    pub(crate) is_partial: bool,
     /// What all numbers stand for, in their order.
     texts: Vec<String>,
     /// The latest first.
@@ -91,8 +93,8 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// `changes`, the latest first. O(n log n).
-    pub(crate) fn of(extent: Extent, changes: &[Change]) -> Self {
+    /// `changes`, the latest first, all of `extent` or those that are read so far. O(n log n).
+    pub(crate) fn of(extent: Extent, changes: &[Change], is_partial: bool) -> Self {
         let words = changes.iter().flat_map(|it| &it.words).map(|it| &it.0);
         let places = || changes.iter().flat_map(|it| &it.places);
         let names = places().flat_map(|it| &it.names);
@@ -115,6 +117,7 @@ impl Past {
         });
         let past = Past {
             extent,
+            is_partial,
             changes: kept.collect(),
             texts: texts.into_iter().cloned().collect(),
             ..Past::default()
@@ -150,7 +153,7 @@ impl Past {
     }
 
     /// What is known, by the ids of commits, but for what could not be read.
-    pub(crate) fn known(&self) -> BTreeMap<&[u8], Change> {
+    pub(crate) fn known(&self) -> BTreeMap<Vec<u8>, Change> {
         let text = |number: u32| self.texts[index(number)].clone();
         let change = |it: &Kept| Change {
             id: it.id.clone(),
@@ -164,7 +167,7 @@ impl Past {
             is_whole: it.is_whole,
         };
         let changes = self.changes.iter().filter(|it| it.is_whole);
-        changes.map(|it| (&*it.id, change(it))).collect()
+        changes.map(|it| (it.id.clone(), change(it))).collect()
     }
 
     /// The `limit` places whose changes fit `terms` best: BM25 of the message by the square root of how many places of sources the
@@ -338,7 +341,7 @@ mod tests {
             ends: vec![vec![8; 20]],
             prefix: "sub/".to_owned(),
         };
-        (Past::of(extent, &changes), changes)
+        (Past::of(extent, &changes, false), changes)
     }
 
     #[test]

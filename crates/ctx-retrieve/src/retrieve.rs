@@ -1,7 +1,7 @@
 //! All strategies side by side, and what they found in one order.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
@@ -16,7 +16,7 @@ use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, Relations, Semantic, Usage};
-use crate::strategies;
+use crate::strategies::{self, Traced};
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,9 @@ pub struct Retrieved {
     pub reports: Vec<Report>,
     /// Parts that fitted and are beyond the limit, below the least score, or of another kind.
     pub left_out: usize,
+    /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each was taken for. Nothing where
+    /// places were not looked for.
+    pub traced: Vec<Vec<Arc<Part>>>,
 }
 
 /// Looks for answers in stores.
@@ -134,6 +137,7 @@ impl Retriever {
         }
         let options = &options.for_query(query);
         let weights = Arc::new(options.weights.clone());
+        let traced = Arc::new(OnceLock::new());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
             // They need what the others find.
@@ -144,7 +148,7 @@ impl Retriever {
         });
         let asked = wanted.map(|strategy| {
             let asked = strategies::has_a_say(strategy, query)
-                .then(|| self.begin(strategy, query, &weights, options));
+                .then(|| self.begin(strategy, query, (&weights, &traced), options));
             async move {
                 let answer = match asked {
                     Some(asked) => asked.await,
@@ -157,6 +161,7 @@ impl Retriever {
         for (strategy, (answer, took)) in join_all(asked).await {
             retrieved.note(strategy, answer, took, &mut pool);
         }
+        retrieved.traced = traced.get().cloned().unwrap_or_default();
         let has_failed = retrieved.reports.iter().any(|it| it.failure.is_some());
         if pool.is_empty() && !has_failed && options.wants(Strategy::Similar) {
             let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
@@ -183,12 +188,13 @@ impl Retriever {
         &self,
         strategy: Strategy,
         query: &Arc<Query>,
-        weights: &Arc<Weights>,
+        (weights, traced): (&Arc<Weights>, &Arc<OnceLock<Traced>>),
         options: &Options,
     ) -> Asked<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
         let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
         let (weights, wide) = (Arc::clone(weights), options.wide());
+        let traced = Arc::clone(traced);
         ask(options.deadline, async move {
             let search = &*search;
             match strategy {
@@ -196,7 +202,7 @@ impl Retriever {
                 Strategy::Coverage => strategies::coverage(search, &query, &weights, wide).await,
                 Strategy::Files => strategies::files(search, &query, &weights, wide).await,
                 Strategy::Names => strategies::names(search, &query).await,
-                Strategy::Places => strategies::places(search, &query).await,
+                Strategy::Places => strategies::places(search, &query, &traced).await,
                 Strategy::Similar => strategies::similar(search, &query).await,
                 Strategy::Changes => match &changes {
                     Some(changes) => strategies::changes(search, &**changes, &query).await,

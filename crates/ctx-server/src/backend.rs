@@ -9,6 +9,7 @@ use ctx_assemble::{Cancel, Control};
 use ctx_model::{BuildOptions, BuiltContext};
 use ctx_retrieve::Hold;
 use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource};
+use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -172,6 +173,8 @@ pub struct Job {
     pub deadline: Duration,
     /// How long each source of a context is waited for; one that is later has no say in it.
     pub patience: Duration,
+    /// What tokens are counted with, by name.
+    pub counters: Arc<Counters>,
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
 
@@ -192,6 +195,7 @@ impl Job {
             started: Instant::now(),
             deadline,
             patience: deadline / 4,
+            counters: Arc::default(),
             told: None,
         }
     }
@@ -200,6 +204,13 @@ impl Job {
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Counts with these, which all work of a server shares.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = counters;
         self
     }
 

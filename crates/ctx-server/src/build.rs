@@ -84,7 +84,10 @@ pub async fn build(
             let _ = telling.begin(stage);
         }
     };
-    let service = service.clone().with_progress(Arc::new(told));
+    let service = service
+        .clone()
+        .with_counters(Arc::clone(&job.counters))
+        .with_progress(Arc::new(told));
     let thread = request.thread.as_deref().unwrap_or_default();
     let primed = service.prime(thread, &request.message, &options, &control);
     let primed = primed.await.map_err(|error| match error {

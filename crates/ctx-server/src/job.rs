@@ -51,7 +51,9 @@ where
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller would have nothing.
     let patience = app.limits.source_time.min(limit / 5);
-    let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75)).with_patience(patience);
+    let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75))
+        .with_patience(patience)
+        .with_counters(Arc::clone(&app.counters));
     if let Some(told) = told {
         job = job.with_progress(told);
     }

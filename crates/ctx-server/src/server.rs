@@ -13,6 +13,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
+use ctx_tokens::Counters;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
@@ -66,6 +67,9 @@ pub struct Options {
     /// Sites whose pages may ask besides the server's own, `http://NAME:PORT`, by its names and the port it listens on:
     /// `https://ctx.example`, where something in front of it encrypts.
     pub origins: Vec<String>,
+    /// What tokens are counted with, for contexts that are built and for those that are assembled: requests may ask by name
+    /// for a counter of one's own. A name that ends in `.json` is none that a request can ask for.
+    pub counters: Arc<Counters>,
 }
 
 impl Options {
@@ -94,6 +98,13 @@ impl Options {
     #[must_use]
     pub fn with_origins(mut self, origins: Vec<String>) -> Self {
         self.origins = origins;
+        self
+    }
+
+    /// Counts with these.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = counters;
         self
     }
 }
@@ -135,6 +146,7 @@ impl Server {
         let app = Arc::new(App {
             backend,
             credentials: options.credentials,
+            counters: options.counters,
             origins: origins(options.origins, &hosts, addr.port()),
             hosts,
             builds: Arc::new(Admission::new(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ctx_assemble::Cancel;
+use ctx_tokens::Counters;
 
 use crate::admission::Admission;
 use crate::auth::Credentials;
@@ -21,6 +22,8 @@ pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) credentials: Credentials,
     pub(crate) limits: Limits,
+    /// What tokens are counted with, for every request.
+    pub(crate) counters: Arc<Counters>,
     /// The names of this server; none, if any will do.
     pub(crate) hosts: Vec<String>,
     /// Sites whose pages may ask, as browsers name them.

@@ -16,6 +16,7 @@ use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
 use crate::mention::Mention;
 use crate::service::{chunk_kind, chunks_of, keywords};
+use crate::verbatim;
 
 /// So many of a question's terms are looked for in each text.
 const KEYWORDS: usize = 32;
@@ -161,7 +162,7 @@ impl Candidates {
     }
 
     /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
-    /// named is worth 1. `bags` are those of [`Candidates::texts`]. O(their terms).
+    /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`]. O(their terms).
     pub(crate) fn score(
         &mut self,
         bags: Vec<Arc<Bag>>,
@@ -196,6 +197,7 @@ impl Candidates {
             };
             signals_of.insert(chunk.id.clone(), score.contributions);
         }
+        self.raise(query);
         self.pin(&ids);
         number_turns(
             self.chunks
@@ -203,6 +205,13 @@ impl Candidates {
                 .filter(|it| it.origin == Origin::Message),
         );
         signals_of
+    }
+
+    /// Makes what says what the question quotes worth what the best is that was not named.
+    fn raise(&mut self, query: &Query) {
+        let worths = self.chunks.iter().map(|it| it.relevance);
+        let best = worths.filter(|it| *it < Relevance::ONE).max();
+        verbatim::raise(query, best.unwrap_or(Relevance::ZERO), &mut self.chunks);
     }
 
     /// The chunks that are named by their label, or by the id of a message.

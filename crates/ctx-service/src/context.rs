@@ -30,7 +30,8 @@ pub struct Item {
     pub span: Option<LineSpan>,
     /// What it is worth.
     pub relevance: Relevance,
-    /// The five signals. How often it was of use is not looked up of what is in no file. What was named is worth 1 whatever they say.
+    /// The five signals. How often it was of use is not looked up of what is in no file. What was named is worth 1 whatever they say, and
+    /// what says what is quoted may be worth more than they say.
     pub signals: [Contribution; 5],
 }
 

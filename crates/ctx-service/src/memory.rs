@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctx_model::CounterName;
 use ctx_rank::{Bag, Vocabulary};
-use ctx_tokens::{CachedCounter, Counters, Identity, SharedCounter, TokenCounter, TokensError};
+use ctx_tokens::{CachedCounter, Identity, SharedCounter, TokenCounter};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -22,9 +21,8 @@ const VOCABULARIES: usize = 4;
 
 /// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, 13 MB of counts for each of
 /// the four counters that were used last, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
-/// have, so that any number of services may share it. What its services count with are its [`Counters`].
+/// have, so that any number of services may share it.
 pub struct Memory {
-    counters: Arc<Counters>,
     /// What was counted, that of the counter used last at the end.
     counts: Mutex<Vec<Counts>>,
     bags: Cache<[u8; 32], Arc<Bag>, Size>,
@@ -54,7 +52,6 @@ impl Weighter<[u8; 32], Arc<Bag>> for Size {
 impl Default for Memory {
     fn default() -> Self {
         Memory {
-            counters: Arc::default(),
             counts: Mutex::default(),
             bags: Cache::with_weighter(TEXTS, BAGS, Size),
             vocabularies: Mutex::default(),
@@ -71,19 +68,9 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// Counts with these, which others may share: what options ask for by name may be a counter of one's own.
-    #[must_use]
-    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
-        self.counters = counters;
-        self
-    }
-
-    /// The counter of this name, which remembers what it counted.
-    ///
-    /// # Errors
-    /// Those of [`Counters::get`].
-    pub(crate) fn counter(&self, name: &CounterName) -> Result<SharedCounter, TokensError> {
-        let SharedCounter { counter, identity } = self.counters.known(name)?;
+    /// The same counter, which remembers what it counted.
+    pub(crate) fn counting(&self, known: SharedCounter) -> SharedCounter {
+        let SharedCounter { counter, identity } = known;
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |it: &Counts| it.identity == identity && it.name == counter.name();
         let counts_of = match counts.iter().position(is_it) {
@@ -99,7 +86,7 @@ impl Memory {
             counts.remove(0);
         }
         counts.push(counts_of);
-        Ok(SharedCounter { counter, identity })
+        SharedCounter { counter, identity }
     }
 
     /// The bags of `texts`, in their order. O(bytes): of those that are remembered, to hash them.
@@ -136,9 +123,14 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::Tokens;
+    use ctx_model::{CounterName, Tokens};
+    use ctx_tokens::Counters;
 
     use super::*;
+
+    fn counter(memory: &Memory, counters: &Counters, name: &CounterName) -> SharedCounter {
+        memory.counting(counters.known(name).unwrap())
+    }
 
     #[test]
     fn what_is_remembered_is_what_is_made() {
@@ -157,7 +149,7 @@ mod tests {
         let name = CounterName::default();
         let plainly = ctx_tokens::counter(&name).unwrap();
         for text in ["some text", "", "some text", "{\n\t\"a\": 1\n}\n"] {
-            let counter = memory.counter(&name).unwrap().counter;
+            let counter = counter(&memory, &Counters::default(), &name).counter;
             assert_eq!(counter.count(text), plainly.count(text));
             assert_eq!(counter.weigh(text), plainly.weigh(text));
             assert_eq!(counter.name(), plainly.name());
@@ -168,7 +160,8 @@ mod tests {
     #[test]
     fn counts_are_kept_of_the_counters_used_last() {
         let memory = Memory::default();
-        let use_it = |name: &str| memory.counter(&name.into()).unwrap();
+        let counters = Counters::default();
+        let use_it = |name: &str| counter(&memory, &counters, &name.into());
         let first = use_it("characterBased").counter;
         first.count("some text");
         for name in [
@@ -206,16 +199,16 @@ mod tests {
 
     #[test]
     fn two_counters_of_one_name_are_not_mixed() {
-        let counters = |by| Arc::new(Counters::default().with(Arc::new(Says(by))));
-        let mut memory = Memory::default().with_counters(counters(1));
-        let count = |memory: &Memory| {
-            let known = memory.counter(&"says".into()).unwrap();
+        let counters = |by| Counters::default().with(Arc::new(Says(by)));
+        let memory = Memory::default();
+        let count = |counters: &Counters| {
+            let known = counter(&memory, counters, &"says".into());
             (known.counter.count("text"), known.identity)
         };
-        let (one, first) = count(&memory);
-        assert_eq!((one, first), count(&memory));
-        memory = memory.with_counters(counters(2));
-        let (two, second) = count(&memory);
+        let ones = counters(1);
+        let (one, first) = count(&ones);
+        assert_eq!((one, first), count(&ones));
+        let (two, second) = count(&counters(2));
         assert_eq!((one, two), (Tokens::new(1), Tokens::new(2)));
         assert_ne!(first, second);
     }

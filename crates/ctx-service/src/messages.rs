@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ctx_model::Relevance;
 use ctx_rank::{Query, is_stop_word};
 
-use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT, WORTH};
+use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT};
 
 /// So many messages of a question are looked for, the first.
 const MESSAGES: usize = 8;
@@ -63,10 +64,14 @@ struct Run {
     covered: usize,
 }
 
-/// What each of `texts` is worth for messages in `query`, at most [`WORTH`]: quotations, and a typed question that looks like a
+/// What each of `texts` is worth for messages in `query`, at most `best`: quotations, and a typed question that looks like a
 /// message. Compared is the longest run of at least three of its words, places for values aside; what has a longer run is worth more. A run
 /// that more than eight texts have, or have longer, is nobody's in particular. O(bytes of the texts × words of the messages).
-pub(crate) fn worth<'t>(query: &Query, texts: impl Iterator<Item = &'t str>) -> Vec<f64> {
+pub(crate) fn worth<'t>(
+    query: &Query,
+    best: Relevance,
+    texts: impl Iterator<Item = &'t str>,
+) -> Vec<f64> {
     let messages = messages(query);
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::default();
     for said in messages.iter().flat_map(|it| &it.said) {
@@ -84,14 +89,14 @@ pub(crate) fn worth<'t>(query: &Query, texts: impl Iterator<Item = &'t str>) -> 
             lengths.push(message.longest(&tokens, &numbers));
         }
     }
-    let shares: Vec<Vec<f64>> = lengths.iter().map(|it| shares(it)).collect();
+    let shares: Vec<Vec<f64>> = lengths.iter().map(|it| shares(it, best.get())).collect();
     let best = |at: usize| shares.iter().map(|it| it[at]).fold(0.0, f64::max);
     let count = lengths.first().map_or(0, Vec::len);
     (0..count).map(best).collect()
 }
 
-/// What runs of such lengths are worth.
-fn shares(lengths: &[f64]) -> Vec<f64> {
+/// What runs of such lengths are worth, the longest `best`.
+fn shares(lengths: &[f64], best: f64) -> Vec<f64> {
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     let mut sorted: Vec<f64> = lengths.iter().copied().filter(|it| *it > 0.0).collect();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -101,7 +106,7 @@ fn shares(lengths: &[f64]) -> Vec<f64> {
             return 0.0;
         }
         #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
-        let shared = WORTH / (count as f64).sqrt();
+        let shared = best / (count as f64).sqrt();
         shared * (length / longest).powi(2) * (length / MANY_WORDS).min(1.0)
     };
     lengths.iter().map(share).collect()
@@ -338,7 +343,8 @@ mod tests {
     /// What each text is worth for `question`, in hundredths.
     #[track_caller]
     fn check(question: &str, texts: &[&str], expected: &[u32]) {
-        let worth = worth(&Query::analyse(question), texts.iter().copied());
+        let best = Relevance::new(0.4).expect("it is a share");
+        let worth = worth(&Query::analyse(question), best, texts.iter().copied());
         let hundredths: Vec<String> = worth
             .iter()
             .map(|it| format!("{:.0}", it * 100.0))

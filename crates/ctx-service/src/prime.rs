@@ -25,7 +25,7 @@ use crate::service::lap;
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
-const FORM: &[u8] = b"prime context 1";
+const FORM: &[u8] = b"prime context 2";
 
 /// So many parts of files are found at least: there are other sources.
 const PARTS: usize = 40;
@@ -73,7 +73,7 @@ impl Service {
         control: &Control,
     ) -> Result<Prime, ServiceError> {
         let mut clock = Instant::now();
-        let counter = self.memory.counter(&options.build.counter)?;
+        let counter = self.counter(&options.build.counter)?;
         self.told.begin(PrimeStage::Thread);
         let state = self
             .ports

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_assemble::{AssembleError, Control, assemble};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, Origin, Relevance};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Origin, Relevance};
 use ctx_rank::{Query, Region};
 use ctx_resolve::Resolver;
 use ctx_retrieve::{Ended, Found, Hold, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
-use ctx_tokens::{TokenCounter, TokensError};
+use ctx_tokens::{Counters, SharedCounter, TokenCounter, TokensError};
 use tracing::debug;
 
 use crate::cache::Cache;
@@ -22,6 +22,8 @@ use crate::verbatim;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
+/// What the first of a search is worth, about.
+const BEST: f64 = 0.4;
 
 /// A question in, a context out: what every tool and server of this workspace goes through.
 #[derive(Clone, Debug)]
@@ -34,6 +36,7 @@ pub struct Service {
     pub(crate) cache: Option<Arc<Cache<PrimeContext>>>,
     pub(crate) told: Told,
     pub(crate) memory: Arc<Memory>,
+    counters: Arc<Counters>,
     /// Whether what was shown is noted behind answers.
     pub(crate) records: bool,
 }
@@ -110,6 +113,7 @@ impl Service {
             cache: None,
             told: Told::default(),
             memory: Arc::default(),
+            counters: Arc::default(),
             records: true,
         }
     }
@@ -137,10 +141,17 @@ impl Service {
         self
     }
 
-    /// Remembers texts in `memory`, which any number of services may share, and counts with its counters.
+    /// Remembers texts in `memory`, which any number of services may share.
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<Memory>) -> Self {
         self.memory = memory;
+        self
+    }
+
+    /// Counts with these, which others may share: what options ask for by name may be a counter of one's own.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = counters;
         self
     }
 
@@ -157,6 +168,14 @@ impl Service {
     pub fn with_progress(mut self, told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
         self.told = Told::new(told);
         self
+    }
+
+    /// The counter of this name, which remembers what it counted.
+    ///
+    /// # Errors
+    /// Those of [`Counters::get`].
+    pub(crate) fn counter(&self, name: &CounterName) -> Result<SharedCounter, TokensError> {
+        Ok(self.memory.counting(self.counters.known(name)?))
     }
 
     /// `control`, by which work that is [alone](Hold::alone) is one thread's in all of it.
@@ -189,7 +208,7 @@ impl Service {
         build: &BuildOptions,
         control: &Control,
     ) -> Result<Answer, ServiceError> {
-        let counter = self.memory.counter(&build.counter)?.counter;
+        let counter = self.counter(&build.counter)?.counter;
         let mut timings = Timings::default();
         let mut clock = Instant::now();
         let max_tokens = build.max_tokens.get();
@@ -207,7 +226,8 @@ impl Service {
             let mut found = resolver.resolve(chunks);
             let unlikely = prose.weigh(&mut found.chunks);
             found.omitted.extend(unlikely.iter().map(below_min_chance));
-            verbatim::raise(&asked, &mut found.chunks);
+            let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
+            verbatim::raise(&asked, best, &mut found.chunks);
             let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;

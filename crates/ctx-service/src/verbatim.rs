@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use aho_corasick::AhoCorasick;
-use ctx_model::{Chunk, Relevance};
+use ctx_model::{Chunk, Origin, Relevance};
 use ctx_rank::Query;
 
 use crate::messages;
@@ -15,14 +15,13 @@ pub(crate) const FEW_WORDS: usize = 3;
 pub(crate) const LONG: usize = 200;
 /// A phrase that more texts have is nobody's in particular.
 pub(crate) const MOST_TEXTS: usize = 8;
-/// What a text is worth that alone has a phrase: what the best of a ranking is.
-pub(crate) const WORTH: f64 = 0.4;
 
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by letter but for case and
 /// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
-/// of an error; and of those that have a message of it with other values ([`messages`]). To a search, words that stand together are the same terms as words that do not.
-/// O(bytes of the chunks × phrases).
-pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
+/// of an error; and of those that have a message of it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a search, words that
+/// stand together are the same terms as words that do not. What was said in a thread is no such text: there a thing is said again
+/// and again. O(bytes of the chunks × phrases).
+pub(crate) fn raise(query: &Query, best: Relevance, chunks: &mut [Chunk]) {
     let phrases = query.phrases.iter().chain(&query.typed);
     let phrases = phrases.filter(|it| it.len() <= 2 * LONG);
     let mut phrases: Vec<String> = phrases
@@ -31,9 +30,9 @@ pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
         .collect();
     phrases.sort_unstable();
     phrases.dedup();
-    let mut worth = messages::worth(query, chunks.iter().map(Chunk::full_text));
-    worth.resize(chunks.len(), 0.0);
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
+    let mut worth = messages::worth(query, best, texts.iter().map(|it| it.full));
+    worth.resize(chunks.len(), 0.0);
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
         let has_it: Vec<bool> = texts.iter().map(|text| phrase.is_in(text)).collect();
         let count = has_it.iter().filter(|&&it| it).count();
@@ -41,7 +40,7 @@ pub(crate) fn raise(query: &Query, chunks: &mut [Chunk]) {
             continue;
         }
         #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
-        let share = WORTH / (count.max(1) as f64).sqrt();
+        let share = best.get() / (count.max(1) as f64).sqrt();
         for (worth, _) in worth.iter_mut().zip(has_it).filter(|(_, it)| *it) {
             *worth = f64::max(*worth, share);
         }
@@ -60,8 +59,9 @@ struct Text<'c> {
 
 impl<'c> Text<'c> {
     fn of(chunk: &'c Chunk) -> Self {
+        let is_said = chunk.origin == Origin::Message;
         Text {
-            full: chunk.full_text(),
+            full: if is_said { "" } else { chunk.full_text() },
             plain: OnceCell::new(),
         }
     }
@@ -121,7 +121,8 @@ mod tests {
         let before = Relevance::new(0.1).expect("it is a share");
         let chunk = |(at, text): (usize, &&str)| Chunk::new(at.to_string(), *text, before);
         let mut chunks: Vec<Chunk> = texts.iter().enumerate().map(chunk).collect();
-        raise(&Query::analyse(question), &mut chunks);
+        let best = Relevance::new(0.4).expect("it is a share");
+        raise(&Query::analyse(question), best, &mut chunks);
         let hundredths = |it: &Chunk| format!("{:.0}", it.relevance.get() * 100.0);
         let found: Vec<String> = chunks.iter().map(hundredths).collect();
         let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
@@ -141,6 +142,20 @@ mod tests {
             &texts[..2],
             &[40, 10],
         );
+    }
+
+    #[test]
+    fn what_was_said_in_a_thread_is_no_text_that_says_it() {
+        let worth = Relevance::new(0.4).expect("it is a share");
+        let chunk = |id: &str| Chunk::new(id, "is a file, not a folder", Relevance::ZERO);
+        let mut chunks = [chunk("a"), chunk("b")];
+        chunks[0].origin = Origin::Message;
+        raise(
+            &Query::analyse("is a file, not a folder"),
+            worth,
+            &mut chunks,
+        );
+        assert_eq!(chunks.map(|it| it.relevance), [Relevance::ZERO, worth]);
     }
 
     #[test]

@@ -41,6 +41,13 @@ impl TokenizerJson {
             name: path.display().to_string(),
         })
     }
+
+    /// Goes by this name, and not by its path.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
 }
 
 impl TokenCounter for TokenizerJson {

@@ -400,6 +400,32 @@ fn explain_tells_question_settings_strategies_and_parts() {
     }
 }
 
+#[test]
+fn the_calls_of_a_trace_are_told_with_what_they_were_taken_for() {
+    let asked = Asked::small();
+    let question = "It fails:\n\nTraceback (most recent call last):\n  \
+        File \"/srv/app/src/budget.rs\", line 4, in fits\n    x\n  \
+        File \"/srv/app/elsewhere.py\", line 9, in missing_one\n    y\n";
+    let result = asked.run(&["query", question, "--json"]).json();
+    let frames = &result["retrieval"]["query"]["frames"];
+    assert_eq!(frames[0]["path"], "/srv/app/src/budget.rs", "{frames}");
+    assert_eq!(
+        (&frames[0]["line"], &frames[0]["function"]),
+        (&4.into(), &"fits".into())
+    );
+    assert_eq!(frames[0]["found"][0]["path"], "src/budget.rs", "{frames}");
+    assert_eq!(frames[1]["found"], serde_json::json!([]), "{frames}");
+    let explained = asked.run(&["query", question, "--explain"]).stderr;
+    for part in [
+        "trace\n",
+        "/srv/app/src/budget.rs:4  fits",
+        "  src/budget.rs:",
+        "missing_one  (nothing)",
+    ] {
+        assert!(explained.contains(part), "{part:?} is not in {explained}");
+    }
+}
+
 /// The items of a result that have this path.
 fn item<'r>(result: &'r Value, path: &str) -> &'r Value {
     let items = result["retrieval"]["items"].as_array().unwrap();

@@ -19,13 +19,14 @@ struct Serving {
 
 impl Serving {
     fn start(folder: &Folder) -> Self {
-        Serving::telling(folder, Stdio::null())
+        Serving::telling(folder, &[], Stdio::null())
     }
 
     /// Its errors go there.
-    fn telling(folder: &Folder, errors: Stdio) -> Self {
+    fn telling(folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ctx"))
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
+            .args(flags)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -140,7 +141,7 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
     let mut failed = 0;
     for run in 0..2 {
         let errors = log.try_clone().unwrap();
-        let serving = Serving::telling(&folder, errors.into());
+        let serving = Serving::telling(&folder, &[], errors.into());
         let ask = |line: &str, body: &str| serving.ask(&fill(line), &serving.token, &fill(body));
         let requests = [
             (
@@ -384,4 +385,34 @@ fn what_cannot_be_served_is_told_with_a_hint() {
         assert!(ran.stdout.is_empty());
         assert!(!told.contains("sesame"), "{told}");
     }
+}
+
+/// One token for each run of letters or digits that is a word of it.
+#[cfg(feature = "tokenizer-json")]
+const WORDS: &str = r#"{
+  "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+  "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
+}"#;
+
+#[test]
+#[cfg(feature = "tokenizer-json")]
+fn a_request_may_count_by_a_tokenizer_that_was_named() {
+    let folder = Folder::new();
+    folder.write("words.json", WORDS);
+    let flags = ["--tokenizer", "mine=words.json"];
+    let serving = Serving::telling(&folder, &flags, Stdio::null());
+    for (route, more) in [
+        ("assemble", r#""chunks": []"#),
+        ("build", r#""message": "alpha""#),
+    ] {
+        let body = format!(r#"{{{more}, "options": {{"tokenEstimation": "mine"}}}}"#);
+        let answer = serving.ask(&format!("POST /v1/context/{route}"), &serving.token, &body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains(r#""counter":"mine""#), "{answer}");
+    }
+    let run = |flag| folder.run(["serve", "--tokenizer", flag]);
+    assert_eq!(run("words.json").code, 2);
+    assert_eq!(run("mine.json=words.json").code, 2);
+    assert_eq!(run("mine=missing.json").code, 3);
 }

@@ -1,6 +1,7 @@
 //! Files, lines and functions that a question names as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use ctx_rank::{Frame, Place, Query};
 
@@ -8,13 +9,20 @@ use super::named::{below, called};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
 
+/// For each frame that is looked for, the parts that it is taken for.
+pub(crate) type Traced = Vec<Vec<Arc<Part>>>;
+
 /// What a call of a trace is worth.
 const OF_FRAME: f64 = 0.7;
 
-/// Files, lines and frames that the question names, and files that it may name.
-pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+/// Files, lines and frames that the question names, and files that it may name. To `traced` comes what the frames were taken for.
+pub(crate) async fn places(
+    search: &dyn FileSearch,
+    query: &Query,
+    traced: &OnceLock<Traced>,
+) -> Answer<Vec<Hit>> {
     let (mut hits, called, below) = tokio::try_join!(
-        written(search, query),
+        written(search, query, traced),
         called(search, query),
         below(search, query)
     )?;
@@ -24,7 +32,11 @@ pub(crate) async fn places(search: &dyn FileSearch, query: &Query) -> Answer<Vec
 }
 
 /// Files, lines and frames that the question names.
-async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+async fn written(
+    search: &dyn FileSearch,
+    query: &Query,
+    traced: &OnceLock<Traced>,
+) -> Answer<Vec<Hit>> {
     let places = &query.places[..query.places.len().min(PLACES)];
     let frames = &query.frames[..query.frames.len().min(PLACES)];
     let named = places.iter().map(|it| &it.path);
@@ -51,6 +63,18 @@ async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let (answers, of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     let parts = by_question("places", &wanted, answers)?;
+    let taken_for = |frame: &Frame| -> Vec<Arc<Part>> {
+        let wanted = of_frame(frame);
+        let by_place = wanted.iter().filter_map(|it| parts.get(it)).flatten();
+        let name = frame.function.as_deref().map(last_name);
+        let name = name.filter(|_| wanted.is_empty());
+        let number = name.and_then(|name| functions.iter().position(|it| *it == name));
+        let by_name = number.and_then(|it| of_functions.get(it));
+        let hits = by_place.chain(by_name.into_iter().flatten());
+        hits.map(|it| Arc::clone(&it.part)).collect()
+    };
+    // Nobody else asks for this question.
+    let _ = traced.set(frames.iter().map(taken_for).collect());
     let (mut found, mut named) = (Sum::default(), BTreeSet::new());
     for place in places {
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
@@ -77,7 +101,7 @@ async fn written(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     Ok(hits)
 }
 
-/// Definitions of each of `names`, as far as those are somebody's in particular: compiled code has other files than what it was
+/// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was
 /// made of, and the same names.
 async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hit>>> {
     if names.is_empty() {
@@ -85,7 +109,9 @@ async fn by_name(search: &dyn FileSearch, names: &[String]) -> Answer<Vec<Vec<Hi
     }
     let answers = search.definitions(names, MOST_DEFINITIONS + 1).await?;
     let mut answers = of_each("names", names, answers)?;
-    answers.retain(|it| it.len() <= MOST_DEFINITIONS);
+    for answer in answers.iter_mut().filter(|it| it.len() > MOST_DEFINITIONS) {
+        answer.clear();
+    }
     Ok(answers)
 }
 

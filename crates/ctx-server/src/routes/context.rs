@@ -189,10 +189,10 @@ pub(crate) async fn assemble(
     let work = |job: crate::backend::Job| async move {
         job.begin(Stage::Assemble)?;
         let started = Instant::now();
-        let control = job.control();
+        let (control, counters) = (job.control(), Arc::clone(&job.counters));
         let assembling = move || {
             let (chunks, masked) = masked(chunks);
-            let counter = ctx_tokens::counter(&options.counter).map_err(AssembleError::from)?;
+            let counter = counters.get(&options.counter)?;
             let mut built = ctx_assemble::assemble(&chunks, &options, &*counter, &control)?;
             built.warnings.extend(masked);
             Ok(built)

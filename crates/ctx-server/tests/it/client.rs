@@ -82,9 +82,13 @@ impl Running {
 
     /// Under this name, with an embedded store.
     pub(crate) fn called(host: &str) -> Self {
+        Running::set_up(Options::default().with_hosts(vec![host.to_owned()]))
+    }
+
+    /// With an embedded store of its own, set up so.
+    pub(crate) fn set_up(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
-        let options = Options::default().with_hosts(vec![host.to_owned()]);
         let mut running = Running::with(Arc::new(backend), options);
         running.folder = Some(folder);
         running

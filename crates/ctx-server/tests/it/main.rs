@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+mod counters;
 mod damage;
 mod failing;
 #[cfg(target_os = "linux")]

@@ -179,6 +179,11 @@ fn replays_of_a_vote_count_once() {
 }
 
 #[test]
+fn a_file_of_the_database_that_says_what_is_quoted_is_worth_most() {
+    crate::priming::what_is_quoted_is_worth_most(&running!());
+}
+
+#[test]
 fn threads_have_their_messages_pages_and_pins() {
     let server = running!();
     let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});

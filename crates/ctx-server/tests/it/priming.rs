@@ -150,6 +150,37 @@ fn what_is_named_is_in_however_it_is_named() {
     assert_eq!(data["warnings"][1]["code"], "unknown_reference");
 }
 
+/// One of many files with the same words has them as the message quotes them.
+pub(crate) fn what_is_quoted_is_worth_most(server: &Running) {
+    let says =
+        |n: usize| format!("// A folder {n} is not a file.\nfn folder_{n}(file: File) {{}}\n");
+    let mut files: Vec<(String, String)> = (0..12)
+        .map(|n| (format!("src/folder_{n}.rs"), says(n)))
+        .collect();
+    let bail = "fn open(path: &str) {\n    let found = look(path);\n    bail!(\"{path} is a file,  not a Folder\");\n}\n";
+    files.push(("src/open.rs".to_owned(), bail.to_owned()));
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    keep(server, ADA, &files);
+    begin(
+        server,
+        ADA,
+        "folders",
+        &[("user", "is a file, not a folder")],
+    );
+    let message = "What does `is a file, not a folder` mean?";
+    let body = json!({"message": message, "threadId": "folders"});
+    let data = build(server, ADA, &body).data(200);
+    let worth = |it: &Value| it["relevance"].as_f64().unwrap();
+    let quoted = worth(item(&data, "src/open.rs"));
+    let others = data["items"].as_array().unwrap().iter().map(worth);
+    assert!(quoted >= others.fold(0.0, f64::max), "{data}");
+}
+
+#[test]
+fn a_file_that_says_what_is_quoted_is_worth_most() {
+    what_is_quoted_is_worth_most(&Running::embedded());
+}
+
 #[test]
 fn the_last_twenty_messages_are_in_and_in_their_order() {
     let server = Running::embedded();

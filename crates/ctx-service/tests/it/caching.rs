@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctx_assemble::{Cancel, Control};
 use ctx_model::Tokens;
 use ctx_retrieve::{Message, Threads};
-use ctx_service::{Cache, Key, Memory, Owner, Prime, PrimeContext, Served};
+use ctx_service::{Cache, Key, Owner, Prime, PrimeContext, Served};
 use ctx_tokens::{Counters, TokenCounter};
 use tokio::sync::Semaphore;
 
@@ -85,9 +85,7 @@ async fn what_one_counter_counted_is_not_given_for_another_of_its_name() {
     for (per_byte, wanted) in [(1, Served::Miss), (2, Served::Miss)] {
         let counters = Arc::new(Counters::default().with(Arc::new(PerByte(per_byte))));
         for served in [wanted, Served::Hit] {
-            // What is remembered is not what is compared: the counters are.
-            let memory = Memory::default().with_counters(Arc::clone(&counters));
-            let service = world.service.clone().with_memory(Arc::new(memory));
+            let service = world.service.clone().with_counters(Arc::clone(&counters));
             let control = Control::default();
             let prime = service.prime("t", QUESTION, &options, &control).await;
             let prime = prime.unwrap();
