@@ -163,9 +163,9 @@ fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Op
             continue;
         };
         list = Some((open, mark.id.clone()));
-        let is_known = known.of(&mark.id).is_some();
-        if is_known && !resolved.used.contains(&mark.id) {
-            resolved.used.push(mark.id.clone());
+        let used = known.of(&mark.id).map(|it| &it.id);
+        if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
+            resolved.used.push(id.clone());
         }
         resolved.text.push_str(&answer[from..mark.range.end]);
         from = mark.range.end;
@@ -228,19 +228,23 @@ struct Source<'c> {
 impl<'c> Known<'c> {
     /// What `answer` may cite.
     fn new(answer: &str, citations: &'c [Cited]) -> Self {
-        let entry = |cited: &'c Cited| {
+        let entry = |(id, cited): (&'c String, &'c Cited)| {
             let (text, quotes) = (OnceCell::new(), RefCell::default());
             let source = Source {
                 cited,
                 text,
                 quotes,
             };
-            (cited.id.as_str(), source)
+            (id.as_str(), source)
         };
+        let also = citations
+            .iter()
+            .flat_map(|it| it.also.iter().zip(std::iter::repeat(it)));
+        let ids = also.chain(citations.iter().map(|it| (&it.id, it)));
         let shown = citations.iter().map(|it| it.shown.text.len());
         let bytes = shown.fold(answer.len(), usize::saturating_add);
         Known {
-            sources: citations.iter().map(entry).collect(),
+            sources: ids.map(entry).collect(),
             left: Cell::new(bytes.saturating_mul(LOOKS)),
         }
     }
