@@ -73,6 +73,7 @@ impl Store {
         let mut options = ctx_index::Options::default();
         // What a user sent was meant to be found.
         options.include_generated = Some(true);
+        options.include_blank = true;
         options.ignoring = Ignoring::Nothing;
         let root = || Root::open(path.join("files"));
         let (index, damage) = root()

@@ -42,6 +42,16 @@ fn a_file_is_no_folder_of_another() {
 }
 
 #[test]
+fn what_is_no_text_is_refused() {
+    crate::routes::no_text_is_refused(&running!());
+}
+
+#[test]
+fn files_without_a_word_can_be_named() {
+    crate::routes::blank_files_can_be_named(&running!());
+}
+
+#[test]
 fn files_are_kept_and_found() {
     let server = running!();
     let send = |content: &str| {

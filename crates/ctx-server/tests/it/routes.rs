@@ -192,6 +192,55 @@ pub(crate) fn no_file_is_a_folder(server: &Running) {
 }
 
 #[test]
+fn what_is_no_text_is_refused() {
+    no_text_is_refused(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn no_text_is_refused(server: &Running) {
+    keep(server, "src/a.rs", "fn aardvark() {}\n").data(200);
+    let late = format!("{}\0", "x".repeat(5_000));
+    for content in ["fn armadillo() {}\0\n", "\0", &late, "%PDF-1.7\n"] {
+        let files = json!({"files": [
+            {"path": "src/b.rs", "content": "fn bison() {}\n"},
+            {"path": "src/a.rs", "content": content},
+        ]});
+        server
+            .post(ADA, "/v1/files", &files)
+            .refused(422, "files[1].content");
+    }
+    let wanted = json!({"message": "aardvark bison armadillo", "references": ["src/a.rs"]});
+    let data = build(server, &wanted).data(200);
+    let context = data["context"].as_str().unwrap();
+    assert!(context.contains("fn aardvark"), "{data}");
+    assert!(!context.contains("bison") && !context.contains("armadillo"));
+}
+
+#[test]
+fn files_without_a_word_can_be_named() {
+    blank_files_can_be_named(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn blank_files_can_be_named(server: &Running) {
+    keep(server, "pkg/__init__.py", "").data(200);
+    keep(server, "pkg/blank.py", "\n").data(200);
+    keep(server, "pkg/said.py", "word = 1\n").data(200);
+    let names = ["pkg/__init__.py", "blank.py", "pkg/said.py"];
+    let wanted = json!({"message": "what is in these?", "references": names});
+    let data = build(server, &wanted).data(200);
+    assert_eq!(data.get("warnings"), None, "{data}");
+    let context = data["context"].as_str().unwrap();
+    assert!(context.contains("pkg/__init__.py"), "{data}");
+    assert!(context.contains("pkg/blank.py"), "{data}");
+    assert!(context.contains("word = 1"), "{data}");
+    for (path, content) in [("pkg/__init__.py", ""), ("pkg/blank.py", "\n")] {
+        let data = keep(server, path, content).data(200);
+        assert_eq!(data["files"][0]["status"], "unchanged");
+    }
+}
+
+#[test]
 fn a_file_that_could_not_be_indexed_is_not_said_to_be_unchanged_before_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::within(folder.path());
