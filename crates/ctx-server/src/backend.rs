@@ -12,7 +12,7 @@ use ctx_service::{CacheMetrics, PrimeContext, Served, ServiceError, StoredSource
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Owner;
+use crate::{Keeping, Owner};
 
 /// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
 /// answers from what is that owner's alone: what is another's does not exist.
@@ -80,6 +80,11 @@ pub trait Backend: Send + Sync {
     fn cache(&self) -> CacheMetrics {
         CacheMetrics::default()
     }
+
+    /// How long receipts of contexts are kept, where that is known.
+    fn keeping(&self) -> Option<Keeping> {
+        None
+    }
 }
 
 /// Why a store has no answer.
@@ -95,6 +100,14 @@ pub enum BackendError {
         field: &'static str,
         /// Its id, as it was given.
         id: String,
+    },
+    /// There is no receipt of such a context: there never was, it is another's, or it was let go.
+    #[error("context {id:?} is not kept: receipts are kept {keeping}")]
+    NotKept {
+        /// Its id, as it was given.
+        id: String,
+        /// How long they are kept.
+        keeping: Keeping,
     },
     /// It is there already.
     #[error("{what} {id:?} exists already")]

@@ -40,7 +40,7 @@ pub use backend::{
 pub use build::{Priming, build, count};
 #[cfg(feature = "postgres")]
 pub use ctx_postgres::Limits as DatabaseLimits;
-pub use embedded::{Embedded, Quota};
+pub use embedded::{Embedded, Keeping, Quota};
 pub use error::ServerError;
 pub use limits::Limits;
 pub use owner::Owner;

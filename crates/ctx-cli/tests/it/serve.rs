@@ -24,8 +24,13 @@ impl Serving {
 
     /// Its errors go there.
     fn telling(folder: &Folder, errors: Stdio) -> Self {
+        Serving::with(folder, errors, &[])
+    }
+
+    fn with(folder: &Folder, errors: Stdio, more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ctx"))
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
+            .args(more)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -317,6 +322,23 @@ fn what_was_acknowledged_is_there_after_each_kill() {
             let again = vote(&serving, handle);
             assert!(again.contains(r#""counted":false"#), "run {run}: {again}");
         }
+    }
+}
+
+#[test]
+fn receipts_are_kept_for_as_long_as_flags_say() {
+    let folder = Folder::of([("file", b"")]);
+    let more = ["--receipt-hours", "2", "--receipt-mib", "3"];
+    let serving = Serving::with(&folder, Stdio::null(), &more);
+    let answer = serving.ask("GET /v1/context/ctx-0", &serving.token, "");
+    let told = "receipts are kept for 2 hours, and shorter where they come to more than 3 MiB";
+    assert!(answer.contains(told), "{answer}");
+    for flag in ["--receipt-hours=0", "--receipt-mib=0", "--receipt-mib=x"] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+            .args(["serve", flag, "--new-token", "ada"])
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{flag}");
     }
 }
 

@@ -251,9 +251,11 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
 async fn of_contexts(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     let id = &*it.texts[0];
     let mut rows: Vec<Row> = each("a context", store.context(id).await?).collect();
-    let is_kept = store.is_kept(id, it.limit as u64).await?;
+    let is_kept = store
+        .is_kept(id, crate::keeping(60, it.limit as u64))
+        .await?;
     rows.extend(is_kept.then(|| ("is kept", id.to_owned())));
-    let with = store.contexts_with(&it.texts).await?;
+    let with = store.contexts_with(&it.texts, 99).await?;
     rows.extend(each("contexts with texts", with));
     Ok(rows)
 }

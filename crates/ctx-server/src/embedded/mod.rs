@@ -9,6 +9,7 @@ mod database;
 mod files;
 mod ingest;
 mod kept;
+mod ledger;
 mod lock;
 mod mark;
 mod ports;
@@ -23,8 +24,10 @@ mod store;
 mod threads;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use cap_std::ambient_authority;
@@ -59,19 +62,50 @@ pub struct Quota {
     pub threads: u64,
     /// Messages of all threads together.
     pub messages: u64,
-    /// Contexts; the oldest make room for new ones.
-    pub contexts: u64,
+    /// Receipts of contexts.
+    pub contexts: Keeping,
+}
+
+/// How long receipts of contexts are kept: until they are older than `age`, as far as all of an owner's come to no more than
+/// `bytes`. The oldest make room for new ones, the latest is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// Since they were given last; older ones go when others are written.
+    pub age: Duration,
+    /// All of one owner's together.
+    pub bytes: u64,
+}
+
+impl Default for Keeping {
+    /// A day, and 256 MiB.
+    fn default() -> Self {
+        Keeping {
+            age: Duration::from_hours(24),
+            bytes: 256 << 20,
+        }
+    }
+}
+
+impl fmt::Display for Keeping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hours = self.age.as_secs_f64() / 3_600.0;
+        let mebibytes = self.bytes >> 20;
+        write!(
+            f,
+            "for {hours} hours, and shorter where they come to more than {mebibytes} MiB"
+        )
+    }
 }
 
 impl Default for Quota {
-    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, 256 contexts.
+    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, and receipts as [`Keeping::default`] says.
     fn default() -> Self {
         Quota {
             files: 100_000,
             bytes: 1 << 30,
             threads: 100_000,
             messages: 1_000_000,
-            contexts: 256,
+            contexts: Keeping::default(),
         }
     }
 }
@@ -102,8 +136,8 @@ struct Opened {
     used: u64,
 }
 
-impl std::fmt::Debug for Embedded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Embedded")
             .field("path", &self.path)
             .finish_non_exhaustive()
@@ -289,6 +323,10 @@ impl Backend for Embedded {
 
     fn cache(&self) -> CacheMetrics {
         self.priming.metrics()
+    }
+
+    fn keeping(&self) -> Option<Keeping> {
+        Some(self.quota.contexts)
     }
 }
 

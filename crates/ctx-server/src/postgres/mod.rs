@@ -24,7 +24,7 @@ use crate::backend::{
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::chance::random_id;
-use crate::{Owner, Quota, ServerError};
+use crate::{Keeping, Owner, Quota, ServerError};
 
 type Result<T> = std::result::Result<T, BackendError>;
 
@@ -131,12 +131,14 @@ impl Backend for Postgres {
             return Err(no_thread(id));
         }
         let prime = build(&self.service(owner, store.clone()), request, job).await?;
-        let most = self.quota.contexts;
-        let is_kept = prime.is_cached() && store.is_kept(prime.id(), most).await.map_err(failed)?;
+        let Keeping { age, bytes } = self.quota.contexts;
+        let keeping = ctx_postgres::Keeping::new(age, bytes);
+        let is_kept =
+            prime.is_cached() && store.is_kept(prime.id(), keeping).await.map_err(failed)?;
         if !is_kept {
             let receipt = serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?;
-            let kept = store.keep_context(prime.id(), &receipt, most);
+            let kept = store.keep_context(prime.id(), &receipt, keeping);
             kept.await.map_err(failed)?;
         }
         Ok(prime)
@@ -236,6 +238,10 @@ impl Backend for Postgres {
 
     fn cache(&self) -> CacheMetrics {
         self.priming.metrics()
+    }
+
+    fn keeping(&self) -> Option<Keeping> {
+        Some(self.quota.contexts)
     }
 }
 

@@ -192,6 +192,15 @@ pub(crate) fn no_file_is_a_folder(server: &Running) {
 }
 
 #[test]
+fn who_asks_for_a_receipt_that_is_not_kept_is_told_how_long_they_are() {
+    let server = Running::embedded();
+    let answer = server.get(ADA, "/v1/context/ctx-0");
+    answer.refused(404, "id");
+    let detail = "context \"ctx-0\" is not kept: receipts are kept for 24 hours, and shorter where they come to more than 256 MiB";
+    assert_eq!(answer.json()["detail"], detail);
+}
+
+#[test]
 fn what_is_no_text_is_refused() {
     no_text_is_refused(&Running::embedded());
 }
