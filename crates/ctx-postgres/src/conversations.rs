@@ -335,6 +335,26 @@ impl OwnedStore {
         })
     }
 
+    /// The message of `thread` that has this id, where there is one.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn message(
+        &self,
+        thread: &str,
+        id: &str,
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        if thread.contains('\0') || id.contains('\0') {
+            return Ok(None);
+        }
+        let sql =
+            "SELECT number, id, role, content, created_at * 1000 + milliseconds FROM ctx.messages
+                   WHERE owner = $1 AND thread = $2 AND id = $3";
+        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &thread, &id];
+        let rows = self.read("read a message", sql, &values).await?;
+        Ok(rows.first().map(stored_message))
+    }
+
     /// The messages of `thread` after that of number `after`, the oldest first.
     ///
     /// # Errors
@@ -354,14 +374,7 @@ impl OwnedStore {
         let limit = self.limits().rows(limit);
         let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &after, &limit];
         let rows = self.read("list messages", sql, &values).await?;
-        let message = |row: &Row| StoredMessage {
-            number: row.get(0),
-            id: row.get(1),
-            role: row.get(2),
-            content: row.get(3),
-            created_at: row.get(4),
-        };
-        Ok(rows.iter().map(message).collect())
+        Ok(rows.iter().map(stored_message).collect())
     }
 
     /// Whether the context `id` is kept, and not about to go: among the later half of what is kept, and for less than half of its
@@ -442,5 +455,15 @@ impl OwnedStore {
         let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &texts, &most];
         let rows = self.read("look for contexts", sql, &values).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}
+
+fn stored_message(row: &Row) -> StoredMessage {
+    StoredMessage {
+        number: row.get(0),
+        id: row.get(1),
+        role: row.get(2),
+        content: row.get(3),
+        created_at: row.get(4),
     }
 }

@@ -49,13 +49,13 @@ pub trait Backend: Send + Sync {
         pinned: Vec<String>,
     ) -> Result<Thread, BackendError>;
 
-    /// Adds a message to a thread.
+    /// Adds a message to a thread. One that has the id of a message of the thread is that one, if it says the same.
     async fn append(
         &self,
         owner: &Owner,
         thread: &str,
         message: NewMessage,
-    ) -> Result<Message, BackendError>;
+    ) -> Result<Appended, BackendError>;
 
     /// The messages of a thread, the oldest first.
     async fn messages(
@@ -400,17 +400,49 @@ pub struct Thread {
 /// A message to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
+    /// Its id, where the caller has one.
+    pub id: Option<String>,
     /// Who speaks: `user`, `assistant`, `system` or `tool`.
     pub role: String,
     /// What is said.
     pub content: String,
 }
 
+/// A message that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The message.
+    pub message: Message,
+    /// Whether it was not kept before.
+    pub is_new: bool,
+}
+
+impl Appended {
+    /// What comes of adding `new` where `kept` has its id.
+    ///
+    /// # Errors
+    /// [`BackendError::Exists`], where they do not say the same.
+    pub fn again(kept: Message, new: &NewMessage) -> Result<Self, BackendError> {
+        if (&kept.role, &kept.content) == (&new.role, &new.content) {
+            let is_new = false;
+            return Ok(Appended {
+                message: kept,
+                is_new,
+            });
+        }
+        Err(BackendError::Exists {
+            what: "another message of the id",
+            field: "id",
+            id: kept.id,
+        })
+    }
+}
+
 /// A message of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Its id among the owner's messages.
+    /// Its id among the messages of its thread.
     pub id: String,
     /// Who speaks.
     pub role: String,

@@ -34,8 +34,9 @@ mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};
 pub use backend::{
-    Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,
-    NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,
+    Appended, Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile,
+    NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread,
+    Timing, Vote,
 };
 pub use build::{Priming, build, count};
 #[cfg(feature = "postgres")]

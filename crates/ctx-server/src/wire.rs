@@ -265,8 +265,12 @@ impl Input for PinsRequest {
 /// A message to be kept.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(example = json!({"role": "user", "content": "Are prices rounded?"}))]
+#[schema(example = json!({"id": "m-1", "role": "user", "content": "Are prices rounded?"}))]
 pub(crate) struct MessageRequest {
+    /// Its id in the thread; without it, one is made. With it, the message can be sent again and is kept once.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
+    pub(crate) id: Option<String>,
     /// Who speaks.
     pub(crate) role: Role,
     /// What is said.
@@ -301,6 +305,9 @@ impl Role {
 
 impl Input for MessageRequest {
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if let Some(id) = &self.id {
+            check_id("id", id)?;
+        }
         check_text("content", &self.content, limits.kept_message_chars)
     }
 }

@@ -245,6 +245,10 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     let listed = (listed.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.begun_at));
     rows.extend(each("listed threads", listed));
     rows.extend(each("threads", store.threads(limit).await?));
+    rows.extend(each(
+        "a message",
+        store.message(thread, &it.texts[0]).await?,
+    ));
     Ok(rows)
 }
 

@@ -40,8 +40,8 @@ use tokio_util::task::TaskTracker;
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
-    Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage,
+    NewThread, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
 };
 use crate::build::Priming;
 use crate::chance::random_id;
@@ -289,9 +289,12 @@ impl Backend for Embedded {
         owner: &Owner,
         thread: &str,
         message: NewMessage,
-    ) -> Result<Message, BackendError> {
+    ) -> Result<Appended, BackendError> {
         let thread = thread.to_owned();
-        let id = format!("msg-{}", random_id()?);
+        let id = match &message.id {
+            Some(id) => id.clone(),
+            None => format!("msg-{}", random_id()?),
+        };
         self.with(owner, move |it| it.append(&thread, id, message))
             .await
     }

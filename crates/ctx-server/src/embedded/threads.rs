@@ -5,7 +5,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use super::Quota;
 use super::database::{Database, Result, at_most, read_failed};
 use super::rows::{MESSAGES, THREADS, Table};
-use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
+use crate::backend::{
+    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread,
+};
 use crate::build::now;
 
 impl Database {
@@ -63,23 +65,26 @@ impl Database {
         })
     }
 
-    /// Adds a message to a thread.
+    /// Adds a message to a thread, unless it is there.
     pub(super) fn append(
         &self,
         thread: &str,
         id: String,
         new: NewMessage,
         quota: &Quota,
-    ) -> Result<Message> {
-        let message = Message {
-            id,
-            role: new.role,
-            content: new.content,
-            created_at: now(),
-        };
+    ) -> Result<Appended> {
         self.change(|transaction| {
             let (seq, _) = Database::thread(transaction, thread, "threadId")?;
+            if let Some(kept) = message(transaction, seq, &id)? {
+                return Appended::again(kept, &new);
+            }
             check(&MESSAGES, transaction, quota.messages, "content")?;
+            let message = Message {
+                id,
+                role: new.role,
+                content: new.content,
+                created_at: now(),
+            };
             let row = [
                 (MESSAGES.last(transaction)? + 1).into(),
                 message.id.clone().into(),
@@ -88,9 +93,10 @@ impl Database {
                 message.content.clone().into(),
                 message.created_at.into(),
             ];
-            MESSAGES.put(transaction, &row)
-        })?;
-        Ok(message)
+            MESSAGES.put(transaction, &row)?;
+            let is_new = true;
+            Ok(Appended { message, is_new })
+        })
     }
 
     /// The messages of a thread, the oldest first.
@@ -210,6 +216,14 @@ fn thread(row: &Row<'_>) -> rusqlite::Result<(i64, Thread)> {
         created_at: row.get(4)?,
     };
     Ok((row.get(0)?, thread))
+}
+
+/// The message of this id in the thread of this number.
+fn message(state: &Connection, thread: i64, id: &str) -> Result<Option<Message>> {
+    let get = MESSAGES.select("WHERE thread = ?1 AND id = ?2");
+    let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+    let found = get.query_row(params![thread, id], numbered).optional();
+    Ok(found.map_err(read_failed)?.map(|it| it.1))
 }
 
 fn numbered(row: &Row<'_>) -> rusqlite::Result<(i64, Message)> {

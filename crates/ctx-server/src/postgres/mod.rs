@@ -18,8 +18,8 @@ use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
 use crate::backend::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
-    Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage,
+    NewThread, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
@@ -200,16 +200,29 @@ impl Backend for Postgres {
         })
     }
 
-    async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Message> {
-        let id = format!("msg-{}", random_id()?);
-        let message = StoredMessage::new(id, new.role, new.content, now());
+    async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Appended> {
+        let id = match &new.id {
+            Some(id) => id.clone(),
+            None => format!("msg-{}", random_id()?),
+        };
+        let message = StoredMessage::new(id, new.role.clone(), new.content.clone(), now());
         let most = self.quota.messages;
         let store = self.owned(owner)?;
         let added = store.add_message(thread, &message, most).await;
-        match added.map_err(failed)? {
-            Added::Added => Ok(shown(message).1),
-            Added::Full => Err(full("content", most, "messages")),
-            _ => Err(no_thread(thread)),
+        let added = added.map_err(failed)?;
+        match added {
+            Added::Added => {
+                let (message, is_new) = (shown(message).1, true);
+                return Ok(Appended { message, is_new });
+            }
+            Added::NoThread => return Err(no_thread(thread)),
+            // Where there is no room for another, it may be there all the same.
+            Added::Exists | Added::Full => {}
+        }
+        let kept = store.message(thread, &message.id).await.map_err(failed)?;
+        match kept {
+            Some(kept) => Appended::again(shown(kept).1, &new),
+            None => Err(full("content", most, "messages")),
         }
     }
 

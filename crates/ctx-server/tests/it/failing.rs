@@ -12,8 +12,8 @@ use ctx_retrieve::{
     TextQuery, Usage,
 };
 use ctx_server::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Owner,
-    Page, Prime, PrimeRequest, Priming, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage,
+    NewThread, Owner, Page, Prime, PrimeRequest, Priming, Receipt, Thread, Vote,
 };
 use ctx_service::{Ports, Secret, Service};
 use ctx_source::{Files, SourceError, Sources, Text};
@@ -219,7 +219,7 @@ impl Backend for Shared {
         self.0.fail().await
     }
 
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Appended, BackendError> {
         self.0.fail().await
     }
 

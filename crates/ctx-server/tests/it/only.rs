@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_server::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Owner,
-    Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage,
+    NewThread, Owner, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
 };
 
 /// What a store of a test does.
@@ -70,7 +70,7 @@ impl<T: Builds + 'static> Backend for Only<T> {
         no()
     }
 
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Appended, BackendError> {
         no()
     }
 

@@ -42,6 +42,11 @@ fn a_file_is_no_folder_of_another() {
 }
 
 #[test]
+fn a_message_that_is_sent_again_is_kept_once() {
+    crate::routes::is_kept_once(&running!());
+}
+
+#[test]
 fn what_is_no_text_is_refused() {
     crate::routes::no_text_is_refused(&running!());
 }

@@ -192,6 +192,61 @@ pub(crate) fn no_file_is_a_folder(server: &Running) {
 }
 
 #[test]
+fn a_message_that_is_sent_again_is_kept_once() {
+    is_kept_once(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn is_kept_once(server: &Running) {
+    for thread in ["t", "u"] {
+        server
+            .post(ADA, "/v1/threads", &json!({"id": thread}))
+            .data(201);
+    }
+    let send = |thread: &str, message: &Value| {
+        server.post(ADA, &format!("/v1/threads/{thread}/messages"), message)
+    };
+    let message = json!({"id": "m.1", "role": "user", "content": "said once"});
+    let first = send("t", &message).data(201);
+    assert_eq!(first["id"], "m.1");
+    for _ in 0..2 {
+        assert_eq!(send("t", &message).data(200), first);
+    }
+    for (role, content) in [("user", "said otherwise"), ("assistant", "said once")] {
+        let other = json!({"id": "m.1", "role": role, "content": content});
+        send("t", &other).refused(409, "id");
+    }
+    // In another thread it is another message.
+    let other = json!({"id": "m.1", "role": "user", "content": "said elsewhere"});
+    send("u", &other).data(201);
+    for id in ["", "a b", "a/b", &"x".repeat(65)] {
+        let odd = json!({"id": id, "role": "user", "content": "x"});
+        send("t", &odd).refused(400, "id");
+    }
+    // Without an id each is another.
+    let nameless = json!({"role": "user", "content": "said twice"});
+    for _ in 0..2 {
+        send("t", &nameless).data(201);
+    }
+    let said = server.get(ADA, "/v1/threads/t/messages").data(200);
+    let said: Vec<&str> = said
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, ["said once", "said twice", "said twice"]);
+    let together: usize = std::thread::scope(|scope| {
+        let message = json!({"id": "m.2", "role": "user", "content": "said at once"});
+        let one = move || send("t", &message);
+        let callers: Vec<_> = (0..4).map(|_| scope.spawn(one.clone())).collect();
+        let answers = callers.into_iter().map(|it| it.join().unwrap());
+        answers.filter(|it| it.status == 201).count()
+    });
+    assert_eq!(together, 1);
+}
+
+#[test]
 fn who_asks_for_a_receipt_that_is_not_kept_is_told_how_long_they_are() {
     let server = Running::embedded();
     let answer = server.get(ADA, "/v1/context/ctx-0");
