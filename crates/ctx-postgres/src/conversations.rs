@@ -274,6 +274,27 @@ impl OwnedStore {
             .is_empty())
     }
 
+    /// The thread of this name, where it was begun, and how many messages it has.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn stored_thread(
+        &self,
+        thread: &str,
+    ) -> Result<Option<(StoredThread, u64)>, StoreError> {
+        if thread.contains('\0') {
+            return Ok(None);
+        }
+        let sql = "SELECT number, thread, title, begun_at, ARRAY(
+                       SELECT what FROM ctx.pinned p WHERE p.owner = $1 AND p.thread = t.thread ORDER BY p.number
+                   ), (SELECT count(*) FROM ctx.messages m WHERE m.owner = $1 AND m.thread = t.thread)
+                   FROM ctx.threads t WHERE owner = $1 AND thread = $2";
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &thread];
+        let rows = self.read("read a thread", sql, &values).await?;
+        let found = rows.first();
+        Ok(found.map(|row| (stored_thread(row), row.get::<_, i64>(5).cast_unsigned())))
+    }
+
     /// The threads that began before that of number `before`, the latest first.
     ///
     /// # Errors
@@ -289,14 +310,7 @@ impl OwnedStore {
         let (before, limit) = (before.unwrap_or(i64::MAX), self.limits().rows(limit));
         let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &before, &limit];
         let rows = self.read("list threads", sql, &values).await?;
-        let thread = |row: &Row| StoredThread {
-            number: row.get(0),
-            thread: row.get(1),
-            title: row.get(2),
-            begun_at: row.get(3),
-            pinned: row.get(4),
-        };
-        Ok(rows.iter().map(thread).collect())
+        Ok(rows.iter().map(stored_thread).collect())
     }
 
     /// Adds `message` at the end of `thread`, unless the owner has `most` messages in all threads together. On the
@@ -465,5 +479,15 @@ fn stored_message(row: &Row) -> StoredMessage {
         role: row.get(2),
         content: row.get(3),
         created_at: row.get(4),
+    }
+}
+
+fn stored_thread(row: &Row) -> StoredThread {
+    StoredThread {
+        number: row.get(0),
+        thread: row.get(1),
+        title: row.get(2),
+        begun_at: row.get(3),
+        pinned: row.get(4),
     }
 }

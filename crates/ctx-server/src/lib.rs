@@ -34,9 +34,9 @@ mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};
 pub use backend::{
-    Appended, Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile,
-    NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread,
-    Timing, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
+    Message, NewFile, NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt,
+    Removed, RemovedFile, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
 };
 pub use build::{Priming, build, count};
 #[cfg(feature = "postgres")]

@@ -245,6 +245,9 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     let listed = (listed.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.begun_at));
     rows.extend(each("listed threads", listed));
     rows.extend(each("threads", store.threads(limit).await?));
+    let info = store.stored_thread(thread).await?;
+    let info = info.map(|(it, count)| (it.thread, it.title, it.pinned, count));
+    rows.extend(each("a thread", info));
     rows.extend(each(
         "a message",
         store.message(thread, &it.texts[0]).await?,

@@ -40,8 +40,8 @@ use tokio_util::task::TaskTracker;
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
-    Appended, Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage,
-    NewThread, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
+    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::Priming;
 use crate::chance::random_id;
@@ -257,6 +257,22 @@ impl Backend for Embedded {
         self.with(owner, move |it| it.ingest(&files)).await
     }
 
+    async fn remove_files(
+        &self,
+        owner: &Owner,
+        paths: Vec<String>,
+    ) -> Result<Removed, BackendError> {
+        self.with(owner, move |it| it.remove_files(paths)).await
+    }
+
+    async fn files(
+        &self,
+        owner: &Owner,
+        page: FilePage,
+    ) -> Result<Listing<KeptFile, String>, BackendError> {
+        self.with(owner, move |it| it.database.files(&page)).await
+    }
+
     async fn create_thread(
         &self,
         owner: &Owner,
@@ -272,6 +288,18 @@ impl Backend for Embedded {
 
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError> {
         self.with(owner, move |it| it.threads(&page)).await
+    }
+
+    async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError> {
+        let id = id.to_owned();
+        self.with(owner, move |it| it.database.thread_info(&id))
+            .await
+    }
+
+    async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError> {
+        let id = id.to_owned();
+        self.with(owner, move |it| it.database.remove_thread(&id))
+            .await
     }
 
     async fn pin(

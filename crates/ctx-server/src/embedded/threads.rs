@@ -3,10 +3,10 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
 use super::Quota;
-use super::database::{Database, Result, at_most, read_failed};
+use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::rows::{MESSAGES, THREADS, Table};
 use crate::backend::{
-    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread,
+    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
 };
 use crate::build::now;
 
@@ -49,6 +49,25 @@ impl Database {
         ];
         let rows = get.query_map(rows, thread).and_then(Iterator::collect);
         Ok(Listing::of(rows.map_err(read_failed)?, page))
+    }
+
+    /// The thread of this id, and how many messages it has.
+    pub(super) fn thread_info(&self, id: &str) -> Result<ThreadInfo> {
+        info(&self.reader(), id).map(|it| it.1)
+    }
+
+    /// Removes a thread with all that was said in it. What it was.
+    pub(super) fn remove_thread(&self, id: &str) -> Result<ThreadInfo> {
+        self.change(|transaction| {
+            let (seq, info) = info(transaction, id)?;
+            for forget in [
+                "DELETE FROM messages WHERE thread = ?1",
+                "DELETE FROM threads WHERE seq = ?1",
+            ] {
+                transaction.execute(forget, [seq]).map_err(write_failed)?;
+            }
+            Ok(info)
+        })
     }
 
     /// Sees to it that there is this thread.
@@ -173,6 +192,20 @@ impl Database {
         let found = find(&self.reader(), thread)?;
         Ok(found.map(|it| it.1.pinned).unwrap_or_default())
     }
+}
+
+/// The number of the thread of this id, and what is told of it.
+fn info(state: &Connection, id: &str) -> Result<(i64, ThreadInfo)> {
+    let (seq, thread) = Database::thread(state, id, "threadId")?;
+    let count = "SELECT count(*) FROM messages WHERE thread = ?1";
+    let mut count = state.prepare_cached(count).map_err(read_failed)?;
+    let messages = count.query_row([seq], |row| row.get::<_, i64>(0));
+    let message_count = messages.map_err(read_failed)?.cast_unsigned();
+    let info = ThreadInfo {
+        thread,
+        message_count,
+    };
+    Ok((seq, info))
 }
 
 /// Whether there may be one more row of `table`, of which there may be `most`. O(1).

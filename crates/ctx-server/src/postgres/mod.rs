@@ -10,7 +10,9 @@ mod view;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage, StoredThread};
+use ctx_postgres::{
+    Added, Limits, OwnedStore, Store, StoreError, StoredFile, StoredMessage, StoredThread,
+};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::{CacheMetrics, Ports, PrimeOptions, Secret, Service};
@@ -18,8 +20,8 @@ use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
 use crate::backend::{
-    Appended, Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage,
-    NewThread, Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
+    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
@@ -148,6 +150,32 @@ impl Backend for Postgres {
         files::ingest(&self.owned(owner)?, files, &self.quota).await
     }
 
+    async fn remove_files(&self, owner: &Owner, paths: Vec<String>) -> Result<Removed> {
+        let store = self.owned(owner)?;
+        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let there = store.hashes(&names).await.map_err(failed)?;
+        if !there.is_empty() {
+            store.remove(&paths).await.map_err(failed)?;
+        }
+        Ok(Removed::of(paths, |path| there.contains_key(path)))
+    }
+
+    async fn files(&self, owner: &Owner, page: FilePage) -> Result<Listing<KeptFile, String>> {
+        let store = self.owned(owner)?;
+        let after = page.after.as_deref().unwrap_or_default();
+        let files = store.stored_files(after, page.limit.get() + 1).await;
+        let file = |it: StoredFile| {
+            let file = KeptFile {
+                path: it.path.clone(),
+                hash: blake3::Hash::from_bytes(it.hash).to_hex().to_string(),
+                bytes: it.bytes,
+            };
+            (it.path, file)
+        };
+        let rows = files.map_err(failed)?.into_iter().map(file).collect();
+        Ok(Listing::within(rows, page.limit))
+    }
+
     async fn create_thread(&self, owner: &Owner, new: NewThread) -> Result<Thread> {
         let id = match new.id {
             Some(id) => id,
@@ -176,28 +204,34 @@ impl Backend for Postgres {
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>> {
         let store = self.owned(owner)?;
         let rows = store.listed_threads(page.after, page.limit.get() + 1).await;
-        let thread = |it: StoredThread| {
-            let thread = Thread {
-                id: it.thread,
-                title: it.title,
-                pinned: it.pinned,
-                created_at: it.begun_at,
-            };
-            (it.number, thread)
-        };
-        let rows = rows.map_err(failed)?.into_iter().map(thread).collect();
+        let numbered = |it: StoredThread| (it.number, thread(it));
+        let rows = rows.map_err(failed)?.into_iter().map(numbered).collect();
         Ok(Listing::of(rows, &page))
+    }
+
+    async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
+        let found = self.owned(owner)?.stored_thread(id).await.map_err(failed)?;
+        let (it, message_count) = found.ok_or_else(|| no_thread(id))?;
+        Ok(ThreadInfo {
+            thread: thread(it),
+            message_count,
+        })
+    }
+
+    async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
+        let info = self.thread(owner, id).await?;
+        let forgotten = self.owned(owner)?.forget_thread(id).await.map_err(failed)?;
+        if forgotten {
+            Ok(info)
+        } else {
+            Err(no_thread(id))
+        }
     }
 
     async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
         let set = self.owned(owner)?.set_pins(thread, &pinned).await;
-        let it = set.map_err(failed)?.ok_or_else(|| no_thread(thread))?;
-        Ok(Thread {
-            id: it.thread,
-            title: it.title,
-            pinned: it.pinned,
-            created_at: it.begun_at,
-        })
+        let set = set.map_err(failed)?;
+        set.map(self::thread).ok_or_else(|| no_thread(thread))
     }
 
     async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Appended> {
@@ -255,6 +289,15 @@ impl Backend for Postgres {
 
     fn keeping(&self) -> Option<Keeping> {
         Some(self.quota.contexts)
+    }
+}
+
+fn thread(it: StoredThread) -> Thread {
+    Thread {
+        id: it.thread,
+        title: it.title,
+        pinned: it.pinned,
+        created_at: it.begun_at,
     }
 }
 

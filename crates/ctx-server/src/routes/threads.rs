@@ -12,7 +12,7 @@ use super::query::Id;
 use super::{Json, Keeping, answer};
 use crate::auth::Identity;
 use crate::backend::{
-    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread,
+    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
 };
 use crate::job;
 use crate::problem::Problem;
@@ -58,6 +58,49 @@ pub(crate) async fn list(
     let place = job::enter(&app, &app.store, &identity.owner)?;
     let listing = job::run(&app, place, None, work).await?;
     Ok(listed(listing))
+}
+
+/// A thread: what is pinned to it, and how many messages it has.
+#[utoipa::path(get, path = "/v1/threads/{id}", tag = "threads",
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "The thread", body = Reply<ThreadInfo, NoMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.thread(&owner, &id).await.map_err(of_path) };
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let data = job::run(&app, place, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// Remove a thread with its messages and what is pinned to it. The answer is what it was.
+#[utoipa::path(delete, path = "/v1/threads/{id}", tag = "threads",
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn remove(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move {
+        let removed = backend.remove_thread(&owner, &id).await;
+        removed.map_err(of_path)
+    };
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let data = job::run(&app, place, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
 /// Pin something else to a thread: all that is pinned to it from now on, in its order, each once.
