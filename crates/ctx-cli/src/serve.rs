@@ -6,14 +6,15 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use ctx::tokens::Counters;
 #[cfg(feature = "tokenizer-json")]
 use ctx::tokens::TokenizerJson;
 use ctx_server::{
-    Backend, Credentials, DatabaseLimits, Embedded, Limits, Options, Owner, Postgres, Quota,
-    Server, ServerError,
+    Backend, Credentials, DatabaseLimits, Embedded, Keeping, Limits, Options, Owner, Postgres,
+    Quota, Server, ServerError,
 };
 
 use crate::emit;
@@ -52,6 +53,12 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "tokenizer-json")]
     #[arg(long = "tokenizer", value_name = "NAME=FILE", value_parser = tokenizer)]
     tokenizers: Vec<(String, PathBuf)>,
+    /// Keep the receipt of a context for so many hours, 1 to 87600
+    #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600))]
+    receipt_hours: u64,
+    /// Keep no more receipts of an owner than so many MiB, 1 to 1048576: the oldest go before their time
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    receipt_mib: u64,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -161,15 +168,25 @@ fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
 /// Where everything is kept.
 async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, ServerError> {
     Ok(match &args.database_url {
-        None => Arc::new(Embedded::open(&args.data_dir, Quota::default())?),
+        None => Arc::new(Embedded::open(&args.data_dir, quota(args))?),
         Some(url) => {
             let limits = DatabaseLimits::default();
             // Two for each build at least: most of them ask for several things at once.
             let connections = (2 * builds).clamp(limits.connections, MOST_CONNECTIONS);
             let limits = limits.with_connections(connections);
-            Arc::new(Postgres::connect(url, limits, Quota::default()).await?)
+            Arc::new(Postgres::connect(url, limits, quota(args)).await?)
         }
     })
+}
+
+/// How much one owner may keep.
+fn quota(args: &ServeArgs) -> Quota {
+    let mut quota = Quota::default();
+    quota.contexts = Keeping {
+        age: Duration::from_hours(args.receipt_hours),
+        bytes: args.receipt_mib << 20,
+    };
+    quota
 }
 
 fn new_token(owner: &str) -> Result<(), Failure> {

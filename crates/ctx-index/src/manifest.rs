@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::database::{self, Access, Seal, Sum, check_pages, short};
 use crate::error::Fault;
-use crate::options::{Passed, Reason};
+use crate::options::{Passed, Reason, Wanted};
 use crate::own::APPLICATION_ID;
 use crate::schema::FORMAT;
 
@@ -101,9 +101,11 @@ impl FileRow {
         }
     }
 
-    /// Whether it is indexed, or passed over, where generated files are wanted or are not.
-    pub(crate) fn is_as_wanted(&self, include_generated: bool) -> bool {
-        !self.is_generated || (self.hash == GENERATED) != include_generated
+    /// Whether it is indexed, or passed over, as generated and blank files are wanted or are not.
+    pub(crate) fn is_as_wanted(&self, wanted: Wanted) -> bool {
+        let is_empty = self.hash == EMPTY && wanted.include_blank;
+        let is_generated = (self.hash == GENERATED) != wanted.include_generated;
+        !is_empty && (!self.is_generated || is_generated)
     }
 
     fn is_unsure(&self) -> bool {

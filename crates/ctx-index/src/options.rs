@@ -18,6 +18,9 @@ pub struct Options {
     pub include_generated: Option<bool>,
     /// Larger files are passed over. `None` is as [`Index::keep`](crate::Index::keep) has it, and else 1 MiB.
     pub max_file_bytes: Option<u64>,
+    /// Whether files without a word are indexed too: they have no part, and are found by their paths. What is indexed
+    /// stays so.
+    pub include_blank: bool,
     /// Which files are left out by their names.
     pub ignoring: Ignoring,
     /// How much a grammar is trusted with.
@@ -27,11 +30,12 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// As the index was made before; half a second for others.
+    /// As the index was made before, without what is blank; half a second for others.
     fn default() -> Self {
         Options {
             include_generated: None,
             max_file_bytes: None,
+            include_blank: false,
             ignoring: Ignoring::default(),
             syntax: Limits::default(),
             patience: Duration::from_millis(500),
@@ -54,6 +58,7 @@ pub struct Kept {
 pub(crate) struct Wanted {
     pub(crate) include_generated: bool,
     pub(crate) max_file_bytes: u64,
+    pub(crate) include_blank: bool,
     pub(crate) ignoring: Ignoring,
 }
 
@@ -64,6 +69,7 @@ impl Wanted {
         Wanted {
             include_generated: include_generated.unwrap_or(false),
             max_file_bytes: max_file_bytes.unwrap_or(1 << 20),
+            include_blank: options.include_blank,
             ignoring: options.ignoring,
         }
     }

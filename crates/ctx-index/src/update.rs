@@ -311,11 +311,11 @@ impl Content {
         let Some(text) = Text::decode(path, bytes, Secrets::Masked) else {
             return Content::NoText;
         };
-        if text.as_str().is_empty() {
-            return Content::Empty;
-        }
-        if text.as_str().trim().is_empty() {
-            return Content::NoText;
+        if text.as_str().trim().is_empty() && !wanted.include_blank {
+            return match text.as_str() {
+                "" => Content::Empty,
+                _ => Content::NoText,
+            };
         }
         let is_generated = Role::of_text(path, text.as_str()) == Role::Generated;
         if is_generated && !wanted.include_generated {
@@ -348,9 +348,7 @@ impl<'s> Work<'s> {
     fn of(wanted: Wanted, known: &BTreeMap<String, FileRow>, scan: &'s Scan) -> Self {
         let is_known = |it: &&Seen| {
             known.get(&it.path).is_some_and(|row| {
-                row.size == it.size
-                    && row.modified == it.modified
-                    && row.is_as_wanted(wanted.include_generated)
+                row.size == it.size && row.modified == it.modified && row.is_as_wanted(wanted)
             })
         };
         Work {

@@ -1,5 +1,7 @@
 //! Threads as a service lists them: with titles, in the order they began, and not without having been begun.
 
+use std::time::Duration;
+
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -56,6 +58,29 @@ impl StoredMessage {
             content: content.into(),
             created_at,
         }
+    }
+}
+
+/// How long contexts are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Keeping {
+    /// Older ones go.
+    pub age: Duration,
+    /// Of all of an owner's together, the oldest make room; the latest stays.
+    pub bytes: u64,
+}
+
+impl Keeping {
+    /// For so long, as far as they come to so many bytes.
+    pub fn new(age: Duration, bytes: u64) -> Self {
+        Keeping { age, bytes }
+    }
+
+    /// As they are sent: seconds, no more than a thousand years, and bytes.
+    fn values(self) -> (f64, i64) {
+        let bytes = self.bytes.min(i64::MAX.cast_unsigned()).cast_signed();
+        (self.age.as_secs_f64().min(3e10), bytes)
     }
 }
 
@@ -121,6 +146,25 @@ const ADD: &str = "
     )
     SELECT (SELECT count(*) FROM new) > 0, coalesce((SELECT has FROM room), false),
         EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2)";
+
+/// No part of a statement sees what another part writes: of the others, as many of the oldest go as make room for this one, and
+/// those before one that is too old. No more than 64 at a time.
+const KEEP: &str = "
+    WITH kept AS (
+        INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
+        ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT, kept_at = now()
+    ), over AS (
+        SELECT coalesce((SELECT bytes FROM ctx.kept WHERE owner = $1), 0) - $5::bigint + octet_length($3)
+            - coalesce((SELECT bytes FROM ctx.contexts WHERE owner = $1 AND id = $2), 0) AS bytes
+    ), oldest AS (
+        SELECT number, bytes, kept_at FROM ctx.contexts WHERE owner = $1 AND id <> $2 ORDER BY number LIMIT 64
+    )
+    DELETE FROM ctx.contexts WHERE owner = $1 AND id <> $2 AND number <= (
+        SELECT max(it.number) FROM over, (
+            SELECT number, kept_at, sum(bytes) OVER (ORDER BY number) - bytes AS before FROM oldest
+        ) it
+        WHERE it.before < over.bytes OR it.kept_at < now() - make_interval(secs => $4::float8)
+    )";
 
 impl OwnedStore {
     /// Begins `thread` at `at`, in milliseconds since 1970, unless the owner has `most` threads. On the disk of the
@@ -230,6 +274,27 @@ impl OwnedStore {
             .is_empty())
     }
 
+    /// The thread of this name, where it was begun, and how many messages it has.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn stored_thread(
+        &self,
+        thread: &str,
+    ) -> Result<Option<(StoredThread, u64)>, StoreError> {
+        if thread.contains('\0') {
+            return Ok(None);
+        }
+        let sql = "SELECT number, thread, title, begun_at, ARRAY(
+                       SELECT what FROM ctx.pinned p WHERE p.owner = $1 AND p.thread = t.thread ORDER BY p.number
+                   ), (SELECT count(*) FROM ctx.messages m WHERE m.owner = $1 AND m.thread = t.thread)
+                   FROM ctx.threads t WHERE owner = $1 AND thread = $2";
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &thread];
+        let rows = self.read("read a thread", sql, &values).await?;
+        let found = rows.first();
+        Ok(found.map(|row| (stored_thread(row), row.get::<_, i64>(5).cast_unsigned())))
+    }
+
     /// The threads that began before that of number `before`, the latest first.
     ///
     /// # Errors
@@ -245,14 +310,7 @@ impl OwnedStore {
         let (before, limit) = (before.unwrap_or(i64::MAX), self.limits().rows(limit));
         let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &before, &limit];
         let rows = self.read("list threads", sql, &values).await?;
-        let thread = |row: &Row| StoredThread {
-            number: row.get(0),
-            thread: row.get(1),
-            title: row.get(2),
-            begun_at: row.get(3),
-            pinned: row.get(4),
-        };
-        Ok(rows.iter().map(thread).collect())
+        Ok(rows.iter().map(stored_thread).collect())
     }
 
     /// Adds `message` at the end of `thread`, unless the owner has `most` messages in all threads together. On the
@@ -291,6 +349,26 @@ impl OwnedStore {
         })
     }
 
+    /// The message of `thread` that has this id, where there is one.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn message(
+        &self,
+        thread: &str,
+        id: &str,
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        if thread.contains('\0') || id.contains('\0') {
+            return Ok(None);
+        }
+        let sql =
+            "SELECT number, id, role, content, created_at * 1000 + milliseconds FROM ctx.messages
+                   WHERE owner = $1 AND thread = $2 AND id = $3";
+        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &thread, &id];
+        let rows = self.read("read a message", sql, &values).await?;
+        Ok(rows.first().map(stored_message))
+    }
+
     /// The messages of `thread` after that of number `after`, the oldest first.
     ///
     /// # Errors
@@ -310,53 +388,45 @@ impl OwnedStore {
         let limit = self.limits().rows(limit);
         let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &thread, &after, &limit];
         let rows = self.read("list messages", sql, &values).await?;
-        let message = |row: &Row| StoredMessage {
-            number: row.get(0),
-            id: row.get(1),
-            role: row.get(2),
-            content: row.get(3),
-            created_at: row.get(4),
-        };
-        Ok(rows.iter().map(message).collect())
+        Ok(rows.iter().map(stored_message).collect())
     }
 
-    /// Whether the context `id` is kept, and not about to go: among the later half of `most`.
+    /// Whether the context `id` is kept, and not about to go: among the later half of what is kept, and for less than half of its
+    /// time.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn is_kept(&self, id: &str, most: u64) -> Result<bool, StoreError> {
+    pub async fn is_kept(&self, id: &str, keeping: Keeping) -> Result<bool, StoreError> {
         if id.contains('\0') {
             return Ok(false);
         }
-        let sql = "SELECT count(*) FROM ctx.contexts WHERE owner = $1 AND number >= (
-                       SELECT number FROM ctx.contexts WHERE owner = $1 AND id = $2)";
-        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &id];
+        let sql = "SELECT kept_at >= now() - make_interval(secs => $3::float8 / 2) AND (
+                       SELECT coalesce(sum(l.bytes), 0) FROM ctx.contexts l WHERE l.owner = $1 AND l.number > c.number
+                   ) <= $4::bigint / 2
+                   FROM ctx.contexts c WHERE owner = $1 AND id = $2";
+        let (age, bytes) = keeping.values();
+        let values: [&(dyn ToSql + Sync); 4] = [&self.owner(), &id, &age, &bytes];
         let rows = self.read("look for a context", sql, &values).await?;
-        // As many are as late as it, itself included; none, where it is not kept.
-        let later = rows.first().map_or(0, |row| row.get::<_, i64>(0));
-        Ok(later > 0 && later.cast_unsigned() <= most / 2)
+        Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
-    /// Keeps `receipt` of the context `id`, and the latest `most` of them, one at least; of several that are kept at
-    /// once, some more until the next. One that is kept already is made the latest. Is not waited for until it is on the
-    /// disk: a context can be built again.
+    /// Keeps `receipt` of the context `id`, and lets others go that are older than `keeping` says or, the oldest first, make all come
+    /// to more bytes; of many, some with each that is kept. One that is kept already is made the latest. Is not waited for
+    /// until it is on the disk: a context can be built again.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for an id that cannot be one, or a NUL; those of the database.
-    pub async fn keep_context(&self, id: &str, receipt: &str, most: u64) -> Result<(), StoreError> {
+    pub async fn keep_context(
+        &self,
+        id: &str,
+        receipt: &str,
+        keeping: Keeping,
+    ) -> Result<(), StoreError> {
         check_key("the id of the context", id)?;
         check_name("the receipt", receipt, usize::MAX)?;
-        let most = most.min(i64::MAX.cast_unsigned()).cast_signed();
-        // No part of a statement sees what another part writes: beside this one the latest of the others are kept.
-        let sql = "WITH kept AS (
-                       INSERT INTO ctx.contexts (owner, id, receipt) VALUES ($1, $2, $3)
-                       ON CONFLICT (owner, id) DO UPDATE SET number = DEFAULT
-                   )
-                   DELETE FROM ctx.contexts WHERE owner = $1 AND id <> $2 AND number <= (
-                       SELECT number FROM ctx.contexts WHERE owner = $1 AND id <> $2
-                       ORDER BY number DESC OFFSET greatest($4::bigint - 1, 0) LIMIT 1)";
-        let values: [&(dyn ToSql + Sync); 3] = [&id, &receipt, &most];
-        self.write_in("keep a context", Mode::Notes, sql, &values)
+        let (age, bytes) = keeping.values();
+        let values: [&(dyn ToSql + Sync); 4] = [&id, &receipt, &age, &bytes];
+        self.write_in("keep a context", Mode::Notes, KEEP, &values)
             .await?;
         Ok(())
     }
@@ -375,20 +445,49 @@ impl OwnedStore {
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    /// For each of `texts`, the latest receipt that has it in it, where there is one. O(receipts) for one that none has.
+    /// For each of `texts`, the latest receipt that has it in it, where one of the latest `most` has. O(their bytes) for one that none
+    /// has.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn contexts_with(&self, texts: &[String]) -> Result<Vec<String>, StoreError> {
+    pub async fn contexts_with(
+        &self,
+        texts: &[String],
+        most: usize,
+    ) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT latest.receipt FROM unnest($2::text[]) AS it (text)
                    CROSS JOIN LATERAL (
                        SELECT receipt FROM ctx.contexts WHERE owner = $1 AND strpos(receipt, it.text) > 0
+                       AND number > coalesce((
+                           SELECT number FROM ctx.contexts WHERE owner = $1 ORDER BY number DESC OFFSET $3::bigint LIMIT 1
+                       ), 0)
                        ORDER BY number DESC LIMIT 1
                    ) AS latest";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let fits = |it: &&String| !it.is_empty() && !it.contains('\0');
         let texts: Vec<&String> = texts.iter().filter(fits).collect();
-        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &texts];
+        let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &texts, &most];
         let rows = self.read("look for contexts", sql, &values).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}
+
+fn stored_message(row: &Row) -> StoredMessage {
+    StoredMessage {
+        number: row.get(0),
+        id: row.get(1),
+        role: row.get(2),
+        content: row.get(3),
+        created_at: row.get(4),
+    }
+}
+
+fn stored_thread(row: &Row) -> StoredThread {
+    StoredThread {
+        number: row.get(0),
+        thread: row.get(1),
+        title: row.get(2),
+        begun_at: row.get(3),
+        pinned: row.get(4),
     }
 }

@@ -15,6 +15,8 @@ pub struct StoredFile {
     pub path: String,
     /// BLAKE3 of its text.
     pub hash: [u8; 32],
+    /// The bytes of its text.
+    pub bytes: u64,
     /// When it was last changed, in seconds since 1970.
     pub modified_at: Option<i64>,
     /// What it is for, as `ctx_rank::Role` words it.
@@ -74,7 +76,7 @@ impl OwnedStore {
         after: &str,
         limit: usize,
     ) -> Result<Vec<StoredFile>, StoreError> {
-        let sql = "SELECT path, hash, modified_at, role, lines, parts FROM ctx.files
+        let sql = "SELECT path, hash, modified_at, role, lines, parts, octet_length(content) FROM ctx.files
                    WHERE owner = $1 AND path > $2 ORDER BY path LIMIT $3::int";
         let (after, limit) = (after.replace('\0', ""), self.limits().rows(limit));
         let rows = self
@@ -187,5 +189,6 @@ fn file(row: &Row) -> StoredFile {
         role: row.get(3),
         lines: row.get::<_, i32>(4).cast_unsigned(),
         parts: row.get::<_, i32>(5).cast_unsigned(),
+        bytes: row.get::<_, i32>(6).cast_unsigned().into(),
     }
 }

@@ -21,7 +21,7 @@ mod transaction;
 mod usage;
 
 pub use address::host;
-pub use conversations::{Added, StoredMessage, StoredThread};
+pub use conversations::{Added, Keeping, StoredMessage, StoredThread};
 pub use error::StoreError;
 pub use files::{StoredFile, StoredText, Totals};
 pub use ingest::{Bounds, FileText, Ingested};

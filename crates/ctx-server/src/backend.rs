@@ -13,7 +13,7 @@ use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Owner;
+use crate::{Keeping, Owner};
 
 /// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
 /// answers from what is that owner's alone: what is another's does not exist.
@@ -35,12 +35,32 @@ pub trait Backend: Send + Sync {
     /// Keeps files, each in the place of what had its path, and makes them findable.
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested, BackendError>;
 
+    /// Removes files; those of `paths`, which has nothing twice, that are there.
+    async fn remove_files(
+        &self,
+        owner: &Owner,
+        paths: Vec<String>,
+    ) -> Result<Removed, BackendError>;
+
+    /// The files, in the order of their paths.
+    async fn files(
+        &self,
+        owner: &Owner,
+        page: FilePage,
+    ) -> Result<Listing<KeptFile, String>, BackendError>;
+
     /// Begins a thread.
     async fn create_thread(&self, owner: &Owner, thread: NewThread)
     -> Result<Thread, BackendError>;
 
     /// The threads, the latest first.
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>, BackendError>;
+
+    /// A thread, and how many messages it has.
+    async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError>;
+
+    /// Removes a thread with its messages and pins. What it was.
+    async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError>;
 
     /// Pins `pinned`, which has nothing twice, to a thread, in the place of what was pinned to it.
     async fn pin(
@@ -50,13 +70,13 @@ pub trait Backend: Send + Sync {
         pinned: Vec<String>,
     ) -> Result<Thread, BackendError>;
 
-    /// Adds a message to a thread.
+    /// Adds a message to a thread. One that has the id of a message of the thread is that one, if it says the same.
     async fn append(
         &self,
         owner: &Owner,
         thread: &str,
         message: NewMessage,
-    ) -> Result<Message, BackendError>;
+    ) -> Result<Appended, BackendError>;
 
     /// The messages of a thread, the oldest first.
     async fn messages(
@@ -81,6 +101,11 @@ pub trait Backend: Send + Sync {
     fn cache(&self) -> CacheMetrics {
         CacheMetrics::default()
     }
+
+    /// How long receipts of contexts are kept, where that is known.
+    fn keeping(&self) -> Option<Keeping> {
+        None
+    }
 }
 
 /// Why a store has no answer.
@@ -96,6 +121,14 @@ pub enum BackendError {
         field: &'static str,
         /// Its id, as it was given.
         id: String,
+    },
+    /// There is no receipt of such a context: there never was, it is another's, or it was let go.
+    #[error("context {id:?} is not kept: receipts are kept {keeping}")]
+    NotKept {
+        /// Its id, as it was given.
+        id: String,
+        /// How long they are kept.
+        keeping: Keeping,
     },
     /// It is there already.
     #[error("{what} {id:?} exists already")]
@@ -368,6 +401,53 @@ pub struct IngestedFile {
     pub bytes: usize,
 }
 
+/// What became of files that were to be removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Removed {
+    /// Each path, in the order given.
+    pub files: Vec<RemovedFile>,
+}
+
+impl Removed {
+    /// Of `paths`, those that were there are removed.
+    pub(crate) fn of(paths: Vec<String>, was_there: impl Fn(&str) -> bool) -> Self {
+        let file = |path: String| {
+            let status = if was_there(&path) {
+                "removed"
+            } else {
+                "absent"
+            };
+            let status = status.to_owned();
+            RemovedFile { path, status }
+        };
+        let files = paths.into_iter().map(file).collect();
+        Removed { files }
+    }
+}
+
+/// What became of a file that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedFile {
+    /// Its path.
+    pub path: String,
+    /// `removed`, or `absent` where there was none.
+    pub status: String,
+}
+
+/// A file that is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptFile {
+    /// Its path.
+    pub path: String,
+    /// BLAKE3 of its text as it is kept, with its secrets masked: 64 hexadecimal digits.
+    pub hash: String,
+    /// The size of that.
+    pub bytes: u64,
+}
+
 /// A thread to be begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewThread {
@@ -395,20 +475,63 @@ pub struct Thread {
     pub created_at: i64,
 }
 
+/// A thread, and how much is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadInfo {
+    /// The thread.
+    #[serde(flatten)]
+    pub thread: Thread,
+    /// Messages in it.
+    pub message_count: u64,
+}
+
 /// A message to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
+    /// Its id, where the caller has one.
+    pub id: Option<String>,
     /// Who speaks: `user`, `assistant`, `system` or `tool`.
     pub role: String,
     /// What is said.
     pub content: String,
 }
 
+/// A message that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The message.
+    pub message: Message,
+    /// Whether it was not kept before.
+    pub is_new: bool,
+}
+
+impl Appended {
+    /// What comes of adding `new` where `kept` has its id.
+    ///
+    /// # Errors
+    /// [`BackendError::Exists`], where they do not say the same.
+    pub fn again(kept: Message, new: &NewMessage) -> Result<Self, BackendError> {
+        if (&kept.role, &kept.content) == (&new.role, &new.content) {
+            let is_new = false;
+            return Ok(Appended {
+                message: kept,
+                is_new,
+            });
+        }
+        Err(BackendError::Exists {
+            what: "another message of the id",
+            field: "id",
+            id: kept.id,
+        })
+    }
+}
+
 /// A message of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Its id among the owner's messages.
+    /// Its id among the messages of its thread.
     pub id: String,
     /// Who speaks.
     pub role: String,
@@ -425,6 +548,15 @@ pub struct Page {
     pub limit: PageLimit,
     /// Where the last part ended: the `next` that came with it.
     pub after: Option<i64>,
+}
+
+/// Which part of the files is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilePage {
+    /// So many at most.
+    pub limit: PageLimit,
+    /// The last path of the part before.
+    pub after: Option<String>,
 }
 
 /// How many at most: 1 to 200.
@@ -452,20 +584,27 @@ impl Default for PageLimit {
 
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing<T> {
+pub struct Listing<T, N = i64> {
     /// In order.
     pub items: Vec<T>,
     /// Where the next part begins, where there is one.
-    pub next: Option<i64>,
+    pub next: Option<N>,
 }
 
 impl<T> Listing<T> {
     /// The part that `page` wants of `rows`, each with its number: one row more than it wants tells that there is
     /// a next part.
-    pub fn of(mut rows: Vec<(i64, T)>, page: &Page) -> Self {
-        let is_more = rows.len() > page.limit.get();
-        rows.truncate(page.limit.get());
-        let next = rows.last().filter(|_| is_more).map(|(seq, _)| *seq);
+    pub fn of(rows: Vec<(i64, T)>, page: &Page) -> Self {
+        Listing::within(rows, page.limit)
+    }
+}
+
+impl<T, N: Clone> Listing<T, N> {
+    /// The first `limit` of `rows`, each with its place.
+    pub fn within(mut rows: Vec<(N, T)>, limit: PageLimit) -> Self {
+        let is_more = rows.len() > limit.get();
+        rows.truncate(limit.get());
+        let next = rows.last().filter(|_| is_more).map(|(at, _)| at.clone());
         Listing {
             items: rows.into_iter().map(|(_, it)| it).collect(),
             next,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ctx_source::Decoded;
+
 use crate::backend::{BackendError, NewFile};
 use crate::paths;
 
@@ -10,11 +12,11 @@ pub(crate) const THROUGH_FILE: &str = "the path leads through a file";
 /// and where one that is kept goes through it.
 pub(crate) const OF_FOLDER: &str = "the path is that of a folder";
 
-/// Sees to it that each path can be kept, and that no file of the batch is a folder of another: of two that do not
-/// go together the later one is named. O(bytes of the paths).
+/// Sees to it that each path can be kept, that each content is text, and that no file of the batch is a folder of
+/// another: of two that do not go together the later one is named. O(bytes).
 ///
 /// # Errors
-/// [`BackendError::Invalid`], which names the path.
+/// [`BackendError::Invalid`], which names the path or the content.
 pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
     let mut taken = BTreeSet::new();
     let mut folders = BTreeSet::new();
@@ -22,6 +24,9 @@ pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
         let path = file.path.as_str();
         if let Some(detail) = paths::fault(path) {
             return Err(refused(number, detail));
+        }
+        if let Some(detail) = no_text(&file.content) {
+            return Err(refused_content(number, detail));
         }
         if above(path).any(|it| taken.contains(it)) {
             return Err(refused(number, THROUGH_FILE));
@@ -35,6 +40,16 @@ pub(crate) fn check(files: &[NewFile]) -> Result<(), BackendError> {
     Ok(())
 }
 
+/// Why `content` is no text, if it is none: nothing is read of such a file, whichever the store.
+fn no_text(content: &str) -> Option<&'static str> {
+    if content.contains('\0') {
+        return Some("the content has a NUL character in it, so it is no text");
+    }
+    let bytes = content.as_bytes().to_vec();
+    let is_binary = ctx_source::decode(bytes) == Decoded::Binary;
+    is_binary.then_some("the content begins as that of a format that is no text")
+}
+
 /// The folders that `path` leads through: `a` and `a/b` of `a/b/c`.
 pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
@@ -42,8 +57,17 @@ pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
 
 /// The path of file `number`, counted from 0, cannot be kept.
 pub(crate) fn refused(number: usize, detail: &str) -> BackendError {
+    refused_field(number, "path", detail)
+}
+
+/// The same of its content.
+pub(crate) fn refused_content(number: usize, detail: &str) -> BackendError {
+    refused_field(number, "content", detail)
+}
+
+fn refused_field(number: usize, field: &str, detail: &str) -> BackendError {
     BackendError::Invalid {
-        field: format!("files[{number}].path"),
+        field: format!("files[{number}].{field}"),
         detail: detail.to_owned(),
     }
 }

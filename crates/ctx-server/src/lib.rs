@@ -34,13 +34,14 @@ mod wire;
 
 pub use auth::{Credentials, Identity, Refusal};
 pub use backend::{
-    Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,
-    NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
+    Message, NewFile, NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt,
+    Removed, RemovedFile, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
 };
 pub use build::{Priming, build, count};
 #[cfg(feature = "postgres")]
 pub use ctx_postgres::Limits as DatabaseLimits;
-pub use embedded::{Embedded, Quota};
+pub use embedded::{Embedded, Keeping, Quota};
 pub use error::ServerError;
 pub use limits::Limits;
 pub use owner::Owner;

@@ -232,6 +232,7 @@ impl From<BackendError> for Problem {
         let detail = error.to_string();
         match error {
             BackendError::NotFound { field, .. } => Problem::not_found(field, detail),
+            BackendError::NotKept { .. } => Problem::not_found("id", detail),
             BackendError::Exists { field, .. } => Problem::new("conflict", detail).at(field),
             BackendError::Invalid { field, .. } => Problem::unprocessable(field, detail),
             BackendError::Quota { field, .. } => Problem::too_large(field, detail),

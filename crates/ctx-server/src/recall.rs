@@ -4,6 +4,9 @@ use ctx_model::{Citation, LineSpan};
 use ctx_service::Place;
 use serde::Deserialize;
 
+/// So many receipts are looked through, the latest: to read all that may be kept would take seconds.
+pub(crate) const MOST_RECALLED: usize = 1_024;
+
 /// Looks labels up in receipts, one after the other.
 pub(crate) struct Recalling<'a> {
     thread: &'a str,

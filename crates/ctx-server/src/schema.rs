@@ -117,6 +117,11 @@ fn lines() -> Array {
         .build()
 }
 
+/// A path within the owner's files.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(min_length = 1, max_length = 1024)]
+pub(crate) struct FilePath(String);
+
 /// A path, `path:10-20`, or a name.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(min_length = 1, max_length = 1024, pattern = r"[^ \t\r\n]")]

@@ -178,6 +178,35 @@ impl Input for FilesRequest {
     }
 }
 
+/// Files to be removed.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({"paths": ["src/price.rs"]}))]
+pub(crate) struct RemovalRequest {
+    /// Their paths, each once.
+    #[schema(value_type = Vec<schema::FilePath>, min_items = 1, max_items = 1000)]
+    pub(crate) paths: Vec<String>,
+}
+
+impl Input for RemovalRequest {
+    fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if self.paths.is_empty() || self.paths.len() > limits.batch_files {
+            let detail = format!("there are 1 to {} paths in a batch", limits.batch_files);
+            return Err(Problem::invalid("paths", detail));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for (number, path) in self.paths.iter().enumerate() {
+            let field = format!("paths[{number}]");
+            check_text(&field, path, 1024)?;
+            if !seen.insert(path) {
+                let detail = "this path is named before";
+                return Err(Problem::unprocessable(field, detail));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Whether a context, or a file in it, was of use.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -265,8 +294,12 @@ impl Input for PinsRequest {
 /// A message to be kept.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(example = json!({"role": "user", "content": "Are prices rounded?"}))]
+#[schema(example = json!({"id": "m-1", "role": "user", "content": "Are prices rounded?"}))]
 pub(crate) struct MessageRequest {
+    /// Its id in the thread; without it, one is made. With it, the message can be sent again and is kept once.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
+    pub(crate) id: Option<String>,
     /// Who speaks.
     pub(crate) role: Role,
     /// What is said.
@@ -301,6 +334,9 @@ impl Role {
 
 impl Input for MessageRequest {
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
+        if let Some(id) = &self.id {
+            check_id("id", id)?;
+        }
         check_text("content", &self.content, limits.kept_message_chars)
     }
 }
@@ -316,6 +352,41 @@ pub(crate) struct PageQuery {
     /// The `next` that came with the part before.
     #[param(value_type = Option<i64>, minimum = 0)]
     pub(crate) after: Option<String>,
+}
+
+/// Which part of the files is wanted.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FilesQuery {
+    /// So many at most.
+    #[param(value_type = Option<u8>, minimum = 1, maximum = 200, default = 50)]
+    pub(crate) limit: Option<String>,
+    /// The `next` that came with the part before.
+    #[param(max_length = 1024)]
+    pub(crate) after: Option<String>,
+}
+
+/// What is to be known about a part of the files.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FileListMeta {
+    /// How many there are in this part.
+    pub(crate) count: usize,
+    /// The `after` of the next part, where there is one: a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next: Option<String>,
+}
+
+/// What is to be known about files that were to be removed.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RemovalMeta {
+    /// Files that were there.
+    pub(crate) removed_count: usize,
+    /// Paths that were named.
+    pub(crate) file_count: usize,
 }
 
 /// Nothing is to be known about it.

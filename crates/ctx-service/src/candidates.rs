@@ -50,6 +50,10 @@ pub(crate) struct Candidates {
     pub(crate) files: BTreeMap<String, [u8; 32]>,
     /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
     recalled: BTreeMap<String, String>,
+    /// The ids of what is named by its label, or by the id of a message.
+    pub(crate) called: BTreeSet<String>,
+    /// The ids of what was taken out, and of what holds it.
+    pub(crate) held: BTreeMap<String, String>,
 }
 
 impl Candidates {
@@ -107,6 +111,8 @@ impl Candidates {
             unresolved,
             files: read.files,
             recalled: BTreeMap::new(),
+            called: BTreeSet::new(),
+            held: BTreeMap::new(),
         };
         // What moved may have moved to where another one is.
         let mut seen = BTreeSet::new();
@@ -199,6 +205,7 @@ impl Candidates {
         }
         self.raise(query);
         self.pin(&ids);
+        self.called = ids;
         number_turns(
             self.chunks
                 .iter_mut()
@@ -212,6 +219,35 @@ impl Candidates {
         let worths = self.chunks.iter().map(|it| it.relevance);
         let best = worths.filter(|it| *it < Relevance::ONE).max();
         verbatim::raise(query, best.unwrap_or(Relevance::ZERO), &mut self.chunks);
+    }
+
+    /// Has each chunk that another is `again` within stay in full, and be for the other what that was: a reference, worth as
+    /// much, cited by its label too. It was affordable in full beside all it holds, and so it is without.
+    pub(crate) fn hold(&mut self, again: BTreeMap<String, String>) {
+        let parts = self.chunks.iter().filter_map(|part| {
+            let whole = again.get(&part.id)?;
+            Some((whole.clone(), part.origin, part.relevance))
+        });
+        let parts: Vec<(String, Origin, Relevance)> = parts.collect();
+        self.chunks.retain(|it| !again.contains_key(&it.id));
+        for chunk in &mut self.chunks {
+            for (_, origin, relevance) in parts.iter().filter(|it| it.0 == chunk.id) {
+                chunk.renditions.clear();
+                chunk.pinned = true;
+                if *origin == Origin::Reference {
+                    chunk.origin = Origin::Reference;
+                }
+                if *relevance > chunk.relevance {
+                    chunk.relevance = *relevance;
+                }
+            }
+        }
+        for whole in self.held.values_mut() {
+            if let Some(larger) = again.get(whole) {
+                whole.clone_from(larger);
+            }
+        }
+        self.held.extend(again);
     }
 
     /// The chunks that are named by their label, or by the id of a message.

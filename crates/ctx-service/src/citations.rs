@@ -20,6 +20,41 @@ const LONGEST_QUOTE: usize = 4_000;
 const LOOKS: usize = 64;
 /// Fewer words between quotation marks are a name or irony.
 const FEWEST_WORDS: usize = 3;
+/// Words that lead from a quotation to what it is of, in lower case: `"…" (see also [fil-9f2a1c])`.
+const LEADING: [&str; 28] = [
+    "according",
+    "also",
+    "as",
+    "at",
+    "aus",
+    "by",
+    "cf",
+    "compare",
+    "from",
+    "in",
+    "laut",
+    "nach",
+    "of",
+    "per",
+    "quelle",
+    "quoted",
+    "ref",
+    "said",
+    "says",
+    "see",
+    "shown",
+    "siehe",
+    "source",
+    "stated",
+    "states",
+    "to",
+    "vgl",
+    "voir",
+];
+/// More of them are a sentence of its own.
+const MOST_LEADING: usize = 4;
+/// Marks of emphasis and of code around a quotation.
+const EMPHASIS: [char; 4] = ['*', '_', '`', '~'];
 
 /// Tells a model how to cite: a sentence for the header of a context or a system prompt.
 pub const CITING: &str = "Cite what you use by its id in square brackets, as in [fil-9f2a1c], or with lines, as \
@@ -99,7 +134,7 @@ impl Resolved {
 }
 
 /// Finds what `answer` cites of `citations`: ids between brackets, alone or in a list, each with lines or
-/// without. O(bytes of the answer and of the sources): quotations are looked for in so many times those bytes, which is enough
+/// without; a member of a list that is lines is of the id before it. O(bytes of the answer and of the sources): quotations are looked for in so many times those bytes, which is enough
 /// for 64 different ones that each take the whole of all sources, and the rest is [`Verdict::Unchecked`].
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_while(answer, citations, || true).unwrap_or_default()
@@ -117,16 +152,20 @@ pub fn resolve_while(
 fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Option<Resolved> {
     let mut resolved = Resolved::default();
     let mut from = 0;
-    for range in parts(answer) {
+    let mut list = None;
+    for part in parts(answer) {
         if !is_wanted() {
             return None;
         }
-        let Some(mark) = mark(answer, range, known) else {
+        let open = part.open;
+        let before = list.as_ref().filter(|(its, _)| *its == open);
+        let Some(mark) = mark(answer, part, before.map(|(_, id)| id), known) else {
             continue;
         };
-        let is_known = known.of(&mark.id).is_some();
-        if is_known && !resolved.used.contains(&mark.id) {
-            resolved.used.push(mark.id.clone());
+        list = Some((open, mark.id.clone()));
+        let used = known.of(&mark.id).map(|it| &it.id);
+        if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
+            resolved.used.push(id.clone());
         }
         resolved.text.push_str(&answer[from..mark.range.end]);
         from = mark.range.end;
@@ -139,8 +178,16 @@ fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Op
     Some(resolved)
 }
 
-/// Where what may be an id stands: what is between brackets on one line, cut at commas and semicolons.
-fn parts(answer: &str) -> Vec<Range<usize>> {
+/// What may be an id, or lines of the one before it.
+struct Part {
+    /// Where its list begins, with the bracket.
+    open: usize,
+    /// Where it stands, without the space around it.
+    range: Range<usize>,
+}
+
+/// What is between brackets on one line, cut at commas and semicolons.
+fn parts(answer: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     for (open, _) in answer.match_indices('[') {
         let inner = &answer[open + 1..];
@@ -155,7 +202,8 @@ fn parts(answer: &str) -> Vec<Range<usize>> {
         for part in inner[..end].split_inclusive([',', ';']) {
             let text = part.trim_end_matches([',', ';']);
             let start = at + (text.len() - text.trim_start().len());
-            parts.push(start..start + text.trim().len());
+            let range = start..start + text.trim().len();
+            parts.push(Part { open, range });
             at += part.len();
         }
     }
@@ -180,19 +228,23 @@ struct Source<'c> {
 impl<'c> Known<'c> {
     /// What `answer` may cite.
     fn new(answer: &str, citations: &'c [Cited]) -> Self {
-        let entry = |cited: &'c Cited| {
+        let entry = |(id, cited): (&'c String, &'c Cited)| {
             let (text, quotes) = (OnceCell::new(), RefCell::default());
             let source = Source {
                 cited,
                 text,
                 quotes,
             };
-            (cited.id.as_str(), source)
+            (id.as_str(), source)
         };
+        let also = citations
+            .iter()
+            .flat_map(|it| it.also.iter().zip(std::iter::repeat(it)));
+        let ids = also.chain(citations.iter().map(|it| (&it.id, it)));
         let shown = citations.iter().map(|it| it.shown.text.len());
         let bytes = shown.fold(answer.len(), usize::saturating_add);
         Known {
-            sources: citations.iter().map(entry).collect(),
+            sources: ids.map(entry).collect(),
             left: Cell::new(bytes.saturating_mul(LOOKS)),
         }
     }
@@ -228,12 +280,13 @@ impl<'c> Known<'c> {
     }
 }
 
-/// The citation at `range`, if it is one.
-fn mark(answer: &str, range: Range<usize>, known: &Known<'_>) -> Option<Mark> {
-    let part = &answer[range.clone()];
-    let (id, lines) = match part.split_once([':', '#']) {
+/// The citation that `part` is, if it is one; `before` is the id before it in its list.
+fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) -> Option<Mark> {
+    let Part { open, range } = part;
+    let text = &answer[range.clone()];
+    let (id, lines) = match text.split_once([':', '#']) {
         Some((id, lines)) => (id.trim_end(), Some(lines.trim())),
-        None => (part, None),
+        None => (text, None),
     };
     let mut mark = Mark {
         range,
@@ -242,50 +295,107 @@ fn mark(answer: &str, range: Range<usize>, known: &Known<'_>) -> Option<Mark> {
         quote: None,
         verdict: Verdict::Malformed,
     };
-    let cited = known.of(id);
-    if cited.is_none() && !is_label(id) {
+    if known.of(id).is_none() && !is_label(id) {
+        if let Some((before, lines)) = before.zip(more_lines(text)) {
+            before.clone_into(&mut mark.id);
+            return Some(of_lines(mark, Some(lines), known));
+        }
         return resembles_label(id).then_some(mark);
     }
+    mark.quote = known.of(id).and_then(|_| quote_before(&answer[..open]));
+    Some(of_lines(mark, lines, known))
+}
+
+/// `mark`, with what is to be said of it and of the `lines` that it cites.
+fn of_lines(mut mark: Mark, lines: Option<&str>, known: &Known<'_>) -> Mark {
     let span = match lines.map(lines_of) {
-        Some(None) => return Some(mark),
+        Some(None) => {
+            mark.quote = None;
+            return mark;
+        }
         Some(span) => span,
         None => None,
     };
     mark.lines = span.map(ends);
-    let Some(cited) = cited else {
-        mark.verdict = Verdict::Unknown;
-        return Some(mark);
+    mark.verdict = match (known.of(&mark.id), &mark.quote) {
+        (None, _) => Verdict::Unknown,
+        (Some(cited), _) if span.is_some_and(|it| !cited.shown.has(it)) => Verdict::OutOfRange,
+        (_, None) => Verdict::Sound,
+        (_, Some(quote)) => known.verdict(&mark.id, quote),
     };
-    mark.quote = quote_before(answer, mark.range.start);
-    mark.verdict = if span.is_some_and(|it| !cited.shown.has(it)) {
-        Verdict::OutOfRange
-    } else {
-        let quote = mark.quote.as_ref();
-        quote.map_or(Verdict::Sound, |quote| known.verdict(id, quote))
-    };
-    Some(mark)
+    mark
 }
 
-/// The words between quotation marks, or in a block of quotation, that the citation at `at` follows.
-fn quote_before(answer: &str, at: usize) -> Option<String> {
-    let open = answer[..at].rfind('[')?;
-    let start = open.saturating_sub(LONGEST_QUOTE);
-    let before = &answer[answer.ceil_char_boundary(start)..open];
-    let before = before
-        .trim_end()
-        .trim_end_matches(['.', ',', ';', ':', '-', '–', '—', '('])
-        .trim_end();
-    // Nothing but the end of a sentence may stand between.
+/// What `text`, which stands after an id and is none, says of lines, if it does: `999-1000`, `L7`, `lines 5-9`. It may be
+/// wrong.
+fn more_lines(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(char::is_alphabetic);
+    let word = text[..text.len() - rest.len()].to_ascii_lowercase();
+    let lines = rest.trim_start_matches(['.', ':', '#', ' ']);
+    let is_number = lines.starts_with(|c: char| c.is_ascii_digit());
+    match word.as_str() {
+        "" | "l" | "ll" | "ln" | "z" if is_number => Some(lines),
+        "line" | "lines" | "zeile" | "zeilen" => Some(lines),
+        _ => None,
+    }
+}
+
+/// The words between quotation marks, or in a block of quotation, that a citation after `before` follows.
+fn quote_before(before: &str) -> Option<String> {
+    let start = before.len().saturating_sub(LONGEST_QUOTE);
+    let before = without_leading(&before[before.ceil_char_boundary(start)..]);
     let last = before.chars().next_back()?;
     let inner = &before[..before.len() - last.len_utf8()];
     let quote = match last {
-        '"' => inner.rsplit_once('"')?.1.to_owned(),
-        '”' => inner.rsplit_once(['“', '”'])?.1.to_owned(),
-        '»' => inner.rsplit_once('«')?.1.to_owned(),
+        '"' | '„' | '“' | '”' => quoted(inner, &['"', '„', '“', '”'])?.to_owned(),
+        '«' | '»' => quoted(inner, &['«', '»'])?.to_owned(),
         _ => block_quote(before)?,
     };
     let is_one = !quote.contains("\n\n") && quote.split_whitespace().count() >= FEWEST_WORDS;
     is_one.then_some(quote)
+}
+
+/// `before` without what may stand between a quotation and its source: the end of a sentence, marks of emphasis, and
+/// a few of the words that lead there.
+fn without_leading(before: &str) -> &str {
+    let is_between =
+        |c: char| c.is_whitespace() || EMPHASIS.contains(&c) || ".,;:!?-–—()".contains(c);
+    let mut before = before.trim_end_matches(is_between);
+    for _ in 0..MOST_LEADING {
+        let rest = before.trim_end_matches(char::is_alphabetic);
+        let word = before[rest.len()..].to_lowercase();
+        let head = rest.trim_end_matches(is_between);
+        let gap = &rest[head.len()..];
+        // After the end of a sentence it begins another one.
+        let is_new = gap.contains(['.', '!', '?']) && !gap.contains('(');
+        if !LEADING.contains(&word.as_str()) || is_new {
+            break;
+        }
+        before = head;
+    }
+    before
+}
+
+/// What stands after the mark that opens the quotation which ends with `text`. Each of `marks` opens where a word may
+/// begin, and closes elsewhere: languages differ in which does what. Quotations within one are part of it.
+fn quoted<'t>(text: &'t str, marks: &[char]) -> Option<&'t str> {
+    let mut nested = 0_usize;
+    for (at, mark) in text.rmatch_indices(marks) {
+        let before = text[..at].chars().next_back();
+        let is_opening = mark == "„"
+            || before.is_none_or(|c| {
+                c.is_whitespace() || EMPHASIS.contains(&c) || "([{<>–—".contains(c)
+            });
+        if !is_opening {
+            nested += 1;
+        } else if nested == 0 {
+            return Some(&text[at + mark.len()..]);
+        } else {
+            nested -= 1;
+        }
+    }
+    // They do not go together: what the last of them opens is looked at.
+    Some(text.rsplit_once(marks)?.1)
 }
 
 /// The block of quotation that `before` ends in: lines that begin with `>`.
@@ -294,8 +404,12 @@ fn block_quote(before: &str) -> Option<String> {
         .lines()
         .rev()
         .map_while(|line| line.trim_start().strip_prefix('>'));
-    let mut lines: Vec<&str> = lines.collect();
-    lines.reverse();
+    let lines: Vec<&str> = lines.collect();
+    // Between paragraphs something may be left out.
+    let lines = lines
+        .iter()
+        .map(|it| if it.trim().is_empty() { "…" } else { it });
+    let lines: Vec<&str> = lines.rev().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -305,8 +419,9 @@ fn says(text: &str, quote: &str) -> (bool, usize) {
     let quote = quote.replace("...", "…");
     let mut from = 0;
     let is_there = quote.split('…').all(|piece| {
-        let piece = words(piece.trim_matches(['[', ']']));
-        let piece = piece.trim_end_matches([',', '.']);
+        let piece = words(piece);
+        let is_around = |c: char| EMPHASIS.contains(&c) || "[] ".contains(c);
+        let piece = piece.trim_matches(is_around).trim_end_matches([',', '.']);
         match text[from..].find(piece) {
             Some(at) => {
                 from += at + piece.len();

@@ -36,6 +36,9 @@ pub struct Cited {
     /// What feedback on it is given with, where there can be any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
+    /// Other ids of it: those of parts that were taken out for it.
+    #[serde(skip)]
+    pub(crate) also: Vec<String>,
     /// What the context shows of it, which lines and quotations are held against.
     #[serde(skip)]
     pub(crate) shown: Shown,
@@ -120,6 +123,7 @@ pub(crate) fn of_chunks(
             relevance: chunk.relevance,
             metadata: Metadata::of(chunk, rank(chunk)),
             feedback: None,
+            also: Vec::new(),
             shown: Shown::of(citation, chunk, chunks),
             citation: citation.clone(),
         })
@@ -149,6 +153,9 @@ pub struct StoredSource {
     /// What feedback on it is given with, where there can be any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
+    /// Other ids of it: those of parts that were taken out for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// What the context shows of it.
     pub text: String,
     /// The first and the last of each run of lines that are shown; all that it is of, where nothing is said.
@@ -166,6 +173,7 @@ impl From<&Cited> for StoredSource {
             relevance: cited.relevance,
             metadata: cited.metadata.clone(),
             feedback: cited.feedback.clone(),
+            also: cited.also.clone(),
             text: cited.shown.text.to_string(),
             lines: Some(cited.shown.lines.iter().copied().map(ends).collect()),
         }
@@ -192,6 +200,7 @@ impl From<&StoredSource> for Cited {
             relevance: stored.relevance,
             metadata: stored.metadata.clone(),
             feedback: stored.feedback.clone(),
+            also: stored.also.clone(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Assembles candidates so that no line is shown twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{
@@ -45,33 +45,24 @@ pub(crate) fn compose(
     let mut merged = Vec::new();
     loop {
         let mut built = assemble(&candidates.chunks, options, counter, control)?;
-        let again = shown_twice(&built.included, &candidates.chunks);
+        let again = shown_twice(&built.included, candidates);
         if again.is_empty() {
             built.omitted.append(&mut merged);
             built.omitted.append(&mut candidates.omitted);
             built.warnings.append(&mut candidates.warnings);
             return Ok(built);
         }
-        for chunk in &mut candidates.chunks {
-            if again.values().any(|whole| *whole == chunk.id) {
-                // It was affordable in full beside all it holds, and so it is without.
-                chunk.renditions.clear();
-                chunk.pinned = true;
-            }
-        }
-        candidates.chunks.retain(|it| !again.contains_key(&it.id));
         let omitted = |(id, whole)| Omitted::new(id, OmittedReason::MergedInto).with_other(whole);
-        merged.extend(again.into_iter().map(omitted));
+        merged.extend(again.iter().map(omitted));
+        candidates.hold(again);
     }
 }
 
-/// The ids of chunks whose lines are all among those of another that is shown in full, and of that one.
-fn shown_twice(included: &[Included], chunks: &[Chunk]) -> BTreeMap<String, String> {
-    let pinned: BTreeMap<&str, bool> = chunks
-        .iter()
-        .map(|it| (it.id.as_str(), it.pinned))
-        .collect();
-    let is_pinned = |it: &Included| pinned.get(it.id.as_str()).copied().unwrap_or(false);
+/// The ids of chunks whose lines are all among those of another that is shown in full, and of that one: also of lines that
+/// were named, which are there all the same. What is called by its label is to be seen under that, unless both are named.
+fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<String, String> {
+    let pinned = candidates.chunks.iter().filter(|it| it.pinned);
+    let pinned: BTreeSet<&str> = pinned.map(|it| it.id.as_str()).collect();
     let span = |it: &Included| LineSpan::new(it.start_line?, it.end_line?).ok();
     let mut whole: Vec<(&Included, LineSpan)> = included
         .iter()
@@ -91,7 +82,7 @@ fn shown_twice(included: &[Included], chunks: &[Chunk]) -> BTreeMap<String, Stri
                 && all.contains(lines)
                 && *all != lines
                 && !again.contains_key(&it.id)
-                && (is_pinned(it) || !is_pinned(part))
+                && (!candidates.called.contains(&part.id) || pinned.contains(&*it.id))
         });
         if let Some((it, _)) = holder {
             again.insert(part.id.clone(), it.id.clone());

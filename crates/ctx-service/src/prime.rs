@@ -379,7 +379,14 @@ impl Making {
         let files = files.collect();
         // What was taken out meanwhile is not shown.
         let name = |it: &Citation| it.chunk_id.clone();
-        let citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);
+        let mut citations = of_chunks(&built, &candidates.chunks, &gathered.found, name);
+        for cited in &mut citations {
+            let held = candidates
+                .held
+                .iter()
+                .filter(|(_, whole)| **whole == cited.id);
+            cited.also = held.map(|(id, _)| id.clone()).collect();
+        }
         Ok(PrimeContext {
             id: service.context_id(&self.thread, &mut built),
             feedback: service.context_handle(&built, now),

@@ -322,6 +322,23 @@ fn what_was_acknowledged_is_there_after_each_kill() {
 }
 
 #[test]
+fn receipts_are_kept_for_as_long_as_flags_say() {
+    let folder = Folder::of([("file", b"")]);
+    let more = ["--receipt-hours", "2", "--receipt-mib", "3"];
+    let serving = Serving::telling(&folder, &more, Stdio::null());
+    let answer = serving.ask("GET /v1/context/ctx-0", &serving.token, "");
+    let told = "receipts are kept for 2 hours, and shorter where they come to more than 3 MiB";
+    assert!(answer.contains(told), "{answer}");
+    for flag in ["--receipt-hours=0", "--receipt-mib=0", "--receipt-mib=x"] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+            .args(["serve", flag, "--new-token", "ada"])
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{flag}");
+    }
+}
+
+#[test]
 fn as_many_builds_at_once_are_taken_as_make_sense() {
     for builds in ["0", "65", "-1", "x", "99999999999999999999"] {
         let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))

@@ -3,11 +3,13 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use ctx_index::{IndexError, Kept, Options, Reason};
+use ctx_index::{Index, IndexError, Kept, Options, Reason};
 use ctx_retrieve::FileSearch as _;
 
 use crate::rebuilds::rebuild;
-use crate::{Fixture, age, block_on, contents, definitions, function, try_update, update};
+use crate::{
+    Fixture, age, block_on, contents, definitions, function, passages, try_update, update,
+};
 
 #[test]
 fn without_a_change_nothing_is_written() {
@@ -428,4 +430,32 @@ fn what_was_done_before_a_cancel_is_kept() {
     let updated = try_update(&index).unwrap();
     assert_eq!((updated.files, updated.changed), (200, 72));
     assert_eq!(contents(&index), fixture.fresh());
+}
+
+#[test]
+fn blank_files_are_named_where_they_are_wanted_also_in_an_index_of_before() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("pkg/__init__.py", ""),
+        ("pkg/blank.py", "\n"),
+    ]);
+    let named = |index: &Index, end: &str| {
+        let ends = [end.to_owned()];
+        block_on(index.ending_with(&ends, 9)).unwrap().concat()
+    };
+    let index = fixture.updated();
+    assert_eq!(named(&index, "__init__.py"), [""; 0]);
+    assert_eq!(index.status().unwrap().files, 1);
+    drop(index);
+    let mut options = Options::default();
+    options.include_blank = true;
+    let index = fixture.open_with(options);
+    // One with a blank line was not told from what is no text.
+    fixture.write("pkg/blank.py", "\n\n");
+    assert_eq!(update(&index).changed, 2);
+    assert_eq!(named(&index, "__init__.py"), ["pkg/__init__.py"]);
+    assert_eq!(named(&index, "blank.py"), ["pkg/blank.py"]);
+    assert_eq!(index.status().unwrap().files, 3);
+    assert_eq!(passages(&index, "blank"), []);
+    assert_eq!(update(&index).changed, 0);
 }

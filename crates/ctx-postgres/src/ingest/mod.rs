@@ -129,7 +129,7 @@ impl OwnedStore {
         Ok(ingested)
     }
 
-    /// Forgets the files at `paths`; their usage stays. Returns how many there were.
+    /// Forgets the files at `paths`, and when they were shown; how often they were of use stays. Returns how many there were.
     pub async fn remove(&self, paths: &[String]) -> Result<usize, StoreError> {
         let mut paths: Vec<String> = paths.to_vec();
         paths.retain(|it| !it.contains('\0'));
@@ -137,7 +137,11 @@ impl OwnedStore {
             paths,
             ..Batch::default()
         };
-        self.retried(|| self.write(&batch, None)).await
+        let removed = self.retried(|| self.write(&batch, None)).await?;
+        let sql = "UPDATE ctx.usage SET shown_at = 0 WHERE owner = $1 AND path = ANY ($2) AND shown_at > 0";
+        self.write_one("forget when files were shown", sql, &[&batch.paths])
+            .await?;
+        Ok(removed)
     }
 
     async fn ingest_batch(

@@ -114,7 +114,8 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
 async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest() {
     let fresh = fresh!();
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
-    bob.keep_context("0", "of another", 3).await.unwrap();
+    let bytes = |most: u64| crate::keeping(3_600, most * 9);
+    bob.keep_context("0", "of another", bytes(3)).await.unwrap();
     let mut kept: Vec<String> = Vec::new();
     for (most, ids) in [
         (3, &[0, 1, 2, 0, 3, 4, 4, 0, 5, 6, 7, 7][..]),
@@ -123,8 +124,10 @@ async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest
     ] {
         let kept_at_most = most.max(1);
         for id in ids.iter().map(i32::to_string) {
+            // Of nine bytes each.
+            let receipt = format!("receipt {id}");
             store
-                .keep_context(&id, &format!("receipt {id}"), most)
+                .keep_context(&id, &receipt, bytes(most))
                 .await
                 .unwrap();
             kept.retain(|it| *it != id);
@@ -141,4 +144,24 @@ async fn of_contexts_the_latest_are_kept_and_one_that_is_met_again_is_the_latest
         }
     }
     assert_eq!(bob.context("0").await.unwrap().unwrap(), "of another");
+}
+
+#[tokio::test]
+async fn contexts_that_are_too_old_go_however_few_they_are() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let long = crate::keeping(3_600, 1_000);
+    for id in ["1", "2", "3"] {
+        store.keep_context(id, "{}", long).await.unwrap();
+        assert!(store.is_kept(id, long).await.unwrap());
+    }
+    // What comes later is half of what may be kept, and more.
+    assert!(!store.is_kept("1", crate::keeping(3_600, 6)).await.unwrap());
+    assert!(store.is_kept("3", crate::keeping(3_600, 6)).await.unwrap());
+    let at_once = crate::keeping(0, 1_000);
+    assert!(!store.is_kept("3", at_once).await.unwrap());
+    store.keep_context("3", "{}", at_once).await.unwrap();
+    for (id, is_there) in [("1", false), ("2", false), ("3", true)] {
+        assert_eq!(store.context(id).await.unwrap().is_some(), is_there, "{id}");
+    }
 }

@@ -149,9 +149,14 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
             let said = Message::new(id, "user", owner, 1);
             owned.append(thread, &said).await.unwrap();
         }
+        let kept = owned.keep_context("c", owner, crate::keeping(60, 99));
+        kept.await.unwrap();
     }
     // As it was before.
-    let before = "DROP FUNCTION ctx.choose_parts; DROP FUNCTION ctx.choose_files;
+    let before = "DROP FUNCTION ctx.count_kept CASCADE; DROP TABLE ctx.kept;
+        ALTER TABLE ctx.contexts DROP COLUMN kept_at, DROP COLUMN bytes;
+        CREATE INDEX contexts_number ON ctx.contexts (owner, number);
+        DROP FUNCTION ctx.choose_parts; DROP FUNCTION ctx.choose_files;
         ALTER TABLE ctx.parts DROP COLUMN number; ALTER TABLE ctx.files DROP COLUMN number;
         ALTER TABLE ctx.owners DROP COLUMN bytes; ALTER TABLE ctx.files DROP COLUMN outline;
         DROP TRIGGER count_added ON ctx.threads; DROP TRIGGER count_gone ON ctx.threads;
@@ -168,6 +173,9 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
         let below = owned.below(&["d".to_owned()], 9).await.unwrap();
         assert_eq!(below, [["D/b"]], "{owner}");
         assert_eq!(counts(&admin, owner).await, [(2, 3); 2], "{owner}");
+        let kept = "SELECT bytes FROM ctx.kept WHERE owner = $1";
+        let kept: i64 = admin.query_one(kept, &[&owner]).await.unwrap().get(0);
+        assert_eq!(usize::try_from(kept), Ok(owner.len()));
     }
     let forced = "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'ctx'::regnamespace AND c.relkind = 'r'
         AND NOT (c.relrowsecurity AND c.relforcerowsecurity) AND c.relname NOT IN ('version', 'secret')";

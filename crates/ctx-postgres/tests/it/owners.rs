@@ -7,9 +7,9 @@ use ctx_testkit::laws::store as laws;
 use crate::server::raw;
 use crate::{fresh, texts};
 
-const OWNED: [&str; 13] = [
+const OWNED: [&str; 14] = [
     "owners", "files", "parts", "terms", "threads", "messages", "pinned", "usage", "feedback",
-    "votes", "contexts", "said", "endings",
+    "votes", "contexts", "kept", "said", "endings",
 ];
 
 pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
@@ -26,7 +26,9 @@ pub(crate) async fn fill(store: &OwnedStore, canary: &str) {
         let vote = Vote::new(format!("context 1 {path}"), path, true, 10);
         assert!(store.vote(&vote).await.unwrap());
     }
-    let kept = store.keep_context("context 1", canary, 10).await;
+    let kept = store
+        .keep_context("context 1", canary, crate::keeping(60, 1_000))
+        .await;
     kept.unwrap();
 }
 

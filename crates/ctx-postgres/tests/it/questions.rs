@@ -245,15 +245,24 @@ async fn of_threads(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     let listed = (listed.into_iter()).map(|it| (it.thread, it.title, it.pinned, it.begun_at));
     rows.extend(each("listed threads", listed));
     rows.extend(each("threads", store.threads(limit).await?));
+    let info = store.stored_thread(thread).await?;
+    let info = info.map(|(it, count)| (it.thread, it.title, it.pinned, count));
+    rows.extend(each("a thread", info));
+    rows.extend(each(
+        "a message",
+        store.message(thread, &it.texts[0]).await?,
+    ));
     Ok(rows)
 }
 
 async fn of_contexts(store: &OwnedStore, it: &Question) -> Answer<Vec<Row>> {
     let id = &*it.texts[0];
     let mut rows: Vec<Row> = each("a context", store.context(id).await?).collect();
-    let is_kept = store.is_kept(id, it.limit as u64).await?;
+    let is_kept = store
+        .is_kept(id, crate::keeping(60, it.limit as u64))
+        .await?;
     rows.extend(is_kept.then(|| ("is kept", id.to_owned())));
-    let with = store.contexts_with(&it.texts).await?;
+    let with = store.contexts_with(&it.texts, 99).await?;
     rows.extend(each("contexts with texts", with));
     Ok(rows)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction};
 
+use super::ledger::Ledger;
 use super::mark::Mark;
 use super::receipts::Unwritten;
 use super::rows::FILES;
@@ -31,6 +32,8 @@ pub(super) struct Database {
     contexts: Mutex<Connection>,
     /// The same, for whoever reads.
     contexts_reader: Mutex<Connection>,
+    /// What is kept of contexts. Whoever writes them holds them first.
+    pub(super) ledger: Mutex<Ledger>,
     /// Contexts that were answered and are about to be written.
     pub(super) unwritten: Mutex<Unwritten>,
 }
@@ -47,11 +50,13 @@ impl Database {
         let state = prepared(&folder.join(STATE_FILE), &STATE, "FULL")?;
         let mark = marked(folder, &state)?;
         let contexts = salvage::open(folder)?;
+        let ledger = Ledger::read(&contexts)?;
         Ok(Database {
             state: Mutex::new((state, mark)),
             reader: Mutex::new(connect(&folder.join(STATE_FILE), "FULL")?),
             contexts: Mutex::new(contexts),
             contexts_reader: Mutex::new(connect(&folder.join(BUILT_FILE), "NORMAL")?),
+            ledger: Mutex::new(ledger),
             unwritten: Mutex::default(),
         })
     }

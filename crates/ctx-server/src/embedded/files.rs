@@ -95,6 +95,41 @@ pub(super) fn place(staged: &Dir, files: &Dir, path: &str, hash: [u8; 32]) -> io
     }
 }
 
+/// Removes the files at `paths`, where they are, and the folders in which nothing is left. Their names are off the disk when this
+/// returns.
+pub(super) fn remove(files: &Dir, paths: &[String]) -> io::Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    for path in paths {
+        match files.remove_file(path) {
+            Err(error) if !is_absent(&error) => return Err(error),
+            _ => {}
+        }
+        let folders: Vec<&str> = above(path).collect();
+        for folder in folders.into_iter().rev() {
+            // One in which there is something stays.
+            if files.remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+    let folders: BTreeSet<&str> = paths.iter().flat_map(|it| above(it)).collect();
+    for folder in folders {
+        match files.open(Path::new(folder)) {
+            Ok(folder) => folder.sync_all()?,
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    sync(files)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    let kind = error.kind();
+    kind == io::ErrorKind::NotFound || kind == io::ErrorKind::NotADirectory
+}
+
 /// Whether the file at `path` has so many bytes, of this hash. O(bytes).
 pub(super) fn holds(files: &Dir, path: &str, bytes: u64, hash: [u8; 32]) -> bool {
     let has_length = files.metadata(path).is_ok_and(|it| it.len() == bytes);

@@ -1,22 +1,31 @@
 //! Files that are kept, a batch of them whole or not at all.
 //!
 //! A batch is checked against itself and against what is kept, and its files are staged beside the owner's. The
-//! transaction that notes them as pending decides that they are kept. What comes after it can be done again, and
+//! transaction that notes them as pending decides that they are kept. Files that are removed are noted as leaving, which decides that. What comes after it can be done again, and
 //! is, by the next batch or the next opening, whatever stopped it: files are put in their places, made findable,
 //! and noted as done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
-use super::database::{Database, Result, read_failed};
+use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::files;
 use super::rows::FILES;
 use super::store::Store;
-use crate::backend::{BackendError, Ingested, IngestedFile, NewFile};
+use crate::backend::{
+    BackendError, FilePage, Ingested, IngestedFile, KeptFile, Listing, NewFile, Removed,
+};
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
+
+/// What is left to do for a file, as its row has it: nothing,
+const DONE: i64 = 0;
+/// it is to be put in its place and found,
+const PENDING: i64 = 1;
+/// it is to be removed, and is there no more.
+const LEAVING: i64 = 2;
 
 /// A file to be written: it is not there, or is another.
 pub(super) struct Changed<'f> {
@@ -51,6 +60,26 @@ impl Store {
         self.database.note_pending(&changed)?;
         self.finish()?;
         Ok(ingested)
+    }
+
+    /// Removes files. They are gone from the disk and the index when this returns, and shown no more from before that on.
+    pub(super) fn remove_files(&self, paths: Vec<String>) -> Result<Removed> {
+        let _held = self
+            .ingesting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.finish()?;
+        let mut there = BTreeSet::new();
+        for path in &paths {
+            if self.database.file(path)?.is_some() {
+                there.insert(path.clone());
+            }
+        }
+        if !there.is_empty() {
+            self.database.note_leaving(&there)?;
+            self.finish()?;
+        }
+        Ok(Removed::of(paths, |path| there.contains(path)))
     }
 
     /// What becomes of each file, and which are to be written. Nothing is, where one of them cannot be kept.
@@ -126,10 +155,13 @@ impl Store {
 
     /// Does what is left to do for files that are pending.
     pub(super) fn finish(&self) -> Result<()> {
-        let pending = self.database.pending()?;
-        if pending.is_empty() {
+        let (pending, leaving) = (self.database.pending()?, self.database.leaving()?);
+        if pending.is_empty() && leaving.is_empty() {
             return Ok(());
         }
+        files::remove(&self.files, &leaving)
+            .map_err(|error| BackendError::failed("remove a file", error))?;
+        self.database.forget_shown(&leaving)?;
         self.place(&pending)?;
         self.update()?;
         self.database.note_done()?;
@@ -156,6 +188,8 @@ struct Kept {
     bytes: i64,
     hash: [u8; 32],
     created_at: i64,
+    /// What is left to do for it.
+    pending: i64,
 }
 
 impl Kept {
@@ -166,16 +200,20 @@ impl Kept {
             bytes: row.get(1)?,
             hash: row.get(2)?,
             created_at: row.get(3)?,
+            pending: row.get(4)?,
         })
     }
 
+    /// The file at `path`, unless it is leaving.
     fn find(state: &Connection, path: &str) -> Result<Option<Self>> {
         let get = FILES.select("WHERE path = ?1");
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
         let row = get.query_row([path], Kept::read);
-        row.optional().map_err(read_failed)
+        let row = row.optional().map_err(read_failed)?;
+        Ok(row.filter(|it| it.pending != LEAVING))
     }
 
+    /// Those for which anything is left to do.
     fn pending(state: &Connection) -> Result<Vec<Self>> {
         let get = FILES.select("WHERE pending ORDER BY path");
         let mut get = state.prepare_cached(&get).map_err(read_failed)?;
@@ -183,13 +221,13 @@ impl Kept {
         rows.map_err(read_failed)
     }
 
-    fn put(self, transaction: &Transaction<'_>, is_pending: bool) -> Result<()> {
+    fn put(self, transaction: &Transaction<'_>, pending: i64) -> Result<()> {
         let row = [
             self.path.into(),
             self.bytes.into(),
             self.hash.to_vec().into(),
             self.created_at.into(),
-            i64::from(is_pending).into(),
+            pending.into(),
         ];
         FILES.put(transaction, &row)
     }
@@ -230,8 +268,9 @@ impl Database {
                     bytes: i64::try_from(file.content.len()).unwrap_or(i64::MAX),
                     hash: *hash,
                     created_at: before.map_or_else(now, |it| it.created_at),
+                    pending: PENDING,
                 };
-                kept.put(transaction, true)?;
+                kept.put(transaction, PENDING)?;
             }
             Ok(())
         })
@@ -239,8 +278,49 @@ impl Database {
 
     /// Files that are not in their places or not to be found yet, and their hashes.
     pub(super) fn pending(&self) -> Result<Vec<(String, [u8; 32])>> {
-        let pending = Kept::pending(&self.reader())?;
-        Ok(pending.into_iter().map(|it| (it.path, it.hash)).collect())
+        let pending = Kept::pending(&self.reader())?.into_iter();
+        let pending = pending.filter(|it| it.pending == PENDING);
+        Ok(pending.map(|it| (it.path, it.hash)).collect())
+    }
+
+    /// Notes that files are to be removed: from now on they are not kept.
+    pub(super) fn note_leaving(&self, paths: &BTreeSet<String>) -> Result<()> {
+        self.change(|transaction| {
+            for path in paths {
+                if let Some(kept) = Kept::find(transaction, path)? {
+                    kept.put(transaction, LEAVING)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Files that are not kept any more and may be in their places or found yet.
+    fn leaving(&self) -> Result<Vec<String>> {
+        let pending = Kept::pending(&self.reader())?.into_iter();
+        let leaving = pending.filter(|it| it.pending == LEAVING);
+        Ok(leaving.map(|it| it.path).collect())
+    }
+
+    /// The files that are kept, in the order of their paths.
+    pub(super) fn files(&self, page: &FilePage) -> Result<Listing<KeptFile, String>> {
+        let state = self.reader();
+        let get = format!("WHERE path > ?1 AND pending <> {LEAVING} ORDER BY path LIMIT ?2");
+        let mut get = state
+            .prepare_cached(&FILES.select(&get))
+            .map_err(read_failed)?;
+        let after = page.after.as_deref().unwrap_or_default();
+        let rows = params![after, at_most(page.limit.get() + 1)];
+        let file = |row: &Row<'_>| {
+            let Kept {
+                path, bytes, hash, ..
+            } = Kept::read(row)?;
+            let hash = blake3::Hash::from_bytes(hash).to_hex().to_string();
+            let bytes = bytes.cast_unsigned();
+            Ok((path.clone(), KeptFile { path, hash, bytes }))
+        };
+        let rows = get.query_map(rows, file).and_then(Iterator::collect);
+        Ok(Listing::within(rows.map_err(read_failed)?, page.limit))
     }
 
     /// How many files are in their places and found.
@@ -250,11 +330,20 @@ impl Database {
         Ok(done.map_err(read_failed)?.cast_unsigned())
     }
 
-    /// Notes that all files are in their places and found.
+    /// Notes that all files are in their places and found, or gone.
     fn note_done(&self) -> Result<()> {
         self.change(|transaction| {
-            let mut pending = Kept::pending(transaction)?.into_iter();
-            pending.try_for_each(|it| it.put(transaction, false))
+            for kept in Kept::pending(transaction)? {
+                if kept.pending == LEAVING {
+                    let forget = "DELETE FROM files WHERE path = ?1";
+                    transaction
+                        .execute(forget, [kept.path])
+                        .map_err(write_failed)?;
+                } else {
+                    kept.put(transaction, DONE)?;
+                }
+            }
+            Ok(())
         })
     }
 }

@@ -7,7 +7,7 @@ use ctx_service::Secret;
 use tokio_util::task::TaskTracker;
 
 use crate::Owner;
-use crate::backend::{BackendError, NewFile};
+use crate::backend::{BackendError, FilePage, NewFile};
 use crate::build::Priming;
 use crate::embedded::lock::lock;
 use crate::embedded::store::Store;
@@ -121,6 +121,35 @@ fn a_batch_that_came_to_nothing_leaves_no_folder_in_the_way() {
     assert_eq!(field, "files[0].path");
     assert!(store.files.exists("f/g/x.md"));
     assert_eq!(store.database.totals().unwrap().0, 4);
+}
+
+#[test]
+fn a_removal_that_breaks_off_is_done_at_the_next_opening() {
+    for is_half_done in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let new = batch([("a/b/gone.md", "gone\n"), ("stays.md", "stays\n")]);
+        store.ingest(&new).unwrap();
+        let gone = std::collections::BTreeSet::from(["a/b/gone.md".to_owned()]);
+        store.database.note_leaving(&gone).unwrap();
+        let listed = |store: &Store| {
+            let files = store.database.files(&FilePage::default()).unwrap().items;
+            files.into_iter().map(|it| it.path).collect::<Vec<_>>()
+        };
+        // It is gone as soon as that is noted.
+        assert_eq!(listed(&store), ["stays.md"]);
+        assert_eq!(store.database.file("a/b/gone.md").unwrap(), None);
+        if is_half_done {
+            files::remove(&store.files, &["a/b/gone.md".to_owned()]).unwrap();
+        }
+        drop(store);
+        let store = open(folder.path());
+        assert!(!store.files.exists("a"), "with its folders");
+        assert_eq!(store.database.totals().unwrap(), (1, 6));
+        assert_eq!(listed(&store), ["stays.md"]);
+        // What was a folder may be a file.
+        store.ingest(&batch([("a", "x\n"), ("b", "x\n")])).unwrap();
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod database;
 mod files;
 mod ingest;
 mod kept;
+mod ledger;
 mod lock;
 mod mark;
 mod ports;
@@ -23,8 +24,10 @@ mod store;
 mod threads;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use cap_std::ambient_authority;
@@ -37,8 +40,8 @@ use tokio_util::task::TaskTracker;
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
-    Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
+    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::Priming;
 use crate::chance::random_id;
@@ -59,19 +62,50 @@ pub struct Quota {
     pub threads: u64,
     /// Messages of all threads together.
     pub messages: u64,
-    /// Contexts; the oldest make room for new ones.
-    pub contexts: u64,
+    /// Receipts of contexts.
+    pub contexts: Keeping,
+}
+
+/// How long receipts of contexts are kept: until they are older than `age`, as far as all of an owner's come to no more than
+/// `bytes`. The oldest make room for new ones, the latest is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// Since they were given last; older ones go when others are written.
+    pub age: Duration,
+    /// All of one owner's together.
+    pub bytes: u64,
+}
+
+impl Default for Keeping {
+    /// A day, and 256 MiB.
+    fn default() -> Self {
+        Keeping {
+            age: Duration::from_hours(24),
+            bytes: 256 << 20,
+        }
+    }
+}
+
+impl fmt::Display for Keeping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hours = self.age.as_secs_f64() / 3_600.0;
+        let mebibytes = self.bytes >> 20;
+        write!(
+            f,
+            "for {hours} hours, and shorter where they come to more than {mebibytes} MiB"
+        )
+    }
 }
 
 impl Default for Quota {
-    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, 256 contexts.
+    /// 100,000 files of 1 GiB together, 100,000 threads, 1,000,000 messages, and receipts as [`Keeping::default`] says.
     fn default() -> Self {
         Quota {
             files: 100_000,
             bytes: 1 << 30,
             threads: 100_000,
             messages: 1_000_000,
-            contexts: 256,
+            contexts: Keeping::default(),
         }
     }
 }
@@ -102,8 +136,8 @@ struct Opened {
     used: u64,
 }
 
-impl std::fmt::Debug for Embedded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Embedded")
             .field("path", &self.path)
             .finish_non_exhaustive()
@@ -223,6 +257,22 @@ impl Backend for Embedded {
         self.with(owner, move |it| it.ingest(&files)).await
     }
 
+    async fn remove_files(
+        &self,
+        owner: &Owner,
+        paths: Vec<String>,
+    ) -> Result<Removed, BackendError> {
+        self.with(owner, move |it| it.remove_files(paths)).await
+    }
+
+    async fn files(
+        &self,
+        owner: &Owner,
+        page: FilePage,
+    ) -> Result<Listing<KeptFile, String>, BackendError> {
+        self.with(owner, move |it| it.database.files(&page)).await
+    }
+
     async fn create_thread(
         &self,
         owner: &Owner,
@@ -240,6 +290,18 @@ impl Backend for Embedded {
         self.with(owner, move |it| it.threads(&page)).await
     }
 
+    async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError> {
+        let id = id.to_owned();
+        self.with(owner, move |it| it.database.thread_info(&id))
+            .await
+    }
+
+    async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo, BackendError> {
+        let id = id.to_owned();
+        self.with(owner, move |it| it.database.remove_thread(&id))
+            .await
+    }
+
     async fn pin(
         &self,
         owner: &Owner,
@@ -255,9 +317,12 @@ impl Backend for Embedded {
         owner: &Owner,
         thread: &str,
         message: NewMessage,
-    ) -> Result<Message, BackendError> {
+    ) -> Result<Appended, BackendError> {
         let thread = thread.to_owned();
-        let id = format!("msg-{}", random_id()?);
+        let id = match &message.id {
+            Some(id) => id.clone(),
+            None => format!("msg-{}", random_id()?),
+        };
         self.with(owner, move |it| it.append(&thread, id, message))
             .await
     }
@@ -289,6 +354,10 @@ impl Backend for Embedded {
 
     fn cache(&self) -> CacheMetrics {
         self.priming.metrics()
+    }
+
+    fn keeping(&self) -> Option<Keeping> {
+        Some(self.quota.contexts)
     }
 }
 

@@ -51,6 +51,7 @@ async fn what_was_said_and_what_was_shown_keep_the_laws_of_every_store() {
     state.0.create_thread(id.clone(), thread, &quota).unwrap();
     for said in laws::messages() {
         let new = NewMessage {
+            id: None,
             role: said.role,
             content: said.content,
         };

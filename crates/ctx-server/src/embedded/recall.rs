@@ -7,11 +7,11 @@ use ctx_retrieve::{Answer, is_awaited};
 use ctx_service::{Place, Recall};
 
 use super::blocking;
-use super::database::{Database, Result};
+use super::database::{Database, Result, at_most};
 use super::ports::answer;
 use super::receipts::of_contexts;
 use super::rows::CONTEXTS;
-use crate::recall::Recalling;
+use crate::recall::{MOST_RECALLED, Recalling};
 
 /// The receipts of one owner.
 pub(super) struct Receipts(pub(super) Arc<Database>);
@@ -26,7 +26,7 @@ impl Recall for Receipts {
 }
 
 impl Database {
-    /// Looks through the contexts that are kept, the latest first. O(bytes of their receipts).
+    /// Looks through the contexts that are kept, the latest of them and first. O(bytes of their receipts).
     fn places(&self, thread: &str, labels: &[String]) -> Result<Vec<Option<Place>>> {
         let mut recalling = Recalling::new(thread, labels);
         for answered in self.unwritten().iter() {
@@ -34,9 +34,9 @@ impl Database {
             recalling.look_at(of, &answered.prime.context.built.citations);
         }
         let contexts = self.contexts_reader();
-        let get = CONTEXTS.select("ORDER BY seq DESC");
+        let get = CONTEXTS.select("ORDER BY seq DESC LIMIT ?1");
         let mut get = contexts.prepare_cached(&get).map_err(of_contexts)?;
-        let mut rows = get.query([]).map_err(of_contexts)?;
+        let mut rows = get.query([at_most(MOST_RECALLED)]).map_err(of_contexts)?;
         while !recalling.is_done()
             && is_awaited()
             && let Some(row) = rows.next().map_err(of_contexts)?

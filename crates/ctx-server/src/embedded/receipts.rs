@@ -6,10 +6,11 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio_util::task::TaskTracker;
 
-use super::Quota;
 use super::database::{Database, Result, read_failed, write_failed};
+use super::ledger::Ledger;
 use super::rows::CONTEXTS;
 use super::shown::{note_beside, shown_by};
+use super::{Keeping, Quota};
 use crate::backend::{BackendError, Prime, Receipt};
 use crate::cause::{Fact, cause};
 
@@ -115,12 +116,15 @@ impl Database {
             database: self,
             answered: &answered,
         };
-        if let Err(error) = keep(&mut contexts, &answered, quota) {
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keep =
+            |answered: &[Answered]| keep(&mut contexts, &mut ledger, answered, &quota.contexts);
+        if let Err(error) = keep(&answered) {
             let mut lost = answered.len();
             if lost > 1 {
                 // What is wrong with one of them is no reason to lose the others.
                 for one in answered.chunks(1) {
-                    lost -= usize::from(keep(&mut contexts, one, quota).is_ok());
+                    lost -= usize::from(keep(one).is_ok());
                 }
             }
             tracing::error!(cause = cause(&error), lost, "contexts cannot be kept");
@@ -162,39 +166,54 @@ impl Drop for Written<'_> {
     }
 }
 
-/// Keeps contexts, and when their files were shown, and lets the oldest contexts go. One that is kept already, and is about
-/// to go, is made the latest.
-fn keep(contexts: &mut Connection, answered: &[Answered], quota: &Quota) -> Result<()> {
+/// Keeps contexts, and when their files were shown, and lets contexts go that are too old or too much. One that is kept already,
+/// and is about to go, is made the latest.
+fn keep(
+    contexts: &mut Connection,
+    ledger: &mut Ledger,
+    answered: &[Answered],
+    keeping: &Keeping,
+) -> Result<()> {
     if answered.is_empty() {
         return Ok(());
     }
-    let most = i64::try_from(quota.contexts).unwrap_or(i64::MAX);
     let mut transaction = contexts.transaction().map_err(write_failed)?;
+    // That of what is written is only true once it is.
+    let mut then = ledger.clone();
+    let mut now = i64::MIN;
     let mut last = CONTEXTS.last(&transaction)?;
-    for Answered { prime, .. } in answered {
+    for Answered { prime, last: at } in answered {
+        now = now.max(*at);
         let text = match kept(&transaction, prime.id()) {
-            Ok(Some((seq, _))) if seq > last - most / 2 => continue,
-            Ok(Some((_, text))) => text,
+            Ok(Some((seq, _))) if !then.is_about_to_go(seq, *at, keeping) => continue,
+            Ok(Some((seq, text))) => {
+                then.remove(seq);
+                text
+            }
             // One that is damaged is written anew.
             Ok(None) | Err(BackendError::Damaged { .. }) => serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?,
             Err(error) => return Err(error),
         };
         last += 1;
+        then.add(last, text.len() as u64, *at);
         let row = [prime.id().to_owned().into(), last.into(), text.into()];
         CONTEXTS.put(&transaction, &row)?;
     }
-    let gone = "DELETE FROM contexts WHERE seq <= ?1";
-    let mut gone = transaction.prepare_cached(gone).map_err(write_failed)?;
-    gone.execute([last - most]).map_err(write_failed)?;
-    drop(gone);
+    if let Some(gone) = then.let_go(now, keeping) {
+        let forget = "DELETE FROM contexts WHERE seq <= ?1";
+        let mut forget = transaction.prepare_cached(forget).map_err(write_failed)?;
+        forget.execute([gone]).map_err(write_failed)?;
+    }
     if let Err(error) = note_beside(&mut transaction, &shown_by(answered.iter())) {
         tracing::error!(
             cause = cause(&error),
             "when files were shown cannot be kept"
         );
     }
-    transaction.commit().map_err(write_failed)
+    transaction.commit().map_err(write_failed)?;
+    *ledger = then;
+    Ok(())
 }
 
 /// The number and the text of the context of this id, where it is kept.

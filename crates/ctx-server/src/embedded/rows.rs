@@ -9,7 +9,10 @@ use crate::cause::Fact;
 /// Whether rows have seals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seals {
-    Has,
+    /// With a sum of each table, as today.
+    OfEach,
+    /// With one sum of all tables.
+    OfAll,
     HasNot,
 }
 

@@ -39,11 +39,11 @@ impl Earlier {
     }
 
     /// One whose rows have the columns of today's.
-    const fn sealed(version: i64) -> Self {
+    const fn sealed(version: i64, seals: Seals) -> Self {
         Earlier {
             version,
             steps: &[],
-            seals: Seals::Has,
+            seals,
         }
     }
 }
@@ -66,7 +66,7 @@ const FROM_0: &str = "CREATE TABLE IF NOT EXISTS shown (path TEXT PRIMARY KEY, s
 
 /// Threads, messages, votes, and files.
 pub(super) const STATE: Schema = Schema {
-    version: 6,
+    version: 7,
     tables: &[&FILES, &THREADS, &MESSAGES, &VOTES, &USAGE],
     definitions: "
     CREATE TABLE IF NOT EXISTS files (
@@ -79,8 +79,8 @@ pub(super) const STATE: Schema = Schema {
         created_at INTEGER NOT NULL, seal INTEGER NOT NULL
     );
     CREATE TABLE IF NOT EXISTS messages (
-        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, thread INTEGER NOT NULL, role TEXT NOT NULL,
-        content TEXT NOT NULL, created_at INTEGER NOT NULL, seal INTEGER NOT NULL
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL, thread INTEGER NOT NULL, role TEXT NOT NULL,
+        content TEXT NOT NULL, created_at INTEGER NOT NULL, seal INTEGER NOT NULL, UNIQUE (thread, id)
     );
     CREATE INDEX IF NOT EXISTS messages_of_threads ON messages (thread, seq);
     CREATE TABLE IF NOT EXISTS votes (
@@ -96,9 +96,11 @@ pub(super) const STATE: Schema = Schema {
         Earlier::unsealed(2, &[FROM_2]),
         Earlier::unsealed(3, &[]),
         // Its votes had no index of when they were given.
-        Earlier::sealed(4),
+        Earlier::sealed(4, Seals::OfAll),
         // One sum was kept of all tables.
-        Earlier::sealed(5),
+        Earlier::sealed(5, Seals::OfAll),
+        // No two messages had one id, whatever their threads.
+        Earlier::sealed(6, Seals::OfEach),
     ],
 };
 
@@ -114,7 +116,7 @@ pub(super) const BUILT: Schema = Schema {
         path TEXT PRIMARY KEY, shown_at INTEGER NOT NULL, seal INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS shown_last ON shown (shown_at);",
-    earlier: &[Earlier::unsealed(0, &[FROM_0]), Earlier::sealed(1)],
+    earlier: &[Earlier::unsealed(0, &[FROM_0]), Earlier::sealed(1, Seals::OfAll)],
 };
 
 /// Triggers keep the sums of each table, and how often it was changed: nothing is written but by [`Table::put`].
@@ -170,8 +172,15 @@ impl Schema {
     fn replace(&self, transaction: &Transaction<'_>, earlier: &Earlier) -> Result<()> {
         let run = |sql: &str| transaction.execute_batch(sql).map_err(write_failed);
         check_pages(transaction)?;
-        if earlier.seals == Seals::Has {
-            self.check_rows_together(transaction)?;
+        // What was written is not fewer for being written anew: the mark tells how far it had come.
+        let mut before = 0;
+        match earlier.seals {
+            Seals::OfEach => {
+                self.check_rows(transaction)?;
+                before = changes(transaction)?;
+            }
+            Seals::OfAll => self.check_rows_together(transaction)?,
+            Seals::HasNot => {}
         }
         for drop in removals(transaction)? {
             run(&drop)?;
@@ -185,6 +194,9 @@ impl Schema {
         for table in self.tables {
             table.take_over(transaction)?;
         }
+        let name = self.tables[0].name;
+        let more = format!("UPDATE sums SET changes = changes + {before} WHERE name = '{name}'");
+        run(&more)?;
         // Messages refer to threads, and go first.
         let mut tables = self.tables.iter().rev();
         tables.try_for_each(|it| run(&format!("DROP TABLE old_{}", it.name)))

@@ -25,6 +25,7 @@ fn fill_open(database: &Database) {
         database.create_thread(thread.into(), new, &quota).unwrap();
         for number in 0..12 {
             let message = NewMessage {
+                id: None,
                 role: "user".to_owned(),
                 content: format!("message {number} of {thread}, {}", "and so on ".repeat(20)),
             };
@@ -209,6 +210,7 @@ fn there_are_as_many_threads_and_messages_as_may_be_and_files_are_counted() {
             let begun = database.create_thread(format!("t{number}"), NewThread::default(), &quota);
             drop(begun);
             let message = NewMessage {
+                id: None,
                 role: "user".to_owned(),
                 content: "x".to_owned(),
             };

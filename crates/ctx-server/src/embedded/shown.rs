@@ -96,6 +96,20 @@ impl Database {
         transaction.commit().map_err(write_failed)
     }
 
+    /// Forgets when files were shown.
+    pub(super) fn forget_shown(&self, paths: &[String]) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut contexts = self.contexts();
+        let transaction = contexts.transaction().map_err(write_failed)?;
+        for path in paths {
+            let forget = "DELETE FROM shown WHERE path = ?1";
+            transaction.execute(forget, [path]).map_err(write_failed)?;
+        }
+        transaction.commit().map_err(write_failed)
+    }
+
     /// The files that were shown last, the latest first, and when: by contexts that are not written yet, too.
     pub(super) fn shown_last(&self, limit: usize) -> Result<Vec<(String, i64)>> {
         // First these: what is written meanwhile is found below.

@@ -20,8 +20,8 @@ use super::receipts::keep_behind;
 use super::{Quota, blocking, files};
 use crate::Owner;
 use crate::backend::{
-    BackendError, Job, Listing, Message, NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt,
-    Thread, Vote,
+    Appended, BackendError, Job, Listing, Message, NewMessage, NewThread, Page, Prime,
+    PrimeRequest, Receipt, Thread, Vote,
 };
 use crate::build::{Priming, build, count};
 use crate::cause::cause;
@@ -73,6 +73,7 @@ impl Store {
         let mut options = ctx_index::Options::default();
         // What a user sent was meant to be found.
         options.include_generated = Some(true);
+        options.include_blank = true;
         options.ignoring = Ignoring::Nothing;
         let root = || Root::open(path.join("files"));
         let (index, damage) = root()
@@ -165,7 +166,7 @@ impl Store {
     }
 
     /// Adds a message to a thread.
-    pub(super) fn append(&self, thread: &str, id: String, message: NewMessage) -> Result<Message> {
+    pub(super) fn append(&self, thread: &str, id: String, message: NewMessage) -> Result<Appended> {
         self.database.append(thread, id, message, &self.quota)
     }
 

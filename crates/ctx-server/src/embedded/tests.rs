@@ -106,6 +106,46 @@ impl Drop for Writing {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn receipts_are_let_go_by_bytes_and_by_age_and_not_by_number() {
+    let folder = empty();
+    let owner = Owner::new("ada").unwrap();
+    let mut quota = Quota::default();
+    let backend = Embedded::open(folder.path(), quota.clone()).unwrap();
+    let mut ids = Vec::new();
+    for number in 0..300 {
+        ids.push(built(&backend, &owner, number).await.id().to_owned());
+    }
+    backend.settle().await;
+    let store = backend.store(&owner).await.unwrap();
+    assert_eq!(written(&store), ids, "more than were ever kept by number");
+    let bytes = "SELECT sum(length(CAST(receipt AS BLOB))) FROM contexts";
+    let bytes = store
+        .database
+        .contexts()
+        .query_row(bytes, [], |row| row.get::<_, i64>(0));
+    let bytes = bytes.unwrap().unsigned_abs();
+    drop((store, backend));
+    // After it is opened anew, what is kept is known as it was.
+    quota.contexts.bytes = bytes / 2;
+    let backend = Embedded::open(folder.path(), quota.clone()).unwrap();
+    ids.push(built(&backend, &owner, 300).await.id().to_owned());
+    backend.settle().await;
+    let store = backend.store(&owner).await.unwrap();
+    let left = written(&store);
+    assert!(left.len() > 100 && left.len() < 200, "{}", left.len());
+    assert_eq!(left, ids[ids.len() - left.len()..]);
+    drop((store, backend));
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    quota.contexts.age = Duration::from_millis(20);
+    let backend = Embedded::open(folder.path(), quota).unwrap();
+    let last = built(&backend, &owner, 301).await.id().to_owned();
+    backend.settle().await;
+    let store = backend.store(&owner).await.unwrap();
+    assert_eq!(written(&store), [&*last]);
+    assert!(backend.receipt(&owner, &ids[0]).await.unwrap().is_none());
+}
+
 /// The contexts that are written, in the order in which they are let go.
 fn written(store: &Store) -> Vec<String> {
     let contexts = store.database.contexts_reader();

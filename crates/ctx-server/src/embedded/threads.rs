@@ -3,9 +3,11 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
 use super::Quota;
-use super::database::{Database, Result, at_most, read_failed};
+use super::database::{Database, Result, at_most, read_failed, write_failed};
 use super::rows::{MESSAGES, THREADS, Table};
-use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
+use crate::backend::{
+    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
+};
 use crate::build::now;
 
 impl Database {
@@ -49,6 +51,25 @@ impl Database {
         Ok(Listing::of(rows.map_err(read_failed)?, page))
     }
 
+    /// The thread of this id, and how many messages it has.
+    pub(super) fn thread_info(&self, id: &str) -> Result<ThreadInfo> {
+        info(&self.reader(), id).map(|it| it.1)
+    }
+
+    /// Removes a thread with all that was said in it. What it was.
+    pub(super) fn remove_thread(&self, id: &str) -> Result<ThreadInfo> {
+        self.change(|transaction| {
+            let (seq, info) = info(transaction, id)?;
+            for forget in [
+                "DELETE FROM messages WHERE thread = ?1",
+                "DELETE FROM threads WHERE seq = ?1",
+            ] {
+                transaction.execute(forget, [seq]).map_err(write_failed)?;
+            }
+            Ok(info)
+        })
+    }
+
     /// Sees to it that there is this thread.
     pub(super) fn check_thread(&self, id: &str) -> Result<()> {
         Database::thread(&self.reader(), id, "threadId").map(|_| ())
@@ -63,23 +84,26 @@ impl Database {
         })
     }
 
-    /// Adds a message to a thread.
+    /// Adds a message to a thread, unless it is there.
     pub(super) fn append(
         &self,
         thread: &str,
         id: String,
         new: NewMessage,
         quota: &Quota,
-    ) -> Result<Message> {
-        let message = Message {
-            id,
-            role: new.role,
-            content: new.content,
-            created_at: now(),
-        };
+    ) -> Result<Appended> {
         self.change(|transaction| {
             let (seq, _) = Database::thread(transaction, thread, "threadId")?;
+            if let Some(kept) = message(transaction, seq, &id)? {
+                return Appended::again(kept, &new);
+            }
             check(&MESSAGES, transaction, quota.messages, "content")?;
+            let message = Message {
+                id,
+                role: new.role,
+                content: new.content,
+                created_at: now(),
+            };
             let row = [
                 (MESSAGES.last(transaction)? + 1).into(),
                 message.id.clone().into(),
@@ -88,9 +112,10 @@ impl Database {
                 message.content.clone().into(),
                 message.created_at.into(),
             ];
-            MESSAGES.put(transaction, &row)
-        })?;
-        Ok(message)
+            MESSAGES.put(transaction, &row)?;
+            let is_new = true;
+            Ok(Appended { message, is_new })
+        })
     }
 
     /// The messages of a thread, the oldest first.
@@ -169,6 +194,20 @@ impl Database {
     }
 }
 
+/// The number of the thread of this id, and what is told of it.
+fn info(state: &Connection, id: &str) -> Result<(i64, ThreadInfo)> {
+    let (seq, thread) = Database::thread(state, id, "threadId")?;
+    let count = "SELECT count(*) FROM messages WHERE thread = ?1";
+    let mut count = state.prepare_cached(count).map_err(read_failed)?;
+    let messages = count.query_row([seq], |row| row.get::<_, i64>(0));
+    let message_count = messages.map_err(read_failed)?.cast_unsigned();
+    let info = ThreadInfo {
+        thread,
+        message_count,
+    };
+    Ok((seq, info))
+}
+
 /// Whether there may be one more row of `table`, of which there may be `most`. O(1).
 fn check(table: &Table, state: &Connection, most: u64, field: &'static str) -> Result<()> {
     let count = table.sum(state)?.count;
@@ -210,6 +249,14 @@ fn thread(row: &Row<'_>) -> rusqlite::Result<(i64, Thread)> {
         created_at: row.get(4)?,
     };
     Ok((row.get(0)?, thread))
+}
+
+/// The message of this id in the thread of this number.
+fn message(state: &Connection, thread: i64, id: &str) -> Result<Option<Message>> {
+    let get = MESSAGES.select("WHERE thread = ?1 AND id = ?2");
+    let mut get = state.prepare_cached(&get).map_err(read_failed)?;
+    let found = get.query_row(params![thread, id], numbered).optional();
+    Ok(found.map_err(read_failed)?.map(|it| it.1))
 }
 
 fn numbered(row: &Row<'_>) -> rusqlite::Result<(i64, Message)> {

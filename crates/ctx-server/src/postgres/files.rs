@@ -14,12 +14,6 @@ pub(super) async fn ingest(
     quota: &Quota,
 ) -> Result<Ingested> {
     batch::check(&files)?;
-    for (number, file) in files.iter().enumerate() {
-        if file.content.contains('\0') {
-            let detail = "the content has a NUL character in it, which the database does not store";
-            return Err(refused(number, "content", detail));
-        }
-    }
     let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
     let hash = |it: &NewFile| *blake3::hash(it.content.as_bytes()).as_bytes();
     let hashes: Vec<[u8; 32]> = files.iter().map(hash).collect();
@@ -65,14 +59,7 @@ pub(super) async fn ingest(
     })?;
     // What was checked above is all that is passed over, but for sizes.
     if let Some((path, why)) = stored.skipped.first() {
-        return Err(refused(number(path), "content", why));
+        return Err(batch::refused_content(number(path), why));
     }
     Ok(ingested)
-}
-
-fn refused(number: usize, field: &str, detail: &str) -> BackendError {
-    BackendError::Invalid {
-        field: format!("files[{number}].{field}"),
-        detail: detail.to_owned(),
-    }
 }

@@ -10,7 +10,9 @@ mod view;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage, StoredThread};
+use ctx_postgres::{
+    Added, Limits, OwnedStore, Store, StoreError, StoredFile, StoredMessage, StoredThread,
+};
 use ctx_resolve::Resolver;
 use ctx_retrieve::Retriever;
 use ctx_service::{CacheMetrics, Ports, PrimeOptions, Secret, Service};
@@ -18,13 +20,13 @@ use ctx_source::{Files, SourceError, Sources, Text};
 
 use self::view::{Texts, View};
 use crate::backend::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Page,
-    Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
+    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::chance::random_id;
-use crate::{Owner, Quota, ServerError};
+use crate::{Keeping, Owner, Quota, ServerError};
 
 type Result<T> = std::result::Result<T, BackendError>;
 
@@ -131,12 +133,14 @@ impl Backend for Postgres {
             return Err(no_thread(id));
         }
         let prime = build(&self.service(owner, store.clone()), request, job).await?;
-        let most = self.quota.contexts;
-        let is_kept = prime.is_cached() && store.is_kept(prime.id(), most).await.map_err(failed)?;
+        let Keeping { age, bytes } = self.quota.contexts;
+        let keeping = ctx_postgres::Keeping::new(age, bytes);
+        let is_kept =
+            prime.is_cached() && store.is_kept(prime.id(), keeping).await.map_err(failed)?;
         if !is_kept {
             let receipt = serde_json::to_string(&prime.receipt())
                 .map_err(|error| BackendError::failed("write a context", error))?;
-            let kept = store.keep_context(prime.id(), &receipt, most);
+            let kept = store.keep_context(prime.id(), &receipt, keeping);
             kept.await.map_err(failed)?;
         }
         Ok(prime)
@@ -144,6 +148,32 @@ impl Backend for Postgres {
 
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested> {
         files::ingest(&self.owned(owner)?, files, &self.quota).await
+    }
+
+    async fn remove_files(&self, owner: &Owner, paths: Vec<String>) -> Result<Removed> {
+        let store = self.owned(owner)?;
+        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let there = store.hashes(&names).await.map_err(failed)?;
+        if !there.is_empty() {
+            store.remove(&paths).await.map_err(failed)?;
+        }
+        Ok(Removed::of(paths, |path| there.contains_key(path)))
+    }
+
+    async fn files(&self, owner: &Owner, page: FilePage) -> Result<Listing<KeptFile, String>> {
+        let store = self.owned(owner)?;
+        let after = page.after.as_deref().unwrap_or_default();
+        let files = store.stored_files(after, page.limit.get() + 1).await;
+        let file = |it: StoredFile| {
+            let file = KeptFile {
+                path: it.path.clone(),
+                hash: blake3::Hash::from_bytes(it.hash).to_hex().to_string(),
+                bytes: it.bytes,
+            };
+            (it.path, file)
+        };
+        let rows = files.map_err(failed)?.into_iter().map(file).collect();
+        Ok(Listing::within(rows, page.limit))
     }
 
     async fn create_thread(&self, owner: &Owner, new: NewThread) -> Result<Thread> {
@@ -174,40 +204,59 @@ impl Backend for Postgres {
     async fn threads(&self, owner: &Owner, page: Page) -> Result<Listing<Thread>> {
         let store = self.owned(owner)?;
         let rows = store.listed_threads(page.after, page.limit.get() + 1).await;
-        let thread = |it: StoredThread| {
-            let thread = Thread {
-                id: it.thread,
-                title: it.title,
-                pinned: it.pinned,
-                created_at: it.begun_at,
-            };
-            (it.number, thread)
-        };
-        let rows = rows.map_err(failed)?.into_iter().map(thread).collect();
+        let numbered = |it: StoredThread| (it.number, thread(it));
+        let rows = rows.map_err(failed)?.into_iter().map(numbered).collect();
         Ok(Listing::of(rows, &page))
+    }
+
+    async fn thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
+        let found = self.owned(owner)?.stored_thread(id).await.map_err(failed)?;
+        let (it, message_count) = found.ok_or_else(|| no_thread(id))?;
+        Ok(ThreadInfo {
+            thread: thread(it),
+            message_count,
+        })
+    }
+
+    async fn remove_thread(&self, owner: &Owner, id: &str) -> Result<ThreadInfo> {
+        let info = self.thread(owner, id).await?;
+        let forgotten = self.owned(owner)?.forget_thread(id).await.map_err(failed)?;
+        if forgotten {
+            Ok(info)
+        } else {
+            Err(no_thread(id))
+        }
     }
 
     async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
         let set = self.owned(owner)?.set_pins(thread, &pinned).await;
-        let it = set.map_err(failed)?.ok_or_else(|| no_thread(thread))?;
-        Ok(Thread {
-            id: it.thread,
-            title: it.title,
-            pinned: it.pinned,
-            created_at: it.begun_at,
-        })
+        let set = set.map_err(failed)?;
+        set.map(self::thread).ok_or_else(|| no_thread(thread))
     }
 
-    async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Message> {
-        let id = format!("msg-{}", random_id()?);
-        let message = StoredMessage::new(id, new.role, new.content, now());
+    async fn append(&self, owner: &Owner, thread: &str, new: NewMessage) -> Result<Appended> {
+        let id = match &new.id {
+            Some(id) => id.clone(),
+            None => format!("msg-{}", random_id()?),
+        };
+        let message = StoredMessage::new(id, new.role.clone(), new.content.clone(), now());
         let most = self.quota.messages;
         let store = self.owned(owner)?;
         let added = store.add_message(thread, &message, most).await;
-        match added.map_err(failed)? {
-            Added::Added => Ok(shown(message).1),
-            Added::Full => Err(full("content", most, "messages")),
-            _ => Err(no_thread(thread)),
+        let added = added.map_err(failed)?;
+        match added {
+            Added::Added => {
+                let (message, is_new) = (shown(message).1, true);
+                return Ok(Appended { message, is_new });
+            }
+            Added::NoThread => return Err(no_thread(thread)),
+            // Where there is no room for another, it may be there all the same.
+            Added::Exists | Added::Full => {}
+        }
+        let kept = store.message(thread, &message.id).await.map_err(failed)?;
+        match kept {
+            Some(kept) => Appended::again(shown(kept).1, &new),
+            None => Err(full("content", most, "messages")),
         }
     }
 
@@ -236,6 +285,19 @@ impl Backend for Postgres {
 
     fn cache(&self) -> CacheMetrics {
         self.priming.metrics()
+    }
+
+    fn keeping(&self) -> Option<Keeping> {
+        Some(self.quota.contexts)
+    }
+}
+
+fn thread(it: StoredThread) -> Thread {
+    Thread {
+        id: it.thread,
+        title: it.title,
+        pinned: it.pinned,
+        created_at: it.begun_at,
     }
 }
 

@@ -7,7 +7,7 @@ use ctx_postgres::OwnedStore;
 use ctx_retrieve::{Answer, PortError};
 use ctx_service::{Place, Recall};
 
-use crate::recall::{Recalling, field};
+use crate::recall::{MOST_RECALLED, Recalling, field};
 
 /// The receipts of one owner.
 pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
@@ -16,7 +16,7 @@ pub(super) struct Receipts(pub(super) Arc<OwnedStore>);
 impl Recall for Receipts {
     async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
         let fields: Vec<String> = labels.iter().map(|it| field(it)).collect();
-        let receipts = self.0.contexts_with(&fields).await;
+        let receipts = self.0.contexts_with(&fields, MOST_RECALLED).await;
         let receipts = receipts.map_err(PortError::from)?;
         let mut recalling = Recalling::new(thread, labels);
         for receipt in &receipts {

@@ -240,6 +240,9 @@ pub(crate) async fn feedback(
 }
 
 /// A context that was built before, and why it is what it is.
+///
+/// Receipts are kept for a day by default, and shorter where those of an owner come to more than 256 MiB: the oldest make room.
+/// What a 404 says tells how long.
 #[utoipa::path(get, path = "/v1/context/{id}", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "The context", body = Reply<schema::Receipt, ContextMeta>),
@@ -289,10 +292,13 @@ pub(crate) async fn resolve(
 /// A context that is kept.
 async fn kept(backend: &dyn Backend, owner: &Owner, id: String) -> Result<Receipt, BackendError> {
     let found = backend.receipt(owner, &id).await?;
-    found.ok_or(BackendError::NotFound {
-        what: "context",
-        field: "id",
-        id,
+    found.ok_or_else(|| match backend.keeping() {
+        Some(keeping) => BackendError::NotKept { id, keeping },
+        None => BackendError::NotFound {
+            what: "context",
+            field: "id",
+            id,
+        },
     })
 }
 

@@ -8,11 +8,14 @@ use axum::response::Response;
 
 use super::{Building, Json, answer, aside};
 use crate::auth::Identity;
-use crate::backend::{BackendError, Ingested, NewFile};
+use crate::backend::{BackendError, FilePage, Ingested, KeptFile, NewFile, Removed};
 use crate::job;
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{FileInput, FilesMeta, FilesRequest, Reply};
+use crate::wire::{
+    FileInput, FileListMeta, FilesMeta, FilesQuery, FilesRequest, RemovalMeta, RemovalRequest,
+    Reply,
+};
 
 /// Keep files, each in the place of what had its path. They are found as soon as this is answered. Secrets in
 /// them are masked before they are kept.
@@ -38,6 +41,52 @@ pub(crate) async fn ingest(
         file_count: data.files.len(),
         masked_secrets,
     };
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// Remove files. When this is answered they are gone, and no context that is built from then on shows them; receipts of earlier ones
+/// say what those showed.
+#[utoipa::path(delete, path = "/v1/files", tag = "files", request_body = RemovalRequest, responses(
+    (status = 200, description = "None of them is there", body = Reply<Removed, RemovalMeta>),
+    (status = "4XX", description = "None of them is removed", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn remove(
+    State(app): State<Shared>,
+    identity: Identity,
+    Json { request, place, .. }: Json<RemovalRequest, Building>,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
+    let work = |_| async move { backend.remove_files(&owner, request.paths).await };
+    let data = job::run(&app, place, None, work).await?;
+    let removed = data.files.iter().filter(|it| it.status == "removed");
+    let meta = RemovalMeta {
+        removed_count: removed.count(),
+        file_count: data.files.len(),
+    };
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// List files, in the order of their paths.
+#[utoipa::path(get, path = "/v1/files", tag = "files", params(FilesQuery), responses(
+    (status = 200, description = "Some of them", body = Reply<Vec<KeptFile>, FileListMeta>),
+    (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn list(
+    State(app): State<Shared>,
+    identity: Identity,
+    page: FilePage,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.files(&owner, page).await };
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let listing = job::run(&app, place, None, work).await?;
+    let meta = FileListMeta {
+        count: listing.items.len(),
+        next: listing.next,
+    };
+    let data = listing.items;
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 

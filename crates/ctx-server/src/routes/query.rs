@@ -6,11 +6,11 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 
-use crate::backend::{Page, PageLimit};
+use crate::backend::{FilePage, Page, PageLimit};
 use crate::json::fault;
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{PageQuery, check_id};
+use crate::wire::{FilesQuery, PageQuery, check_id};
 
 /// The id in a path.
 pub(crate) struct Id(pub(crate) String);
@@ -32,10 +32,7 @@ impl FromRequestParts<Shared> for Page {
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
         let query = Query::<PageQuery>::from_request_parts(parts, state).await;
         let Query(query) = query.map_err(|error| refused(&error))?;
-        let limit = query.limit.map_or(Ok(PageLimit::default()), |given| {
-            let limit = given.parse().ok().and_then(PageLimit::new);
-            limit.ok_or_else(|| Problem::invalid("limit", "it is a number from 1 to 200"))
-        })?;
+        let limit = limit_of(query.limit)?;
         let after = query.after.map(|given| {
             let after = given.parse().ok().filter(|it| *it >= 0);
             after.ok_or_else(|| Problem::invalid("after", "it is the `next` of an answer"))
@@ -43,6 +40,28 @@ impl FromRequestParts<Shared> for Page {
         let after = after.transpose()?;
         Ok(Page { limit, after })
     }
+}
+
+impl FromRequestParts<Shared> for FilePage {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Problem> {
+        let query = Query::<FilesQuery>::from_request_parts(parts, state).await;
+        let Query(query) = query.map_err(|error| refused(&error))?;
+        let limit = limit_of(query.limit)?;
+        let after = query.after;
+        if after.as_ref().is_some_and(|it| it.chars().count() > 1024) {
+            return Err(Problem::invalid("after", "it is the `next` of an answer"));
+        }
+        Ok(FilePage { limit, after })
+    }
+}
+
+fn limit_of(given: Option<String>) -> Result<PageLimit, Problem> {
+    given.map_or(Ok(PageLimit::default()), |given| {
+        let limit = given.parse().ok().and_then(PageLimit::new);
+        limit.ok_or_else(|| Problem::invalid("limit", "it is a number from 1 to 200"))
+    })
 }
 
 /// What serde had against a query: a value, or a name that is none.

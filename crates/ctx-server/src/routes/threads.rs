@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::query::Id;
 use super::{Json, Keeping, answer};
 use crate::auth::Identity;
-use crate::backend::{BackendError, Listing, Message, NewMessage, NewThread, Page, Thread};
+use crate::backend::{
+    Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
+};
 use crate::job;
 use crate::problem::Problem;
 use crate::state::Shared;
@@ -58,6 +60,49 @@ pub(crate) async fn list(
     Ok(listed(listing))
 }
 
+/// A thread: what is pinned to it, and how many messages it has.
+#[utoipa::path(get, path = "/v1/threads/{id}", tag = "threads",
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "The thread", body = Reply<ThreadInfo, NoMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move { backend.thread(&owner, &id).await.map_err(of_path) };
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let data = job::run(&app, place, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
+/// Remove a thread with its messages and what is pinned to it. The answer is what it was.
+#[utoipa::path(delete, path = "/v1/threads/{id}", tag = "threads",
+    params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
+    (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),
+    (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn remove(
+    State(app): State<Shared>,
+    identity: Identity,
+    Id(id): Id,
+) -> Result<Response, Problem> {
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    let work = |_| async move {
+        let removed = backend.remove_thread(&owner, &id).await;
+        removed.map_err(of_path)
+    };
+    let place = job::enter(&app, &app.store, &identity.owner)?;
+    let data = job::run(&app, place, None, work).await?;
+    let meta = NoMeta {};
+    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+}
+
 /// Pin something else to a thread: all that is pinned to it from now on, in its order, each once.
 #[utoipa::path(put, path = "/v1/threads/{id}/pinned", tag = "threads", request_body = PinsRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
@@ -83,9 +128,13 @@ pub(crate) async fn pin(
 }
 
 /// Add a message to a thread.
+///
+/// Whoever sends it again with the same `id`, role and content, as after an answer that was lost, is answered with the one that is
+/// kept, and 200. With other content that is a conflict.
 #[utoipa::path(post, path = "/v1/threads/{id}/messages", tag = "threads", request_body = MessageRequest,
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 201, description = "It is kept", body = Reply<Message, NoMeta>),
+    (status = 200, description = "It was kept before", body = Reply<Message, NoMeta>),
     (status = "4XX", description = "It is not", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
 ))]
@@ -96,6 +145,7 @@ pub(crate) async fn append(
     Json { request, place, .. }: Json<MessageRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let message = NewMessage {
+        id: request.id,
         role: request.role.as_str().to_owned(),
         content: request.content,
     };
@@ -104,9 +154,14 @@ pub(crate) async fn append(
         let appended = backend.append(&owner, &id, message).await;
         appended.map_err(of_path)
     };
-    let data = job::run(&app, place, None, work).await?;
-    let meta = NoMeta {};
-    Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
+    let Appended { message, is_new } = job::run(&app, place, None, work).await?;
+    let (data, meta) = (message, NoMeta {});
+    let status = if is_new {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    Ok(answer(status, &Reply { data, meta }))
 }
 
 /// List the messages of a thread, the oldest first.

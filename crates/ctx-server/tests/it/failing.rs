@@ -12,8 +12,9 @@ use ctx_retrieve::{
     TextQuery, Usage,
 };
 use ctx_server::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Owner,
-    Page, Prime, PrimeRequest, Priming, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
+    NewMessage, NewThread, Owner, Page, Prime, PrimeRequest, Priming, Receipt, Removed, Thread,
+    ThreadInfo, Vote,
 };
 use ctx_service::{Ports, Secret, Service};
 use ctx_source::{Files, SourceError, Sources, Text};
@@ -215,11 +216,31 @@ impl Backend for Shared {
         self.0.fail().await
     }
 
+    async fn remove_files(&self, _: &Owner, _: Vec<String>) -> Result<Removed, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn files(
+        &self,
+        _: &Owner,
+        _: FilePage,
+    ) -> Result<Listing<KeptFile, String>, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
+        self.0.fail().await
+    }
+
+    async fn remove_thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
+        self.0.fail().await
+    }
+
     async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
         self.0.fail().await
     }
 
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Appended, BackendError> {
         self.0.fail().await
     }
 

@@ -40,14 +40,16 @@ fn asked(method: &str, path: &str, ids: &Ids) -> Option<(Value, Told)> {
             json!({"handle": ids.handle, "useful": true}),
             Refused(422, "handle"),
         ),
-        ("get", "/v1/context/{id}" | "/v1/threads/{id}/messages") => (Value::Null, not_found),
+        ("get", "/v1/context/{id}" | "/v1/threads/{id}" | "/v1/threads/{id}/messages")
+        | ("delete", "/v1/threads/{id}") => (Value::Null, not_found),
+        ("delete", "/v1/files") => (json!({"paths": ["a.rs"]}), Own(200)),
         ("post", "/v1/context/{id}/resolve") => (json!({"answer": "x"}), not_found),
         ("post", "/v1/files") => (
             json!({"files": [{"path": "a.rs", "content": "fn other() {}\n"}]}),
             Own(200),
         ),
         ("post", "/v1/threads") => (json!({"id": "own"}), Own(201)),
-        ("get", "/v1/threads") => (Value::Null, Own(200)),
+        ("get", "/v1/files" | "/v1/threads") => (Value::Null, Own(200)),
         ("put", "/v1/threads/{id}/pinned") => (json!({"pinned": ["a.rs"]}), not_found),
         ("post", "/v1/threads/{id}/messages") => {
             (json!({"role": "user", "content": "x"}), not_found)
@@ -130,13 +132,15 @@ pub(crate) fn every_route_is_closed(server: &Running) {
             met.insert(route);
         }
     }
-    assert!(met.len() >= 14, "{met:?}");
+    assert!(met.len() >= 18, "{met:?}");
     // None of it changed anything.
     let threads = server.get(ADA, "/v1/threads").data(200);
     assert_eq!(threads.as_array().unwrap().len(), 1);
     assert_eq!(threads[0]["pinned"], json!(["a.rs"]));
     let said = server.get(ADA, "/v1/threads/t/messages").data(200);
     assert_eq!(said.as_array().unwrap().len(), 1);
+    let files = server.get(ADA, "/v1/files").data(200);
+    assert_eq!(files[0]["path"], "a.rs");
     let kept = server.get(ADA, &format!("/v1/context/{}", ids.context));
     assert!(kept.data(200).to_string().contains(WORD));
     let vote = json!({"handle": ids.handle, "useful": true});

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_server::{
-    Backend, BackendError, Ingested, Job, Listing, Message, NewFile, NewMessage, NewThread, Owner,
-    Page, Prime, PrimeRequest, Receipt, Thread, Vote,
+    Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
+    NewMessage, NewThread, Owner, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo,
+    Vote,
 };
 
 /// What a store of a test does.
@@ -66,11 +67,31 @@ impl<T: Builds + 'static> Backend for Only<T> {
         no()
     }
 
+    async fn remove_files(&self, _: &Owner, _: Vec<String>) -> Result<Removed, BackendError> {
+        no()
+    }
+
+    async fn files(
+        &self,
+        _: &Owner,
+        _: FilePage,
+    ) -> Result<Listing<KeptFile, String>, BackendError> {
+        no()
+    }
+
+    async fn thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
+        no()
+    }
+
+    async fn remove_thread(&self, _: &Owner, _: &str) -> Result<ThreadInfo, BackendError> {
+        no()
+    }
+
     async fn pin(&self, _: &Owner, _: &str, _: Vec<String>) -> Result<Thread, BackendError> {
         no()
     }
 
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Message, BackendError> {
+    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Appended, BackendError> {
         no()
     }
 

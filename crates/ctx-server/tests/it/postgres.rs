@@ -42,6 +42,36 @@ fn a_file_is_no_folder_of_another() {
 }
 
 #[test]
+fn a_file_that_is_removed_is_shown_no_more() {
+    crate::routes::removed_files_are_gone(&running!());
+}
+
+#[test]
+fn files_are_listed_in_the_order_of_their_paths() {
+    crate::routes::files_are_listed(&running!());
+}
+
+#[test]
+fn a_thread_is_read_and_removed_with_what_was_said_in_it() {
+    crate::routes::threads_are_removed(&running!());
+}
+
+#[test]
+fn a_message_that_is_sent_again_is_kept_once() {
+    crate::routes::is_kept_once(&running!());
+}
+
+#[test]
+fn what_is_no_text_is_refused() {
+    crate::routes::no_text_is_refused(&running!());
+}
+
+#[test]
+fn files_without_a_word_can_be_named() {
+    crate::routes::blank_files_can_be_named(&running!());
+}
+
+#[test]
 fn files_are_kept_and_found() {
     let server = running!();
     let send = |content: &str| {

@@ -1,8 +1,10 @@
 //! Every route, when all is well and when it is not.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
-use crate::client::{ADA, Answer, OPERATOR, Running};
+use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
 
 const PARSER: &str = "/// Reads a budget of tokens from text.\npub fn parse_budget(text: &str) -> Option<u32> {\n    text.trim().parse().ok()\n}\n";
 const SERVER: &str =
@@ -189,6 +191,280 @@ pub(crate) fn no_file_is_a_folder(server: &Running) {
     server
         .post(ADA, "/v1/files", &backwards)
         .refused(422, "files[1].path");
+}
+
+/// Asks with a body, or without one.
+fn delete(server: &Running, token: &str, path: &str, body: Option<&Value>) -> Answer {
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("Authorization", &*bearer),
+        ("Content-Type", "application/json"),
+    ];
+    let body = body.map(Value::to_string).unwrap_or_default();
+    server.send(&format!("DELETE {path}"), &headers, body.as_bytes())
+}
+
+#[test]
+fn a_file_that_is_removed_is_shown_no_more() {
+    removed_files_are_gone(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn removed_files_are_gone(server: &Running) {
+    let remove = |token: &str, paths: Value| {
+        delete(server, token, "/v1/files", Some(&json!({"paths": paths})))
+    };
+    keep(server, "src/a/gone.rs", "fn aardvark() {}\n").data(200);
+    keep(server, "src/stays.rs", "fn aardvark_too() {}\n").data(200);
+    let wanted = json!({"message": "aardvark", "references": ["src/stays.rs"]});
+    let named = json!({"message": "what is it?", "references": ["src/a/gone.rs"]});
+    for _ in 0..2 {
+        for request in [&wanted, &named] {
+            let data = build(server, request).data(200);
+            assert!(data["context"].as_str().unwrap().contains("src/a/gone.rs"));
+        }
+    }
+    // Another's is another's.
+    let answer = remove(BOB, json!(["src/a/gone.rs"]));
+    assert_eq!(answer.data(200)["files"][0]["status"], "absent");
+    let answer = remove(ADA, json!(["src/a/gone.rs", "never.rs", "../x"]));
+    let statuses: Vec<Value> = answer.data(200)["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["status"].clone())
+        .collect();
+    assert_eq!(statuses, ["removed", "absent", "absent"]);
+    assert_eq!(
+        answer.json()["meta"],
+        json!({"removedCount": 1, "fileCount": 3})
+    );
+    for request in [&wanted, &named] {
+        let answer = build(server, request);
+        let data = answer.data(200);
+        assert!(
+            !data["context"].as_str().unwrap().contains("gone.rs"),
+            "{data}"
+        );
+        assert_eq!(answer.json()["meta"]["cached"], false);
+        assert!(data["omitted"].as_array().unwrap().is_empty(), "{data}");
+    }
+    let files = server.get(ADA, "/v1/files").data(200);
+    assert_eq!(files.as_array().unwrap().len(), 1);
+    // What was a folder of it may be a file, and it can come again.
+    keep(server, "src/a", "fn antelope() {}\n").data(200);
+    remove(ADA, json!(["src/a"])).data(200);
+    let data = keep(server, "src/a/gone.rs", "fn aardvark() {}\n").data(200);
+    assert_eq!(data["files"][0]["status"], "created");
+    let data = build(server, &named).data(200);
+    assert!(data["context"].as_str().unwrap().contains("fn aardvark()"));
+    remove(ADA, json!([])).refused(400, "paths");
+    remove(ADA, json!([""])).refused(400, "paths[0]");
+    remove(ADA, json!(["a", "a"])).refused(422, "paths[1]");
+}
+
+#[test]
+fn files_are_listed_in_the_order_of_their_paths() {
+    files_are_listed(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn files_are_listed(server: &Running) {
+    let paths = ["a b&c.rs", "a.rs", "a/b.rs", "z.rs", "ä.rs"];
+    for path in paths {
+        keep(server, path, &format!("// {path}\n")).data(200);
+    }
+    let (mut listed, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let encoded = |it: &String| {
+            it.bytes().fold(String::new(), |mut text, byte| {
+                write!(text, "%{byte:02x}").unwrap();
+                text
+            })
+        };
+        let after_it = after.as_ref().map(|it| format!("&after={}", encoded(it)));
+        let page = server.get(
+            ADA,
+            &format!("/v1/files?limit=2{}", after_it.unwrap_or_default()),
+        );
+        for file in page.data(200).as_array().unwrap() {
+            let path = file["path"].as_str().unwrap().to_owned();
+            let text = format!("// {path}\n");
+            assert_eq!(
+                file["hash"],
+                blake3::hash(text.as_bytes()).to_hex().as_str()
+            );
+            assert_eq!(file["bytes"], text.len());
+            listed.push(path);
+        }
+        match page.json()["meta"]["next"].as_str() {
+            Some(next) => after = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(listed, paths);
+    assert_eq!(server.get(BOB, "/v1/files").data(200), json!([]));
+    server.get(ADA, "/v1/files?limit=0").refused(400, "limit");
+}
+
+#[test]
+fn a_thread_is_read_and_removed_with_what_was_said_in_it() {
+    threads_are_removed(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn threads_are_removed(server: &Running) {
+    keep(server, "a.rs", "fn aardvark() {}\n").data(200);
+    for (token, id) in [(ADA, "t"), (ADA, "u"), (BOB, "t")] {
+        let thread = json!({"id": id, "title": "It", "pinned": ["a.rs"]});
+        server.post(token, "/v1/threads", &thread).data(201);
+        for content in ["the first zebra", "the second zebra"] {
+            let message = json!({"role": "user", "content": content});
+            server
+                .post(token, &format!("/v1/threads/{id}/messages"), &message)
+                .data(201);
+        }
+    }
+    let told = server.get(ADA, "/v1/threads/t").data(200);
+    assert_eq!((&told["id"], &told["title"]), (&json!("t"), &json!("It")));
+    assert_eq!(told["pinned"], json!(["a.rs"]));
+    assert_eq!(told["messageCount"], 2);
+    let wanted = json!({"message": "and then?", "threadId": "t"});
+    let data = build(server, &wanted).data(200);
+    assert!(data["context"].as_str().unwrap().contains("zebra"));
+    assert_eq!(delete(server, ADA, "/v1/threads/t", None).data(200), told);
+    delete(server, ADA, "/v1/threads/t", None).refused(404, "id");
+    server.get(ADA, "/v1/threads/t").refused(404, "id");
+    server.get(ADA, "/v1/threads/t/messages").refused(404, "id");
+    build(server, &wanted).refused(404, "threadId");
+    // One that begins anew has nothing of it, also from the cache.
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let data = build(server, &wanted).data(200);
+    let context = data["context"].as_str().unwrap();
+    assert!(!context.contains("zebra"), "{data}");
+    assert_eq!(
+        server.get(ADA, "/v1/threads/t").data(200)["messageCount"],
+        0
+    );
+    for (token, id) in [(ADA, "u"), (BOB, "t")] {
+        let told = server.get(token, &format!("/v1/threads/{id}")).data(200);
+        assert_eq!(told["messageCount"], 2);
+    }
+}
+
+#[test]
+fn a_message_that_is_sent_again_is_kept_once() {
+    is_kept_once(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn is_kept_once(server: &Running) {
+    for thread in ["t", "u"] {
+        server
+            .post(ADA, "/v1/threads", &json!({"id": thread}))
+            .data(201);
+    }
+    let send = |thread: &str, message: &Value| {
+        server.post(ADA, &format!("/v1/threads/{thread}/messages"), message)
+    };
+    let message = json!({"id": "m.1", "role": "user", "content": "said once"});
+    let first = send("t", &message).data(201);
+    assert_eq!(first["id"], "m.1");
+    for _ in 0..2 {
+        assert_eq!(send("t", &message).data(200), first);
+    }
+    for (role, content) in [("user", "said otherwise"), ("assistant", "said once")] {
+        let other = json!({"id": "m.1", "role": role, "content": content});
+        send("t", &other).refused(409, "id");
+    }
+    // In another thread it is another message.
+    let other = json!({"id": "m.1", "role": "user", "content": "said elsewhere"});
+    send("u", &other).data(201);
+    for id in ["", "a b", "a/b", &"x".repeat(65)] {
+        let odd = json!({"id": id, "role": "user", "content": "x"});
+        send("t", &odd).refused(400, "id");
+    }
+    // Without an id each is another.
+    let nameless = json!({"role": "user", "content": "said twice"});
+    for _ in 0..2 {
+        send("t", &nameless).data(201);
+    }
+    let said = server.get(ADA, "/v1/threads/t/messages").data(200);
+    let said: Vec<&str> = said
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, ["said once", "said twice", "said twice"]);
+    let together: usize = std::thread::scope(|scope| {
+        let message = json!({"id": "m.2", "role": "user", "content": "said at once"});
+        let one = move || send("t", &message);
+        let callers: Vec<_> = (0..4).map(|_| scope.spawn(one.clone())).collect();
+        let answers = callers.into_iter().map(|it| it.join().unwrap());
+        answers.filter(|it| it.status == 201).count()
+    });
+    assert_eq!(together, 1);
+}
+
+#[test]
+fn who_asks_for_a_receipt_that_is_not_kept_is_told_how_long_they_are() {
+    let server = Running::embedded();
+    let answer = server.get(ADA, "/v1/context/ctx-0");
+    answer.refused(404, "id");
+    let detail = "context \"ctx-0\" is not kept: receipts are kept for 24 hours, and shorter where they come to more than 256 MiB";
+    assert_eq!(answer.json()["detail"], detail);
+}
+
+#[test]
+fn what_is_no_text_is_refused() {
+    no_text_is_refused(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn no_text_is_refused(server: &Running) {
+    keep(server, "src/a.rs", "fn aardvark() {}\n").data(200);
+    let late = format!("{}\0", "x".repeat(5_000));
+    for content in ["fn armadillo() {}\0\n", "\0", &late, "%PDF-1.7\n"] {
+        let files = json!({"files": [
+            {"path": "src/b.rs", "content": "fn bison() {}\n"},
+            {"path": "src/a.rs", "content": content},
+        ]});
+        server
+            .post(ADA, "/v1/files", &files)
+            .refused(422, "files[1].content");
+    }
+    let wanted = json!({"message": "aardvark bison armadillo", "references": ["src/a.rs"]});
+    let data = build(server, &wanted).data(200);
+    let context = data["context"].as_str().unwrap();
+    assert!(context.contains("fn aardvark"), "{data}");
+    assert!(!context.contains("bison") && !context.contains("armadillo"));
+}
+
+#[test]
+fn files_without_a_word_can_be_named() {
+    blank_files_can_be_named(&Running::embedded());
+}
+
+/// Whatever the store is.
+pub(crate) fn blank_files_can_be_named(server: &Running) {
+    keep(server, "pkg/__init__.py", "").data(200);
+    keep(server, "pkg/blank.py", "\n").data(200);
+    keep(server, "pkg/said.py", "word = 1\n").data(200);
+    let names = ["pkg/__init__.py", "blank.py", "pkg/said.py"];
+    let wanted = json!({"message": "what is in these?", "references": names});
+    let data = build(server, &wanted).data(200);
+    assert_eq!(data.get("warnings"), None, "{data}");
+    let context = data["context"].as_str().unwrap();
+    assert!(context.contains("pkg/__init__.py"), "{data}");
+    assert!(context.contains("pkg/blank.py"), "{data}");
+    assert!(context.contains("word = 1"), "{data}");
+    for (path, content) in [("pkg/__init__.py", ""), ("pkg/blank.py", "\n")] {
+        let data = keep(server, path, content).data(200);
+        assert_eq!(data["files"][0]["status"], "unchanged");
+    }
 }
 
 #[test]
@@ -690,9 +966,9 @@ fn what_is_no_route_is_refused() {
     server.get(ADA, "/v1/nothing").refused(404, "");
     let answer = server.get(ADA, "/v1/context/build");
     assert!(answer.status == 405 || answer.status == 404, "{answer:?}");
-    let answer = server.get(ADA, "/v1/files");
+    let answer = server.get(ADA, "/v1/threads/t/pinned");
     answer.refused(405, "");
-    assert_eq!(answer.header("allow"), Some("POST"));
+    assert_eq!(answer.header("allow"), Some("PUT"));
 }
 
 /// What the items are called that were named.

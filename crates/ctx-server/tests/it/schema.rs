@@ -31,6 +31,7 @@ fn it_is_openapi_of_every_route() {
         "/v1/context/{id}/resolve",
         "/v1/files",
         "/v1/threads",
+        "/v1/threads/{id}",
         "/v1/threads/{id}/messages",
         "/v1/threads/{id}/pinned",
         "/healthz",

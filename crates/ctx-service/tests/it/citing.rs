@@ -113,6 +113,92 @@ fn a_quotation_is_the_sources() {
     is("„let you're = “eleven”;” [{A}]", &[Verdict::Sound]);
 }
 
+/// In whatever marks they stand, and whatever leads from there to the source.
+#[test]
+fn words_between_any_marks_are_held_against_the_source() {
+    let ways = [
+        "\"{Q}\" [{B}]",
+        "“{Q}” [{B}]",
+        "”{Q}” [{B}]",
+        "„{Q}“ [{B}]",
+        "„{Q}” [{B}]",
+        "„{Q}\" [{B}]",
+        "«{Q}» [{B}]",
+        "« {Q} » [{B}]",
+        "»{Q}« [{B}]",
+        "»{Q}» [{B}]",
+        "*\"{Q}\"* [{B}]",
+        "**\"{Q}\"** [{B}]",
+        "_“{Q}”_ [{B}]",
+        "\"*{Q}*\" [{B}]",
+        "*„{Q}.“* [{B}]",
+        "\"{Q}\" (see [{B}])",
+        "`\"{Q}\" (see [{B}])`",
+        "\"{Q}.\" (See also [{B}].)",
+        "„{Q}“ (vgl. [{B}])",
+        "(\"{Q}\") [{B}]",
+        "\"{Q}\", according to [{B}]",
+        "\"{Q}\" – [{B}]",
+        "a \"word\", \"{Q}\"! [{B}]",
+        "> {Q}\n\n[{B}]",
+        "> {Q}\n>\n> {Q}\n\n[{B}]",
+    ];
+    for way in ways {
+        let with = |quote: &str| way.replace("{Q}", quote);
+        is(&with("the tide follows the sun"), &[Verdict::Misquoted]);
+        if !way.contains(">\n>") {
+            is(&with("the tide follows the moon"), &[Verdict::Sound]);
+        }
+    }
+}
+
+#[test]
+fn a_quotation_within_a_quotation_is_part_of_it() {
+    is("„let you're = “eleven”;“ [{A}]", &[Verdict::Sound]);
+    is("„let you're = “twelve”;“ [{A}]", &[Verdict::Misquoted]);
+    is("\"let you're = \"eleven\";\" [{A}]", &[Verdict::Sound]);
+    is("\"let he's = \"eleven\";\" [{A}]", &[Verdict::Misquoted]);
+}
+
+#[test]
+fn a_quotation_of_the_sentence_before_is_not_the_sources() {
+    is(
+        "He said \"the tide follows the sun\". In [{B}] it is another.",
+        &[Verdict::Sound],
+    );
+    is(
+        "Not \"the tide follows the sun\" but [{B}].",
+        &[Verdict::Sound],
+    );
+}
+
+/// The first source has lines 10 and 11.
+#[test]
+fn lines_in_a_list_are_of_the_id_before_them() {
+    use Verdict::{Malformed, OutOfRange, Sound, Unknown};
+    for (answer, verdicts) in [
+        ("[{A}:10,11]", &[Sound, Sound][..]),
+        ("[{A}:10, 999]", &[Sound, OutOfRange]),
+        ("[{A}:10,999-1000; 11]", &[Sound, OutOfRange, Sound]),
+        ("[{A}, lines 10-11]", &[Sound, Sound]),
+        ("[{A}, lines 900-999]", &[Sound, OutOfRange]),
+        ("[{A}, L900]", &[Sound, OutOfRange]),
+        ("[{A}, l. 900]", &[Sound, OutOfRange]),
+        ("[{A}:10, {B}, 10]", &[Sound, Sound, OutOfRange]),
+        ("[{A}, line ten]", &[Sound, Malformed]),
+        ("[{A}, 10-ish]", &[Sound, Malformed]),
+        ("[fil-9f2a1c, 10]", &[Unknown, Unknown]),
+        ("[{A}, by hand]", &[Sound]),
+        ("[{A}] [10, 999]", &[Sound]),
+    ] {
+        is(answer, verdicts);
+    }
+    let (resolved, a, _) = resolved("x [{A}:10, 999] y");
+    assert_eq!(resolved.text, format!("x [{a}:10, 999: no such lines] y"));
+    assert_eq!(resolved.marks[1].id, a);
+    assert_eq!(resolved.marks[1].lines, Some((999, 999)));
+}
+
 #[test]
 fn a_word_between_quotation_marks_is_no_quotation() {
     is(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{Format, OmittedReason, Origin, Relevance};
 use ctx_retrieve::{Hold, Threads};
-use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source};
+use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source, Verdict};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
 
 use crate::support::{FILES, NOW, Store, options, options_of, service_of, world, world_of, write};
@@ -450,6 +450,59 @@ async fn no_line_is_shown_twice() {
     assert!(!merged.is_empty());
     assert!(merged.iter().all(|it| it.other.as_ref() == Some(&whole.id)));
     assert_eq!(context.stats.excluded_count, context.built.omitted.len());
+}
+
+/// Of a file of 58 lines, of which the search finds those from 9 on.
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_are_named_are_shown_once_within_a_larger_part() {
+    let body: Vec<String> = (10..58)
+        .map(|it| format!("    let v{it} = tariff({it});"))
+        .collect();
+    let head = "// Prices.\n".repeat(7);
+    let text = format!(
+        "{head}\nfn price_of(order: u32) {{\n{}\n}}\n",
+        body.join("\n")
+    );
+    let world = world(&[("src/price.rs", &text)]);
+    let asked = "@src/price.rs:10-20 how does `price_of` know the tariff?";
+    let context = world.prime_with(asked, &options_of(3_000)).await.context;
+    unresolved(&context, &[]);
+    for line in &body {
+        assert_eq!(context.built.context.matches(line.as_str()).count(), 1);
+    }
+    // What holds them is what they were: named, and pinned.
+    assert_eq!(sources(&context, Origin::Reference), ["src/price.rs:9"]);
+    let whole = &context.citations[0];
+    assert_eq!(whole.relevance, Relevance::ONE);
+    let included = &context.built.included;
+    assert!(
+        included
+            .iter()
+            .any(|it| it.id == whole.id && it.why == "pinned")
+    );
+    let part = context
+        .items
+        .iter()
+        .find(|it| it.origin == Origin::Reference);
+    let part = part.map(|it| it.id.clone()).unwrap();
+    let omitted = context
+        .built
+        .omitted
+        .iter()
+        .find(|it| it.id == part)
+        .unwrap();
+    assert_eq!(omitted.reason, OmittedReason::MergedInto);
+    assert_eq!(omitted.other.as_ref(), Some(&whole.id));
+    // An answer may call it by the label of either.
+    let resolved = context.resolve(&format!("[{part}:10-20], [{}:9]", whole.id));
+    assert_eq!(resolved.used, std::slice::from_ref(&whole.id));
+    assert_eq!(resolved.with(Verdict::Sound).count(), 2);
+    // Where there is no room for all of it, the named lines stand alone.
+    let context = world.prime_with(asked, &options_of(260)).await.context;
+    assert_eq!(sources(&context, Origin::Reference), ["src/price.rs:10"]);
+    for line in &body[..11] {
+        assert!(context.built.context.contains(line.as_str()));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

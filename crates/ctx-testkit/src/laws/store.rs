@@ -93,6 +93,9 @@ The program reads its config from a file, one setting a line.
 pub fn corpus() -> Vec<(&'static str, &'static str)> {
     vec![
         ("docs/it's 100%_\\odd.md", PROSE),
+        // Files that say nothing are files all the same.
+        ("pkg/__init__.py", ""),
+        ("pkg/blank.py", "\n"),
         ("src/config.rs", CONFIG),
         ("src/net/http.rs", HTTP),
         ("src/retry.rs", RETRY),
@@ -276,6 +279,7 @@ async fn files<S: Ports + ?Sized>(store: &S) {
     };
     assert_eq!(find("backoff", 10).await, ["src/retry.rs"], "by its text");
     assert_eq!(find("http", 10).await, ["src/net/http.rs"], "by its path");
+    assert_eq!(find("blank", 10).await, ["pkg/blank.py"], "without a word");
     assert_eq!(
         find("config", 10).await.len(),
         5,
@@ -357,6 +361,8 @@ async fn places<S: Ports + ?Sized>(store: &S) {
         ending("it's 100%_\\odd.md", 10).await,
         ["docs/it's 100%_\\odd.md"]
     );
+    assert_eq!(ending("__init__.py", 10).await, ["pkg/__init__.py"]);
+    assert_eq!(ending("pkg/blank.py", 10).await, ["pkg/blank.py"]);
     for none in ["fig.rs", "%", "_onfig.rs", "other.rs", "/", ""] {
         assert!(ending(none, 10).await.is_empty(), "{none:?}");
     }
@@ -392,6 +398,8 @@ async fn places<S: Ports + ?Sized>(store: &S) {
         file().at(0),
         file().at(1).called("load_config"),
         file().called("LOAD_CONFIG"),
+        PartQuery::new("pkg/__init__.py"),
+        PartQuery::new("pkg/blank.py"),
     ] {
         assert_eq!(parts_of(&none, 10).await, [], "{none:?}");
     }

@@ -1,0 +1,160 @@
+//! How many bytes of contexts are kept, and since when: what tells which are to go.
+
+use std::collections::VecDeque;
+
+use rusqlite::{Connection, Row};
+
+use super::Keeping;
+use super::database::Result;
+use super::receipts::of_contexts;
+use crate::build::now;
+
+/// So much of a receipt is looked at for when it was made, which stands behind its id.
+const BEGINNING: usize = 160;
+
+/// A context that is kept.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    seq: i64,
+    bytes: u64,
+    /// When it was given, in milliseconds since 1970.
+    at: i64,
+}
+
+/// The contexts that are kept, in the order in which they go.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    contexts: VecDeque<Kept>,
+    bytes: u64,
+}
+
+impl Ledger {
+    /// Of what is kept. O(bytes).
+    pub(super) fn read(contexts: &Connection) -> Result<Self> {
+        let get = format!(
+            "SELECT seq, length(CAST(receipt AS BLOB)), substr(receipt, 1, {BEGINNING}) FROM contexts ORDER BY seq"
+        );
+        let now = now();
+        let kept = |row: &Row<'_>| {
+            let at = created_at(&row.get::<_, String>(2)?).unwrap_or(now);
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned(), at))
+        };
+        let mut get = contexts.prepare(&get).map_err(of_contexts)?;
+        let rows = get.query_map([], kept).map_err(of_contexts)?;
+        let mut ledger = Ledger::default();
+        for row in rows {
+            let (seq, bytes, at) = row.map_err(of_contexts)?;
+            ledger.add(seq, bytes, at);
+        }
+        Ok(ledger)
+    }
+
+    /// Notes one that is the latest.
+    pub(super) fn add(&mut self, seq: i64, bytes: u64, at: i64) {
+        self.contexts.push_back(Kept { seq, bytes, at });
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Notes that one is gone.
+    pub(super) fn remove(&mut self, seq: i64) {
+        let place = self.contexts.partition_point(|it| it.seq < seq);
+        if self.contexts.get(place).is_some_and(|it| it.seq == seq)
+            && let Some(gone) = self.contexts.remove(place)
+        {
+            self.bytes = self.bytes.saturating_sub(gone.bytes);
+        }
+    }
+
+    /// Whether the one of number `seq` goes before half of what is kept does, or half of the time is over at `at`.
+    pub(super) fn is_about_to_go(&self, seq: i64, at: i64, keeping: &Keeping) -> bool {
+        let later = self.contexts.iter().rev().take_while(|it| it.seq > seq);
+        let later = later.fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+        let place = self.contexts.partition_point(|it| it.seq < seq);
+        let given = self.contexts.get(place).map_or(i64::MIN, |it| it.at);
+        later > keeping.bytes / 2 || given < at.saturating_sub(milliseconds(keeping) / 2)
+    }
+
+    /// Lets go what is too old at `at` or too much; the latest stays. The number of the last that went, if any did.
+    pub(super) fn let_go(&mut self, at: i64, keeping: &Keeping) -> Option<i64> {
+        let oldest = at.saturating_sub(milliseconds(keeping));
+        let mut gone = None;
+        while self.contexts.len() > 1
+            && let Some(first) = self.contexts.front()
+            && (self.bytes > keeping.bytes || first.at < oldest)
+        {
+            self.bytes = self.bytes.saturating_sub(first.bytes);
+            gone = Some(first.seq);
+            self.contexts.pop_front();
+        }
+        gone
+    }
+}
+
+fn milliseconds(keeping: &Keeping) -> i64 {
+    i64::try_from(keeping.age.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// When the receipt that begins so was made.
+fn created_at(beginning: &str) -> Option<i64> {
+    let (_, at) = beginning.split_once("\"createdAt\":")?;
+    let end = at.find(|c: char| !c.is_ascii_digit())?;
+    at[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn keeping(age: u64, bytes: u64) -> Keeping {
+        let age = Duration::from_millis(age);
+        Keeping { age, bytes }
+    }
+
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::default();
+        for (seq, at) in (1..=4).zip([100, 200, 300, 400]) {
+            ledger.add(seq, 10, at);
+        }
+        ledger
+    }
+
+    #[test]
+    fn the_oldest_go_by_bytes_and_by_age_and_the_latest_stays() {
+        for (at, age, bytes, gone) in [
+            (400, 1_000, 40, None),
+            (400, 1_000, 39, Some(1)),
+            (400, 1_000, 20, Some(2)),
+            (400, 1_000, 0, Some(3)),
+            (500, 300, 40, Some(1)),
+            (500, 250, 40, Some(2)),
+            (9_999, 10, 40, Some(3)),
+        ] {
+            let mut ledger = ledger();
+            assert_eq!(ledger.let_go(at, &keeping(age, bytes)), gone);
+            assert_eq!(ledger.bytes, ledger.contexts.len() as u64 * 10);
+        }
+    }
+
+    #[test]
+    fn one_is_about_to_go_when_half_of_what_may_be_kept_is_later_or_half_of_its_time_is_over() {
+        let about_to_go = |age, bytes| {
+            let keeping = keeping(age, bytes);
+            let goes = |it: &i64| ledger().is_about_to_go(*it, 400, &keeping);
+            (1..=4).filter(goes).collect::<Vec<i64>>()
+        };
+        assert_eq!(about_to_go(10_000, 40), [1]);
+        assert_eq!(about_to_go(10_000, 80), [0_i64; 0]);
+        assert_eq!(about_to_go(300, 1_000), [1, 2]);
+    }
+
+    #[test]
+    fn when_a_receipt_was_made_stands_at_its_beginning() {
+        let of = |text: &str| created_at(text);
+        assert_eq!(of(r#"{"id":"ctx-1","createdAt":1234,"stats""#), Some(1_234));
+        for none in ["", r#"{"id":"ctx-1","createdAt":"#, r#"{"createdAt":x"#] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+}
