@@ -1,7 +1,8 @@
 //! What every request passes before a handler sees it: the name of the server, the page it comes from, and its
 //! token. A path that is not named here as open needs a token, whether it exists or not.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -16,26 +17,21 @@ use crate::json::check_length;
 use crate::problem::Problem;
 use crate::server::ANY_HOST;
 use crate::state::{App, Shared};
+use crate::tally::Tally;
 
 /// What is answered without a token: nothing in it is anybody's.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
 
-/// Lets a request through, or answers for it; counts and times it either way.
+/// Lets a request through, or answers for it; counts and times it either way, and also when its caller goes.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
-    let method = method(request.method());
+    let tally = Tally::begin(Arc::clone(&app), route, method(request.method()));
     let response = match admit(&app, &mut request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
-    let took = started.elapsed();
-    let status = response.status().as_u16();
-    app.meter.request(&route, method, status, took);
-    let milliseconds = took.as_secs_f64() * 1_000.0;
-    tracing::debug!(route, method, status, milliseconds, "answered");
-    response
+    tally.answered(response)
 }
 
 /// Methods are words of the caller's; a metric has these alone.

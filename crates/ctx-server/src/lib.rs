@@ -29,6 +29,7 @@ mod routes;
 mod schema;
 mod server;
 mod state;
+mod tally;
 mod whole;
 mod wire;
 

@@ -31,6 +31,7 @@ use crate::job::{self, Told};
 use crate::problem::Problem;
 use crate::schema;
 use crate::state::{App, Shared};
+use crate::tally::Outcome;
 use crate::wire::{
     AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
     Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
@@ -131,10 +132,18 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
         // A reader that is too slow for this misses it.
         let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
     };
+    let outcome = Outcome::default();
+    let came_to = outcome.clone();
     let task = tokio::spawn(async move {
         let event = match primed(&app, from, wanted, Some(Arc::new(told))).await {
-            Ok(prime) => event("result", &reply(&prime, &prime.built())),
-            Err(problem) => event("problem", &problem),
+            Ok(prime) => {
+                came_to.set(StatusCode::OK);
+                event("result", &reply(&prime, &prime.built()))
+            }
+            Err(problem) => {
+                came_to.set(problem.status());
+                event("problem", &problem)
+            }
         };
         // Nobody waits for it, if this fails.
         let _ = sender.send(event).await;
@@ -148,6 +157,7 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
         .into_response();
     let no_store = axum::http::HeaderValue::from_static("no-store");
     response.headers_mut().insert("cache-control", no_store);
+    response.extensions_mut().insert(outcome);
     response
 }
 

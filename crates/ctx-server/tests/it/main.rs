@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+mod counts;
 mod damage;
 mod failing;
 #[cfg(target_os = "linux")]

@@ -15,16 +15,16 @@ use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
 use crate::only::{Builds, Only, no};
 
 /// A store whose builds go on until they are let go or cancelled, and whose threads block.
-struct Slow {
+pub(crate) struct Slow {
     running: AtomicUsize,
     most: AtomicUsize,
-    cancelled: AtomicUsize,
-    open: AtomicBool,
+    pub(crate) cancelled: AtomicUsize,
+    pub(crate) open: AtomicBool,
     began: Mutex<Sender<()>>,
 }
 
 impl Slow {
-    fn new() -> (Arc<Self>, Receiver<()>) {
+    pub(crate) fn new() -> (Arc<Self>, Receiver<()>) {
         let (began, starts) = channel();
         let slow = Slow {
             running: AtomicUsize::new(0),
@@ -82,7 +82,7 @@ impl Builds for Slow {
     }
 }
 
-fn limits(workers: usize, queue: usize) -> Limits {
+pub(crate) fn limits(workers: usize, queue: usize) -> Limits {
     let mut limits = Limits::default();
     limits.workers = workers;
     // Builds have threads for what blocks, on any machine.
@@ -93,7 +93,7 @@ fn limits(workers: usize, queue: usize) -> Limits {
     limits
 }
 
-fn begin(server: &Running, token: &str) -> std::net::TcpStream {
+pub(crate) fn begin(server: &Running, token: &str) -> std::net::TcpStream {
     let bearer = format!("Bearer {token}");
     let headers = [
         ("Authorization", bearer.as_str()),
@@ -108,7 +108,7 @@ fn begin(server: &Running, token: &str) -> std::net::TcpStream {
 
 /// Waits until `is` holds, for a minute at most.
 #[track_caller]
-fn wait_until(is: impl Fn() -> bool) {
+pub(crate) fn wait_until(is: impl Fn() -> bool) {
     let started = Instant::now();
     while !is() {
         assert!(
@@ -119,7 +119,7 @@ fn wait_until(is: impl Fn() -> bool) {
     }
 }
 
-fn metric(server: &Running, name: &str) -> String {
+pub(crate) fn metric(server: &Running, name: &str) -> String {
     let body = server.get(OPERATOR, "/metrics").body;
     let line = body
         .lines()
