@@ -13,6 +13,9 @@ use ctx_server::{
     Server, ServerError,
 };
 
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use crate::emit;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Report};
@@ -31,7 +34,8 @@ pub(crate) struct ServeArgs {
     /// Keep everything in this PostgreSQL database instead
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]
+    /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]. After a hang-up
+    /// (SIGHUP) it is read again; if it has a fault then, the tokens stay those they were
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
     /// A name of this server, without a port; requests to others are refused. May be given more than once. `*` is any.
@@ -95,7 +99,17 @@ async fn serve(
         .with_origins(args.origins.clone());
     let server = Server::bind(args.addr, backend, options);
     let server = server.await.map_err(refused)?;
-    let mut stop = Stop::new()?;
+    let mut stop = Stop::new(args.tokens.is_none())?;
+    #[cfg(unix)]
+    if let Some(path) = &args.tokens {
+        let hangup = signals(SignalKind::hangup())?;
+        tokio::spawn(read_again(
+            hangup,
+            path.clone(),
+            server.credentials(),
+            report,
+        ));
+    }
     let addr = server.local_addr();
     emit::write(|out| {
         writeln!(out, "listening on http://{addr}")?;
@@ -157,6 +171,33 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
     Ok((credentials, Some(token)))
 }
 
+/// Reads the tokens again after each hang-up: for as long as the server runs.
+#[cfg(unix)]
+async fn read_again(
+    mut hangup: Signal,
+    path: PathBuf,
+    credentials: ctx_server::LiveCredentials,
+    report: Report,
+) {
+    while hangup.recv().await.is_some() {
+        let from = path.clone();
+        let read = tokio::task::spawn_blocking(move || Credentials::read(&from)).await;
+        match read.map_err(anyhow::Error::from).and_then(|it| Ok(it?)) {
+            Ok(read) => {
+                let count = read.len();
+                credentials.replace(read);
+                let path = path.display();
+                report.note(&format!(
+                    "the tokens in {path} are let in from now on: {count}"
+                ));
+            }
+            Err(error) => report::warning(&format!(
+                "the tokens stay those that they were: failed to {error:#}"
+            )),
+        }
+    }
+}
+
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
         ServerError::Host { .. } | ServerError::NoHost { .. } => {
@@ -170,9 +211,9 @@ fn refused(error: ServerError) -> Failure {
         ServerError::Busy { .. } => {
             "ask the server that runs, end it first, or give another --data-dir"
         }
-        ServerError::TokenFile { .. } | ServerError::TokenLine { .. } => {
-            "`ctx serve --new-token OWNER` makes a token and its line"
-        }
+        ServerError::TokenFile { .. }
+        | ServerError::TokenLine { .. }
+        | ServerError::NoToken { .. } => "`ctx serve --new-token OWNER` makes a token and its line",
         _ => "try again",
     };
     Failure::start(error, hint)
@@ -189,18 +230,31 @@ impl Failure {
     }
 }
 
-/// Ctrl-C, and on Unix a termination: the first lets requests end, the second does not wait for them.
+#[cfg(unix)]
+fn signals(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::start(error, "the system gives no signals"))
+}
+
+/// Ctrl-C, and on Unix a termination, or a hang-up where that means nothing else: the first lets requests end, the second does
+/// not wait for them.
 struct Stop {
     #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
+    terminate: Signal,
+    #[cfg(unix)]
+    hangup: Option<Signal>,
 }
 
 impl Stop {
-    fn new() -> Result<Self, Failure> {
+    /// Also by a hang-up, if `is_hung_up`.
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no hang-ups"))]
+    fn new(is_hung_up: bool) -> Result<Self, Failure> {
         Ok(Stop {
             #[cfg(unix)]
-            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-                .map_err(|error| Failure::start(error, "the system gives no signals"))?,
+            terminate: signals(SignalKind::terminate())?,
+            #[cfg(unix)]
+            hangup: is_hung_up
+                .then(|| signals(SignalKind::hangup()))
+                .transpose()?,
         })
     }
 
@@ -214,8 +268,15 @@ impl Stop {
 
     #[cfg(unix)]
     async fn signal(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => drop(hangup.recv().await),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => {}
+            () = hangup => {}
             _ = tokio::signal::ctrl_c() => {}
         }
     }

@@ -131,9 +131,7 @@ fn identify(app: &App, headers: &HeaderMap) -> Result<Identity, Problem> {
         i64::try_from(it.as_secs()).unwrap_or(i64::MAX)
     });
     let identity = app.credentials.identify(token, now);
-    identity
-        .cloned()
-        .map_err(|refusal| Problem::unauthorized(refusal.to_string()))
+    identity.map_err(|refusal| Problem::unauthorized(refusal.to_string()))
 }
 
 /// A handler that asks for it has it from the token, and from nothing else.

@@ -33,7 +33,7 @@ mod tally;
 mod whole;
 mod wire;
 
-pub use auth::{Credentials, Identity, Refusal};
+pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 pub use backend::{
     Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,
     NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Stats, Thread, Timing, Vote,

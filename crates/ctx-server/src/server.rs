@@ -27,7 +27,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::admission::Admission;
-use crate::auth::Credentials;
+use crate::auth::{Credentials, LiveCredentials};
 use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::guard::guard;
@@ -134,7 +134,7 @@ impl Server {
         let percent = limits.owner_percent;
         let app = Arc::new(App {
             backend,
-            credentials: options.credentials,
+            credentials: LiveCredentials::new(options.credentials),
             origins: origins(options.origins, &hosts, addr.port()),
             hosts,
             builds: Arc::new(Admission::new(
@@ -165,6 +165,11 @@ impl Server {
             app,
             router,
         })
+    }
+
+    /// Who is let in, to be replaced while it runs.
+    pub fn credentials(&self) -> LiveCredentials {
+        self.app.credentials.clone()
     }
 
     /// Where it listens.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ctx_assemble::Cancel;
 
 use crate::admission::Admission;
-use crate::auth::Credentials;
+use crate::auth::LiveCredentials;
 use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::limits::Limits;
@@ -19,7 +19,7 @@ pub(crate) type Shared = Arc<App>;
 /// What every request shares.
 pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) credentials: Credentials,
+    pub(crate) credentials: LiveCredentials,
     pub(crate) limits: Limits,
     /// The names of this server; none, if any will do.
     pub(crate) hosts: Vec<String>,

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ctx_testkit::disk;
 
@@ -24,8 +24,14 @@ impl Serving {
 
     /// Its errors go there.
     fn telling(folder: &Folder, errors: Stdio) -> Self {
+        Serving::with(folder, errors, &[])
+    }
+
+    /// With these arguments, too.
+    fn with(folder: &Folder, errors: Stdio, args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ctx"))
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
+            .args(args)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -39,9 +45,30 @@ impl Serving {
         };
         Serving {
             addr: next("listening on http://"),
-            token: next("token: "),
+            // Those of a file are not told.
+            token: if args.contains(&"--tokens") {
+                String::new()
+            } else {
+                next("token: ")
+            },
             child,
         }
+    }
+
+    /// Sends it a signal: `TERM`, `HUP`.
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The status of what is answered.
+    fn status(&self, line: &str, token: &str) -> String {
+        let answer = self.ask(line, token, "");
+        answer.get(9..12).unwrap_or_default().to_owned()
     }
 
     fn ask(&self, line: &str, token: &str, body: &str) -> String {
@@ -127,6 +154,85 @@ fn it_serves_until_it_is_told_to_stop() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
         assert!(serving.child.wait().unwrap().success());
     }
+}
+
+/// Waits until `is` holds, for a minute at most.
+#[cfg(unix)]
+#[track_caller]
+fn wait_until(is: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is() {
+        assert!(started.elapsed() < Duration::from_mins(1), "it never does");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A new token of `owner`, and its line.
+#[cfg(unix)]
+fn new_token(owner: &str) -> (String, String) {
+    let made = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        .args(["serve", "--new-token", owner])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(made.stdout).unwrap();
+    let after = |name: &str| {
+        let mut lines = told.lines();
+        lines
+            .find_map(|it| it.strip_prefix(name))
+            .unwrap()
+            .to_owned()
+    };
+    (after("token: "), after("line: "))
+}
+
+#[test]
+#[cfg(unix)]
+fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
+    let folder = Folder::new();
+    let (tokens, told) = (folder.path().join("tokens"), folder.path().join("told"));
+    let ((old, old_line), (new, new_line)) = (new_token("ada"), new_token("ada"));
+    std::fs::write(&tokens, &old_line).unwrap();
+    let errors = File::create(&told).unwrap();
+    let mut serving = Serving::with(&folder, errors.into(), &["--tokens", "tokens"]);
+    let is_told = |word: &str| std::fs::read_to_string(&told).unwrap().contains(word);
+    let statuses =
+        |serving: &Serving| [&old, &new].map(|token| serving.status("GET /v1/threads", token));
+    assert_eq!(statuses(&serving), ["200", "401"]);
+    // What has a fault changes nothing, and is told.
+    for (text, said) in [
+        (
+            format!("{new_line}\nbob none\n"),
+            "line 2 of the tokens in tokens: ",
+        ),
+        (
+            format!("{new_line}\n{new_line}\n"),
+            "it has the hash of line 1",
+        ),
+        (
+            "# none yet\n".to_owned(),
+            "the tokens in tokens: there is none",
+        ),
+    ] {
+        std::fs::write(&tokens, text).unwrap();
+        serving.signal("HUP");
+        wait_until(|| is_told(said));
+        assert_eq!(statuses(&serving), ["200", "401"], "{said}");
+    }
+    std::fs::write(&tokens, &new_line).unwrap();
+    serving.signal("HUP");
+    wait_until(|| is_told("the tokens in tokens are let in from now on: 1"));
+    assert_eq!(statuses(&serving), ["401", "200"]);
+    serving.signal("TERM");
+    assert!(serving.child.wait().unwrap().success());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_hang_up_ends_it_as_a_termination_does_where_there_is_no_file_of_tokens() {
+    let folder = Folder::new();
+    let mut serving = Serving::start(&folder);
+    serving.signal("HUP");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

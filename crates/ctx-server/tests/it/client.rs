@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ctx_server::{Backend, Credentials, Embedded, Limits, Options, Owner, Quota, Server};
+use ctx_server::{
+    Backend, Credentials, Embedded, Limits, LiveCredentials, Options, Owner, Quota, Server,
+};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -21,6 +23,8 @@ pub(crate) const EXPIRED: &str = "expired-0123456789abcdef";
 /// A server that runs until it is dropped.
 pub(crate) struct Running {
     pub(crate) addr: SocketAddr,
+    /// Who is let in.
+    pub(crate) credentials: LiveCredentials,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     /// Gone when the server is.
@@ -103,13 +107,16 @@ impl Running {
             runtime.block_on(async {
                 let any = "127.0.0.1:0".parse().unwrap();
                 let server = Server::bind(any, backend, options).await.unwrap();
-                tell.send(server.local_addr()).unwrap();
+                tell.send((server.local_addr(), server.credentials()))
+                    .unwrap();
                 server.run(async { drop(stopped.await) }).await;
             });
             runtime.shutdown_timeout(Duration::from_secs(5));
         });
+        let (addr, credentials) = told.recv().unwrap();
         Running {
-            addr: told.recv().unwrap(),
+            addr,
+            credentials,
             stop: Some(stop),
             thread: Some(thread),
             folder: None,
