@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::ACCEPT;
-use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::AssembleError;
@@ -19,6 +17,7 @@ use futures_core::Stream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::accept::Form;
 use super::query::Id;
 use super::{Building, Json, Keeping, answer, aside};
 use crate::Owner;
@@ -46,7 +45,8 @@ const EVENTS: usize = 16;
 ///
 /// With `Accept: text/event-stream` the answer is a stream of events: `progress` as each stage begins, and at
 /// last either `result`, with what would have been the answer, or `problem`. Who finds no place, or names a thread
-/// that is not, is told so by the status, and gets no stream. Closing the connection ends the build.
+/// that is not, is told so by the status, and gets no stream. Of `application/json` and `text/event-stream` the one of
+/// the larger `q` is sent, of equal ones the first, and JSON where nothing is said. Closing the connection ends the build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
@@ -304,34 +304,4 @@ async fn kept(backend: &dyn Backend, owner: &Owner, id: String) -> Result<Receip
         field: "id",
         id,
     })
-}
-
-/// In what form an answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    Json,
-    Events,
-}
-
-impl FromRequestParts<Shared> for Form {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Problem> {
-        let mut accepted = parts.headers.get_all(ACCEPT).iter().peekable();
-        if accepted.peek().is_none() {
-            return Ok(Form::Json);
-        }
-        let accepted: Vec<&str> = accepted
-            .filter_map(|it| it.to_str().ok())
-            .flat_map(|it| it.split(','))
-            .filter_map(|it| it.split(';').next())
-            .map(str::trim)
-            .collect();
-        let takes = |kinds: &[&str]| accepted.iter().any(|it| kinds.contains(it));
-        match () {
-            () if takes(&["text/event-stream"]) => Ok(Form::Events),
-            () if takes(&["application/json", "application/*", "*/*"]) => Ok(Form::Json),
-            () => Err(Problem::not_acceptable()),
-        }
-    }
 }

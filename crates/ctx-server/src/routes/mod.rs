@@ -1,5 +1,6 @@
 //! The routes.
 
+mod accept;
 mod context;
 mod files;
 mod query;
