@@ -15,6 +15,7 @@ mod job;
 mod json;
 mod limits;
 mod meter;
+mod once;
 mod openapi;
 mod owner;
 mod page;
