@@ -1,6 +1,7 @@
 //! `ctx serve`: contexts over HTTP, from the embedded store or a database.
 
-use std::fmt::{self, Write as _};
+mod log;
+
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -16,6 +17,7 @@ use ctx_server::{
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use self::log::{Log, tell_panics_by_place};
 use crate::emit;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Report};
@@ -284,59 +286,6 @@ impl Stop {
     #[cfg(not(unix))]
     async fn signal(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
-/// A panic is told by where it was: what it says may quote a document.
-fn tell_panics_by_place() {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
-        let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
-        report::warning(&format!("panicked at {place}"));
-    }));
-}
-
-/// Who is listened to.
-const TOLD: [&str; 2] = ["ctx_server", "ctx_postgres"];
-
-/// Errors of the server on standard error. What other crates trace may hold text of requests, and is not
-/// looked at.
-struct Log;
-
-impl tracing::Subscriber for Log {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        let target = metadata.target().split(':').next();
-        target.is_some_and(|it| TOLD.contains(&it)) && *metadata.level() <= tracing::Level::WARN
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        report::warning(line.0.trim_end());
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-struct Line(String);
-
-impl tracing::field::Visit for Line {
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn fmt::Debug) {
-        // Writing to a string cannot fail.
-        let _ = match field.name() {
-            "message" => write!(self.0, "{value:?} "),
-            name => write!(self.0, "{name}={value:?} "),
-        };
     }
 }
 

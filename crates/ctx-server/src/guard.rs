@@ -8,10 +8,11 @@ use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::asked::Asked;
 use crate::auth::Identity;
 use crate::json::check_length;
 use crate::problem::Problem;
@@ -22,15 +23,25 @@ use crate::tally::Tally;
 /// What is answered without a token: nothing in it is anybody's.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
 
+/// What an answer calls its request. What a caller calls it is not looked at: it would be in the log.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 /// Lets a request through, or answers for it; counts and times it either way, and also when its caller goes.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
-    let tally = Tally::begin(Arc::clone(&app), route, method(request.method()));
-    let response = match admit(&app, &mut request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+    let asked = Asked::new(method(request.method()), route);
+    let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
+    let answering = async {
+        match admit(&app, &mut request) {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        }
     };
+    let mut response = Arc::clone(&asked).within(answering).await;
+    if let Ok(id) = HeaderValue::from_str(&asked.id) {
+        response.headers_mut().insert(X_REQUEST_ID, id);
+    }
     tally.answered(response)
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod admission;
+mod asked;
 mod auth;
 mod backend;
 mod batch;
@@ -34,6 +35,7 @@ mod tally;
 mod whole;
 mod wire;
 
+pub use asked::Asked;
 pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 pub use backend::{
     Backend, BackendError, Ingested, IngestedFile, Job, Listing, Message, NewFile, NewMessage,

@@ -315,7 +315,7 @@ fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
 }
 
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
-    tracing::error!("a handler panicked");
+    tracing::error!(status = 500, "a handler panicked");
     Problem::internal().into_response()
 }
 

@@ -11,24 +11,23 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 
+use crate::asked::Asked;
 use crate::state::Shared;
 
 /// A request that is to be counted. Dropped before it is, it is one whose caller did not wait for the answer.
 pub(crate) struct Tally {
     app: Shared,
-    route: String,
-    method: &'static str,
+    asked: Arc<Asked>,
     started: Instant,
     is_counted: bool,
 }
 
 impl Tally {
     /// A request that begins now.
-    pub(crate) fn begin(app: Shared, route: String, method: &'static str) -> Self {
+    pub(crate) fn begin(app: Shared, asked: Arc<Asked>) -> Self {
         Tally {
             app,
-            route,
-            method,
+            asked,
             started: Instant::now(),
             is_counted: false,
         }
@@ -54,7 +53,7 @@ impl Tally {
     fn count(&mut self, status: StatusCode) {
         self.is_counted = true;
         let (took, status) = (self.started.elapsed(), status.as_u16());
-        let (route, method) = (&*self.route, self.method);
+        let (route, method) = (&*self.asked.route, self.asked.method);
         self.app.meter.request(route, method, status, took);
         let milliseconds = took.as_secs_f64() * 1_000.0;
         tracing::debug!(route, method, status, milliseconds, "answered");
@@ -64,7 +63,7 @@ impl Tally {
 impl Drop for Tally {
     fn drop(&mut self) {
         if !self.is_counted {
-            self.app.meter.gone(&self.route, self.method);
+            self.app.meter.gone(&self.asked.route, self.asked.method);
         }
     }
 }

@@ -243,6 +243,7 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
     let log = File::create(&told).unwrap();
     let fill = |text: &str| text.replace("WORD", WORD);
     let mut kept = String::new();
+    let mut ids = Vec::new();
     let mut failed = 0;
     for run in 0..2 {
         let errors = log.try_clone().unwrap();
@@ -305,10 +306,29 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
             .iter()
             .filter(|it| it.starts_with("HTTP/1.1 500"))
             .count();
+        for answer in &answers {
+            let header = answer
+                .lines()
+                .find_map(|it| it.strip_prefix("x-request-id: "));
+            ids.push(header.unwrap().to_owned());
+        }
         kept.push_str(&std::mem::take(&mut answers[2]));
     }
     assert!(failed > 0 && kept.contains("not as it was kept"), "{kept}");
     let told = std::fs::read_to_string(told).unwrap();
+    for line in told.lines().filter(|it| it.contains("the store failed")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        // 2026-02-03T04:05:06.789Z ERROR POST /v1/files status=500 request=…
+        let digits = words[0].replace(|it: char| it.is_ascii_digit(), "0");
+        assert_eq!(digits, "0000-00-00T00:00:00.000Z", "{line}");
+        assert_eq!(
+            words[1..5],
+            ["ERROR", "POST", "/v1/files", "status=500"],
+            "{line}"
+        );
+        let id = words[5].strip_prefix("request=").unwrap();
+        assert!(ids.iter().any(|it| it == id), "{line} of {ids:?}");
+    }
     for wanted in ["the store failed", "a file that is kept is damaged"] {
         assert!(told.contains(wanted), "{told}");
     }

@@ -22,6 +22,7 @@ use super::query::Id;
 use super::{Building, Json, Keeping, answer, aside};
 use crate::Owner;
 use crate::admission::Place;
+use crate::asked::carried;
 use crate::auth::Identity;
 use crate::backend::{
     Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
@@ -134,7 +135,7 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
     };
     let outcome = Outcome::default();
     let came_to = outcome.clone();
-    let task = tokio::spawn(async move {
+    let task = tokio::spawn(carried(async move {
         let event = match primed(&app, from, wanted, Some(Arc::new(told))).await {
             Ok(prime) => {
                 came_to.set(StatusCode::OK);
@@ -142,12 +143,12 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
             }
             Err(problem) => {
                 came_to.set(problem.status());
-                event("problem", &problem)
+                event("problem", &problem.of_request())
             }
         };
         // Nobody waits for it, if this fails.
         let _ = sender.send(event).await;
-    });
+    }));
     let events = Events {
         receiver,
         task: task.abort_handle(),

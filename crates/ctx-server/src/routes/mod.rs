@@ -76,7 +76,11 @@ fn answer(status: StatusCode, body: &impl Serialize) -> Response {
             (status, headers, body).into_response()
         }
         Err(error) => {
-            tracing::error!(cause = cause(&error), "an answer cannot be written");
+            tracing::error!(
+                status = 500,
+                cause = cause(&error),
+                "an answer cannot be written"
+            );
             Problem::internal().into_response()
         }
     }

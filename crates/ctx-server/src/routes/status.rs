@@ -27,7 +27,7 @@ pub(crate) async fn healthz() -> Response {
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
     if app.is_draining() {
-        return Err(Problem::overloaded("the server is about to end"));
+        return Err(Problem::unavailable("the server is about to end"));
     }
     let (backend, limit) = (Arc::clone(&app.backend), app.limits.request_time);
     let asking = || async move {
@@ -37,7 +37,7 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
     if app.readiness.of(asking).await {
         Ok(answer(StatusCode::OK, &Health { status: "ok" }))
     } else {
-        Err(Problem::overloaded("the store has no answer"))
+        Err(Problem::unavailable("the store has no answer"))
     }
 }
 

@@ -297,6 +297,8 @@ impl Answer {
         let problem = self.json();
         assert_eq!(problem["status"], status, "{self:?}");
         assert_eq!(problem["field"].as_str().unwrap_or(""), field, "{self:?}");
+        let id = self.header("x-request-id").expect("each answer has one");
+        assert_eq!(problem["requestId"], id, "{self:?}");
         for said in ["type", "title", "detail"] {
             assert!(problem[said].is_string(), "{said} in {self:?}");
         }
