@@ -1,12 +1,14 @@
 //! `ctx serve`: contexts over HTTP, from the embedded store or a database.
 
 mod log;
+mod signals;
 
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use ctx_server::{
@@ -14,13 +16,11 @@ use ctx_server::{
     Server, ServerError,
 };
 
-#[cfg(unix)]
-use tokio::signal::unix::{Signal, SignalKind, signal};
-
 use self::log::{Log, tell_panics_by_place};
+use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Report};
+use crate::report::Report;
 
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
@@ -51,6 +51,10 @@ pub(crate) struct ServeArgs {
     /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores
     #[arg(long, value_name = "N", value_parser = at_once)]
     builds: Option<NonZeroUsize>,
+    /// Once it is told to stop (Ctrl-C, SIGTERM), go on taking requests for so long, while /readyz says 503. Then those that
+    /// were begun may end, for 10 seconds. A second signal ends it at once
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_GRACE))]
+    grace: u64,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -88,7 +92,7 @@ async fn serve(
     token: Option<&str>,
     report: Report,
 ) -> Result<(), Failure> {
-    let limits = Limits::default();
+    let limits = Limits::default().with_grace(Duration::from_secs(args.grace));
     let limits = match args.builds {
         Some(builds) => limits.with_workers(builds),
         None => limits,
@@ -101,16 +105,9 @@ async fn serve(
         .with_origins(args.origins.clone());
     let server = Server::bind(args.addr, backend, options);
     let server = server.await.map_err(refused)?;
-    let mut stop = Stop::new(args.tokens.is_none())?;
-    #[cfg(unix)]
+    let stop = Stop::new(args.tokens.is_none())?;
     if let Some(path) = &args.tokens {
-        let hangup = signals(SignalKind::hangup())?;
-        tokio::spawn(read_again(
-            hangup,
-            path.clone(),
-            server.credentials(),
-            report,
-        ));
+        signals::read_again(path.clone(), server.credentials(), report)?;
     }
     let addr = server.local_addr();
     emit::write(|out| {
@@ -121,10 +118,13 @@ async fn serve(
         out.flush()
     })?;
     report.note(&format!("the routes are described at http://{addr}/docs"));
-    server.run(async move { stop.wait().await }).await;
+    server.run(stop.wait()).await;
     report.note("stopped");
     Ok(())
 }
+
+/// Whoever looks whether it is ready does so every few seconds.
+const MOST_GRACE: u64 = 3_600;
 
 /// PostgreSQL takes 100 by default, of all processes: more builds than half of these wait for each other's.
 const MOST_CONNECTIONS: usize = 32;
@@ -173,33 +173,6 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
     Ok((credentials, Some(token)))
 }
 
-/// Reads the tokens again after each hang-up: for as long as the server runs.
-#[cfg(unix)]
-async fn read_again(
-    mut hangup: Signal,
-    path: PathBuf,
-    credentials: ctx_server::LiveCredentials,
-    report: Report,
-) {
-    while hangup.recv().await.is_some() {
-        let from = path.clone();
-        let read = tokio::task::spawn_blocking(move || Credentials::read(&from)).await;
-        match read.map_err(anyhow::Error::from).and_then(|it| Ok(it?)) {
-            Ok(read) => {
-                let count = read.len();
-                credentials.replace(read);
-                let path = path.display();
-                report.note(&format!(
-                    "the tokens in {path} are let in from now on: {count}"
-                ));
-            }
-            Err(error) => report::warning(&format!(
-                "the tokens stay those that they were: failed to {error:#}"
-            )),
-        }
-    }
-}
-
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
         ServerError::Host { .. } | ServerError::NoHost { .. } => {
@@ -229,63 +202,6 @@ impl Failure {
             hint: None,
         };
         failure.with_hint(hint)
-    }
-}
-
-#[cfg(unix)]
-fn signals(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|error| Failure::start(error, "the system gives no signals"))
-}
-
-/// Ctrl-C, and on Unix a termination, or a hang-up where that means nothing else: the first lets requests end, the second does
-/// not wait for them.
-struct Stop {
-    #[cfg(unix)]
-    terminate: Signal,
-    #[cfg(unix)]
-    hangup: Option<Signal>,
-}
-
-impl Stop {
-    /// Also by a hang-up, if `is_hung_up`.
-    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no hang-ups"))]
-    fn new(is_hung_up: bool) -> Result<Self, Failure> {
-        Ok(Stop {
-            #[cfg(unix)]
-            terminate: signals(SignalKind::terminate())?,
-            #[cfg(unix)]
-            hangup: is_hung_up
-                .then(|| signals(SignalKind::hangup()))
-                .transpose()?,
-        })
-    }
-
-    async fn wait(&mut self) {
-        self.signal().await;
-        tokio::spawn(async {
-            let _ = tokio::signal::ctrl_c().await;
-            std::process::exit(i32::from(Exit::Cancelled as u8));
-        });
-    }
-
-    #[cfg(unix)]
-    async fn signal(&mut self) {
-        let hangup = async {
-            match &mut self.hangup {
-                Some(hangup) => drop(hangup.recv().await),
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            () = hangup => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn signal(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }
 

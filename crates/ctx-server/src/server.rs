@@ -182,7 +182,8 @@ impl Server {
         &self.app.openapi
     }
 
-    /// Answers until `shutdown` is done; then takes no more connections, lets requests that were begun end, for
+    /// Answers until `shutdown` is done; then says for the grace time of the limits that it is about to end, and answers on;
+    /// then takes no more connections, lets requests that were begun end, for
     /// as long as the limits say, cancels what is left, and
     /// waits until what was answered is kept.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
@@ -197,14 +198,18 @@ impl Server {
         let places = Arc::new(Semaphore::new(app.limits.connections));
         let peers = Arc::new(Peers::new(app.limits.peer_connections));
         let mut upkeep = tokio::time::interval(UPKEEP);
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut stop = std::pin::pin!(async {
+            shutdown.await;
+            app.is_draining.store(true, Ordering::Relaxed);
+            tokio::time::sleep(app.limits.grace_time).await;
+        });
         loop {
             let accepted = async {
                 let place = Arc::clone(&places).acquire_owned().await;
                 (place, listener.accept().await)
             };
             tokio::select! {
-                () = &mut shutdown => break,
+                () = &mut stop => break,
                 _ = upkeep.tick() => app.meter.upkeep(),
                 Some(_) = connections.join_next() => {}
                 (place, accepted) = accepted => match accepted {
@@ -221,7 +226,6 @@ impl Server {
                 },
             }
         }
-        app.is_draining.store(true, Ordering::Relaxed);
         drop(listener);
         // What is late ends with the error that it was cancelled, if there is anybody to hear it.
         let drained = tokio::time::timeout(app.limits.drain_time, graceful.shutdown()).await;

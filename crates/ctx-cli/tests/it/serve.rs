@@ -236,6 +236,45 @@ fn a_hang_up_ends_it_as_a_termination_does_where_there_is_no_file_of_tokens() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_second_signal_does_not_wait_for_requests() {
+    let folder = Folder::new();
+    for (first, second) in [("TERM", "TERM"), ("INT", "TERM"), ("TERM", "INT")] {
+        let mut serving = Serving::start(&folder);
+        let mut stream = TcpStream::connect(&serving.addr).unwrap();
+        // It has ten seconds for its body.
+        let head = format!(
+            "POST /v1/threads HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n",
+            serving.addr, serving.token
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // It was let in so far.
+        stream.read_exact(&mut [0; 25]).unwrap();
+        serving.signal(first);
+        // It takes no more.
+        wait_until(|| TcpStream::connect(&serving.addr).is_err());
+        serving.signal(second);
+        let ended = serving.child.wait().unwrap();
+        assert_eq!(ended.code(), Some(5), "{first} {second}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn it_is_told_to_be_about_to_end_for_as_long_as_is_said() {
+    let folder = Folder::new();
+    let mut serving = Serving::with(&folder, Stdio::null(), &["--grace", "3"]);
+    assert_eq!(serving.status("GET /readyz", ""), "200");
+    serving.signal("TERM");
+    let told = Instant::now();
+    wait_until(|| serving.status("GET /readyz", "") == "503");
+    assert_eq!(serving.status("GET /v1/threads", &serving.token), "200");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    assert!(told.elapsed() >= Duration::from_secs(3));
+}
+
+#[test]
 fn nothing_of_a_request_or_a_document_is_on_standard_error() {
     const WORD: &str = "canaryofstderr";
     let folder = Folder::new();

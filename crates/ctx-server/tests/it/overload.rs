@@ -458,6 +458,31 @@ fn the_end_lets_requests_finish_and_takes_no_more() {
 }
 
 #[test]
+fn the_end_is_told_beforehand_and_requests_are_taken_for_as_long_as_that() {
+    let (slow, _starts) = Slow::new();
+    slow.open.store(true, Ordering::SeqCst);
+    let limits = limits(1, 1).with_grace(Duration::from_secs(3));
+    let mut server = Running::start(Arc::new(Only(slow)), limits);
+    assert_eq!(server.get("", "/readyz").status, 200);
+    server.stop();
+    let told = Instant::now();
+    wait_until(|| server.get("", "/readyz").status == 503);
+    let answer = server.get("", "/readyz");
+    answer.refused(503, "");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(server.get("", "/healthz").status, 200);
+    assert_eq!(
+        server
+            .post(ADA, "/v1/context/build", &json!({"message": "x"}))
+            .status,
+        500
+    );
+    wait_until(|| std::net::TcpStream::connect(server.addr).is_err());
+    assert!(told.elapsed() >= Duration::from_secs(3));
+    server.join();
+}
+
+#[test]
 fn the_end_does_not_wait_for_ever() {
     let (slow, starts) = Slow::new();
     let mut limits = limits(1, 1);
