@@ -44,8 +44,9 @@ pub(crate) struct ServeArgs {
     /// On the loopback its names by default
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Let pages of this site ask, besides those of the server itself; where a proxy encrypts, the site is the proxy's.
-    /// May be given more than once
+    /// Let pages of this site ask, and read the answers, besides those of the server itself; where a proxy encrypts, the
+    /// site is the proxy's. Written as browsers do: no slash at the end, no port where it is the scheme's. May be given
+    /// more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
     /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores

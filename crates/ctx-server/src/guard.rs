@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -32,13 +32,16 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
     let asked = Asked::new(method(request.method()), route);
     let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
+    let asking = app.origins.asking(request.headers());
     let answering = async {
         match admit(&app, &mut request) {
-            Ok(()) => next.run(request).await,
+            Ok(None) => next.run(request).await,
+            Ok(Some(response)) => response,
             Err(problem) => problem.into_response(),
         }
     };
     let mut response = Arc::clone(&asked).within(answering).await;
+    app.origins.tell(asking, response.headers_mut());
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         response.headers_mut().insert(X_REQUEST_ID, id);
     }
@@ -59,15 +62,20 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+/// Whether a handler may see `request`; or the answer, where that takes none.
+fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
     check_host(&app.hosts, request)?;
-    check_origin(&app.origins, request.headers())?;
+    app.origins.check(request.headers())?;
+    if let Some(response) = app.origins.preflight(request) {
+        return Ok(Some(response));
+    }
     if !OPEN.contains(&request.uri().path()) {
         let identity = identify(app, request.headers())?;
         request.extensions_mut().insert(identity);
     }
     let largest = app.limits.body_bytes.max(app.limits.files_body_bytes);
-    check_length(request.headers(), largest)
+    check_length(request.headers(), largest)?;
+    Ok(None)
 }
 
 /// A name that leads here by an attacker's hand is not one of ours.
@@ -86,23 +94,6 @@ fn check_host(hosts: &[String], request: &Request) -> Result<(), Problem> {
         Ok(())
     } else {
         Err(Problem::misdirected(host))
-    }
-}
-
-/// A page of another site may not talk to us through its reader's browser. Another port is another site: what answers
-/// there may be anybody's.
-fn check_origin(ours: &[String], headers: &HeaderMap) -> Result<(), Problem> {
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let foreign = origins.find(|origin| {
-        let origin = origin.to_str().unwrap_or("?");
-        !ours.iter().any(|it| it.eq_ignore_ascii_case(origin))
-    });
-    match foreign {
-        None => Ok(()),
-        Some(_) => Err(Problem::forbidden(
-            "Origin",
-            "pages of other sites are not let in",
-        )),
     }
 }
 

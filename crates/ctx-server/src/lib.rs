@@ -18,6 +18,7 @@ mod limits;
 mod meter;
 mod once;
 mod openapi;
+mod origins;
 mod owner;
 mod page;
 mod paths;

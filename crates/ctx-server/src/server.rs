@@ -32,6 +32,7 @@ use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::guard::guard;
 use crate::meter::Meter;
+use crate::origins::Origins;
 use crate::peers::Peers;
 use crate::problem::Problem;
 use crate::readiness::Readiness;
@@ -63,8 +64,9 @@ pub struct Options {
     /// refused. [`ANY_HOST`] is any name. Without one, the names of the loopback are meant, and a server that listens
     /// elsewhere does not start.
     pub hosts: Vec<String>,
-    /// Sites whose pages may ask besides the server's own, `http://NAME:PORT`, by its names and the port it listens on:
-    /// `https://ctx.example`, where something in front of it encrypts.
+    /// Sites whose pages may ask, and read what is answered, besides the server's own, `http://NAME:PORT`, by its names and the
+    /// port it listens on: `https://ctx.example`, where something in front of it encrypts, or another site. As browsers
+    /// name them in `Origin`: with no slash at the end, and no port where that is the scheme's.
     pub origins: Vec<String>,
 }
 
@@ -135,7 +137,7 @@ impl Server {
         let app = Arc::new(App {
             backend,
             credentials: LiveCredentials::new(options.credentials),
-            origins: origins(options.origins, &hosts, addr.port()),
+            origins: Origins::new(options.origins, own_origins(&hosts, addr.port())),
             hosts,
             builds: Arc::new(Admission::new(
                 (limits.workers, limits.cores),
@@ -348,11 +350,11 @@ fn is_host(given: &str) -> bool {
     given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
 }
 
-/// The sites whose pages may ask: those `given`, and that of a server with these names.
-fn origins(given: Vec<String>, hosts: &[String], port: u16) -> Vec<String> {
+/// The sites of a server with these names.
+fn own_origins(hosts: &[String], port: u16) -> Vec<String> {
     let hosts = hosts.iter().filter(|it| *it != ANY_HOST);
-    let mut origins = given;
-    origins.extend(hosts.clone().map(|it| format!("http://{it}:{port}")));
+    let with_port = hosts.clone().map(|it| format!("http://{it}:{port}"));
+    let mut origins: Vec<String> = with_port.collect();
     if port == 80 {
         // Browsers leave it out.
         origins.extend(hosts.map(|it| format!("http://{it}")));

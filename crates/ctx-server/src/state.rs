@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::limits::Limits;
 use crate::meter::Meter;
+use crate::origins::Origins;
 use crate::readiness::Readiness;
 
 /// The state, as handlers hold it.
@@ -23,8 +24,7 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// The names of this server; none, if any will do.
     pub(crate) hosts: Vec<String>,
-    /// Sites whose pages may ask, as browsers name them.
-    pub(crate) origins: Vec<String>,
+    pub(crate) origins: Origins,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,
     /// Reads and writes of the store.

@@ -94,6 +94,17 @@ impl Running {
         running
     }
 
+    /// With an embedded store, for the pages of these sites too.
+    pub(crate) fn letting(origins: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+        let origins = origins.iter().map(|&it| it.to_owned()).collect();
+        let options = Options::default().with_origins(origins);
+        let mut running = Running::with(Arc::new(backend), options);
+        running.folder = Some(folder);
+        running
+    }
+
     fn with(backend: Arc<dyn Backend>, options: Options) -> Self {
         let options = options.with_credentials(credentials());
         let (stop, stopped) = oneshot::channel::<()>();

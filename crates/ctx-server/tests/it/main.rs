@@ -16,6 +16,7 @@ mod logs;
 mod matrix;
 mod measure;
 mod only;
+mod origins;
 mod overload;
 mod pins;
 #[cfg(all(unix, feature = "postgres"))]
