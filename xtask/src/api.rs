@@ -85,7 +85,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         asked.success(),
         "schemathesis has found what should not be; it ended with {asked}, and the server's log is:\n{log}"
     );
-    ensure!(!log.contains("warning"), "the server warns:\n{log}");
+    let is_warned = [" WARN ", " ERROR ", "warning"]
+        .iter()
+        .any(|it| log.contains(it));
+    ensure!(!is_warned, "the server warns:\n{log}");
     let said = fs::read(&report).context("schemathesis wrote no report")?;
     let section = section(workspace, options, &serde_json::from_slice(&said)?)?;
     println!("\n{section}");

@@ -74,6 +74,11 @@ pub(crate) fn warning(text: &str) {
     say(WARNING, "warning: ", text);
 }
 
+/// Says a line of a log, which says itself how bad it is; no verbosity silences it.
+pub(crate) fn logged(line: &str) {
+    say(PLAIN, "", line);
+}
+
 /// Prints lines that were asked for, such as a table, whatever the verbosity.
 pub(crate) fn lines(text: &str) {
     text.lines().for_each(|line| say(PLAIN, "", line));

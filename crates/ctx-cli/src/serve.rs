@@ -1,6 +1,8 @@
 //! `ctx serve`: contexts over HTTP, from the embedded store or a database.
 
-use std::fmt::{self, Write as _};
+mod log;
+mod signals;
+
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -17,9 +19,11 @@ use ctx_server::{
     Quota, Server, ServerError,
 };
 
+use self::log::{Log, tell_panics_by_place};
+use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, Report};
+use crate::report::Report;
 
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
@@ -35,15 +39,17 @@ pub(crate) struct ServeArgs {
     /// Keep everything in this PostgreSQL database instead
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]
+    /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]. After a hang-up
+    /// (SIGHUP) it is read again; if it has a fault then, the tokens stay those they were
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
     /// A name of this server, without a port; requests to others are refused. May be given more than once. `*` is any.
     /// On the loopback its names by default
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Let pages of this site ask, besides those of the server itself; where a proxy encrypts, the site is the proxy's.
-    /// May be given more than once
+    /// Let pages of this site ask, and read the answers, besides those of the server itself; where a proxy encrypts, the
+    /// site is the proxy's. Written as browsers do: no slash at the end, no port where it is the scheme's. May be given
+    /// more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
     /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores
@@ -59,6 +65,10 @@ pub(crate) struct ServeArgs {
     /// Keep no more receipts of an owner than so many MiB, 1 to 1048576: the oldest go before their time
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     receipt_mib: u64,
+    /// Once it is told to stop (Ctrl-C, SIGTERM), go on taking requests for so long, while /readyz says 503. Then those that
+    /// were begun may end, for 10 seconds. A second signal ends it at once
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_GRACE))]
+    grace: u64,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]
     new_token: Option<String>,
@@ -102,7 +112,7 @@ async fn serve(
     token: Option<&str>,
     report: Report,
 ) -> Result<(), Failure> {
-    let limits = Limits::default();
+    let limits = Limits::default().with_grace(Duration::from_secs(args.grace));
     let limits = match args.builds {
         Some(builds) => limits.with_workers(builds),
         None => limits,
@@ -110,7 +120,10 @@ async fn serve(
     let backend = backend(args, limits.workers).await.map_err(refused)?;
     let server = Server::bind(args.addr, backend, options.with_limits(limits));
     let server = server.await.map_err(refused)?;
-    let mut stop = Stop::new()?;
+    let stop = Stop::new(args.tokens.is_none())?;
+    if let Some(path) = &args.tokens {
+        signals::read_again(path.clone(), server.credentials(), report)?;
+    }
     let addr = server.local_addr();
     emit::write(|out| {
         writeln!(out, "listening on http://{addr}")?;
@@ -120,10 +133,13 @@ async fn serve(
         out.flush()
     })?;
     report.note(&format!("the routes are described at http://{addr}/docs"));
-    server.run(async move { stop.wait().await }).await;
+    server.run(stop.wait()).await;
     report.note("stopped");
     Ok(())
 }
+
+/// Whoever looks whether it is ready does so every few seconds.
+const MOST_GRACE: u64 = 3_600;
 
 /// PostgreSQL takes 100 by default, of all processes: more builds than half of these wait for each other's.
 const MOST_CONNECTIONS: usize = 32;
@@ -225,9 +241,9 @@ fn refused(error: ServerError) -> Failure {
         ServerError::Busy { .. } => {
             "ask the server that runs, end it first, or give another --data-dir"
         }
-        ServerError::TokenFile { .. } | ServerError::TokenLine { .. } => {
-            "`ctx serve --new-token OWNER` makes a token and its line"
-        }
+        ServerError::TokenFile { .. }
+        | ServerError::TokenLine { .. }
+        | ServerError::NoToken { .. } => "`ctx serve --new-token OWNER` makes a token and its line",
         _ => "try again",
     };
     Failure::start(error, hint)
@@ -241,96 +257,6 @@ impl Failure {
             hint: None,
         };
         failure.with_hint(hint)
-    }
-}
-
-/// Ctrl-C, and on Unix a termination: the first lets requests end, the second does not wait for them.
-struct Stop {
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Stop {
-    fn new() -> Result<Self, Failure> {
-        Ok(Stop {
-            #[cfg(unix)]
-            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-                .map_err(|error| Failure::start(error, "the system gives no signals"))?,
-        })
-    }
-
-    async fn wait(&mut self) {
-        self.signal().await;
-        tokio::spawn(async {
-            let _ = tokio::signal::ctrl_c().await;
-            std::process::exit(i32::from(Exit::Cancelled as u8));
-        });
-    }
-
-    #[cfg(unix)]
-    async fn signal(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn signal(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
-/// A panic is told by where it was: what it says may quote a document.
-fn tell_panics_by_place() {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
-        let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
-        report::warning(&format!("panicked at {place}"));
-    }));
-}
-
-/// Who is listened to.
-const TOLD: [&str; 2] = ["ctx_server", "ctx_postgres"];
-
-/// Errors of the server on standard error. What other crates trace may hold text of requests, and is not
-/// looked at.
-struct Log;
-
-impl tracing::Subscriber for Log {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        let target = metadata.target().split(':').next();
-        target.is_some_and(|it| TOLD.contains(&it)) && *metadata.level() <= tracing::Level::WARN
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        report::warning(line.0.trim_end());
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-struct Line(String);
-
-impl tracing::field::Visit for Line {
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn fmt::Debug) {
-        // Writing to a string cannot fail.
-        let _ = match field.name() {
-            "message" => write!(self.0, "{value:?} "),
-            name => write!(self.0, "{name}={value:?} "),
-        };
     }
 }
 

@@ -97,6 +97,14 @@ pub enum StoreError {
         /// How long it was waited for.
         waited: Duration,
     },
+    /// The connection broke off. Whether what was asked for was done is not known.
+    #[error("{doing}: the connection broke off: {why}")]
+    Lost {
+        /// What was being done.
+        doing: &'static str,
+        /// What the connection or the system says.
+        why: String,
+    },
     /// The server refused or failed.
     #[error("{doing}: {why}")]
     Database {
@@ -119,10 +127,33 @@ impl StoreError {
         if error.code() == Some(&SqlState::QUERY_CANCELED) {
             return StoreError::Late { doing, limit };
         }
+        let why = said(error);
+        if error.is_closed() || is_broken(error) {
+            return StoreError::Lost { doing, why };
+        }
         StoreError::Database {
             doing,
-            why: said(error),
+            why,
             code: error.code().cloned(),
+        }
+    }
+
+    /// Whether there was no way to the server, or it was ending: it is not what was asked for that is at fault, and the same may
+    /// succeed once the server is back.
+    pub fn is_away(&self) -> bool {
+        let ending = [
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CRASH_SHUTDOWN,
+            SqlState::CANNOT_CONNECT_NOW,
+        ];
+        match self {
+            StoreError::Connect { .. } | StoreError::Silent { .. } | StoreError::Lost { .. } => {
+                true
+            }
+            StoreError::Database {
+                code: Some(code), ..
+            } => ending.contains(code),
+            _ => false,
         }
     }
 
@@ -136,6 +167,23 @@ impl StoreError {
         };
         *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
     }
+}
+
+/// Whether it is the connection that is at fault. A value that cannot be sent is told by an error of the same type.
+fn is_broken(error: &tokio_postgres::Error) -> bool {
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof,
+    };
+    let broken = [
+        BrokenPipe,
+        ConnectionAborted,
+        ConnectionReset,
+        NotConnected,
+        TimedOut,
+        UnexpectedEof,
+    ];
+    let source = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+    source.is_some_and(|it| it.raw_os_error().is_some() || broken.contains(&it.kind()))
 }
 
 /// What the server says in one line, but for its words: message, detail and hint may quote what was sent.

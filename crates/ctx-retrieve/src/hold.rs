@@ -99,6 +99,12 @@ impl Hold {
         self
     }
 
+    /// What of this type is held, the latest where there are several.
+    pub fn held<T: Any>(&self) -> Option<&T> {
+        let mut held = self.held.iter().rev();
+        held.find_map(|it| (**it).downcast_ref())
+    }
+
     /// The same for work that somebody waits for as long as there is the watch.
     pub fn watched(self) -> (Hold, Watch) {
         self.watched_until(None)

@@ -1,7 +1,10 @@
 //! Who a token belongs to.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use blake3::Hash;
 
@@ -14,7 +17,7 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 16..=512;
 ///
 /// In a file there is one a line: the owner, the BLAKE3 hash of the token in 64 hexadecimal digits, and where
 /// they apply `expires=SECONDS` since 1970 and `operator`, which opens `/metrics`. Empty lines and what
-/// follows a `#` at the beginning of a line are passed over.
+/// follows a `#` at the beginning of a line are passed over. No two lines have one hash.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     entries: Vec<Entry>,
@@ -58,13 +61,19 @@ impl Credentials {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`ServerError::TokenFile`] and [`ServerError::TokenLine`].
+    /// [`ServerError::TokenFile`], [`ServerError::TokenLine`], and [`ServerError::NoToken`] for a file without one.
     pub fn read(path: &Path) -> Result<Self, ServerError> {
         let text = std::fs::read_to_string(path).map_err(|source| ServerError::TokenFile {
             path: path.to_owned(),
             source,
         })?;
-        Credentials::parse(&text)
+        let read = parse(&text, Some(path))?;
+        if read.is_empty() {
+            return Err(ServerError::NoToken {
+                path: path.to_owned(),
+            });
+        }
+        Ok(read)
     }
 
     /// Reads the lines of a file of tokens.
@@ -72,20 +81,20 @@ impl Credentials {
     /// # Errors
     /// [`ServerError::TokenLine`].
     pub fn parse(text: &str) -> Result<Self, ServerError> {
-        let mut entries = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let line_number = index + 1;
-            let entry = Entry::parse(line);
-            entries.push(entry.map_err(|what| ServerError::TokenLine { line_number, what })?);
-        }
-        Ok(Credentials { entries })
+        parse(text, None)
     }
 
-    /// Lets `token` in for `owner`, for as long as the server runs.
+    /// How many tokens there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nobody is let in.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Lets `token` in for `owner`, who has it from whoever had it before.
     pub fn add(&mut self, owner: Owner, token: &str, is_operator: bool) {
         self.entries.push(Entry {
             hash: blake3::hash(token.as_bytes()),
@@ -136,6 +145,52 @@ impl Credentials {
             Some(entry) => Ok(&entry.identity),
         }
     }
+}
+
+/// Who is let in by a [`Server`](crate::Server), now and after each [`replace`](LiveCredentials::replace). Clones are of
+/// the same server.
+#[derive(Clone, Debug, Default)]
+pub struct LiveCredentials(Arc<RwLock<Credentials>>);
+
+impl LiveCredentials {
+    pub(crate) fn new(credentials: Credentials) -> Self {
+        LiveCredentials(Arc::new(RwLock::new(credentials)))
+    }
+
+    /// Lets in who is among `credentials`, and nobody else, from the next request on. What was let in before is let finish.
+    pub fn replace(&self, credentials: Credentials) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = credentials;
+    }
+
+    /// As [`Credentials::identify`] has it.
+    pub(crate) fn identify(&self, token: &str, now: i64) -> Result<Identity, Refusal> {
+        let credentials = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        credentials.identify(token, now).cloned()
+    }
+}
+
+/// Reads the lines of a file of tokens, which is at `path`, if anywhere.
+fn parse(text: &str, path: Option<&Path>) -> Result<Credentials, ServerError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut lines = BTreeMap::new();
+    for (line_number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |what| ServerError::TokenLine {
+            path: path.map(Path::to_owned),
+            line_number,
+            what,
+        };
+        let entry = Entry::parse(line).map_err(|what| wrong(what.into()))?;
+        if let Some(first) = lines.insert(*entry.hash.as_bytes(), line_number) {
+            let what = format!("it has the hash of line {first}");
+            return Err(wrong(Cow::Owned(what)));
+        }
+        entries.push(entry);
+    }
+    Ok(Credentials { entries })
 }
 
 impl Entry {

@@ -13,6 +13,7 @@ use ctx_tokens::Counters;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::cause::is_away;
 use crate::{Keeping, Owner};
 
 /// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
@@ -171,6 +172,15 @@ pub enum BackendError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The store cannot be reached for now: for the log, and the same may succeed soon.
+    #[error("reach the store: {what}")]
+    Unavailable {
+        /// What was tried.
+        what: &'static str,
+        /// What is in the way.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The store failed: for the log, and no business of the caller's.
     #[error("use the store: {what}")]
     Failed {
@@ -183,15 +193,16 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// The store failed at `what`.
+    /// The store failed at `what`; or cannot be reached, where `source` or what caused it says so of a database.
     pub fn failed(
         what: &'static str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        BackendError::Failed {
-            what,
-            source: source.into(),
+        let source = source.into();
+        if is_away(&*source) {
+            return BackendError::Unavailable { what, source };
         }
+        BackendError::Failed { what, source }
     }
 }
 

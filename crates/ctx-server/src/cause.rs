@@ -38,6 +38,33 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     said.join(": ")
 }
 
+/// Whether it was for a database that cannot be reached, and not for what it was asked.
+pub(crate) fn is_away(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let told = match error.downcast_ref::<PortError>() {
+            Some(port) => port.get_ref(),
+            None => error,
+        };
+        if is_itself_away(told) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+#[cfg(feature = "postgres")]
+fn is_itself_away(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<ctx_postgres::StoreError>();
+    error.is_some_and(ctx_postgres::StoreError::is_away)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn is_itself_away(_: &(dyn Error + 'static)) -> bool {
+    false
+}
+
 fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
     if let Some(Fact(fact)) = error.downcast_ref() {
         return (*fact).into();
@@ -90,7 +117,9 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
 
 fn of_backend(error: &BackendError) -> &'static str {
     match error {
-        BackendError::Failed { what, .. } | BackendError::Damaged { what, .. } => what,
+        BackendError::Failed { what, .. }
+        | BackendError::Damaged { what, .. }
+        | BackendError::Unavailable { what, .. } => what,
         BackendError::Cancelled => "it was cancelled",
         BackendError::Service(_) => "the service failed",
         _ => "it was refused",

@@ -1,8 +1,9 @@
 //! Why a server cannot start, or stops.
 
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a server cannot start. `Display` is a fragment that follows "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -64,17 +65,29 @@ pub enum ServerError {
         #[source]
         source: io::Error,
     },
+    /// A file of tokens has none: nobody could be let in.
+    #[error("read the tokens in {}: there is none", path.display())]
+    NoToken {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line of the file of tokens is none.
-    #[error("read line {line_number} of the tokens: {what}")]
+    #[error("read line {line_number} of the tokens{}: {what}", within(path.as_deref()))]
     TokenLine {
+        /// The file, where they were read from one.
+        path: Option<PathBuf>,
         /// Counted from 1.
         line_number: usize,
         /// What is wrong with it.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// The system gives no random bytes.
     #[error("make a token: the system gives no random bytes ({0})")]
     Random(getrandom::Error),
+}
+
+fn within(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |it| format!(" in {}", it.display()))
 }
 
 fn holder(process: Option<u32>) -> String {

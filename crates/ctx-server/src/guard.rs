@@ -1,41 +1,51 @@
 //! What every request passes before a handler sees it: the name of the server, the page it comes from, and its
 //! token. A path that is not named here as open needs a token, whether it exists or not.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::asked::Asked;
 use crate::auth::Identity;
 use crate::json::check_length;
 use crate::problem::Problem;
 use crate::server::ANY_HOST;
 use crate::state::{App, Shared};
+use crate::tally::Tally;
 
 /// What is answered without a token: nothing in it is anybody's.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/docs"];
 
-/// Lets a request through, or answers for it; counts and times it either way.
+/// What an answer calls its request. What a caller calls it is not looked at: it would be in the log.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Lets a request through, or answers for it; counts and times it either way, and also when its caller goes.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
-    let method = method(request.method());
-    let response = match admit(&app, &mut request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+    let asked = Asked::new(method(request.method()), route);
+    let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
+    let asking = app.origins.asking(request.headers());
+    let answering = async {
+        match admit(&app, &mut request) {
+            Ok(None) => next.run(request).await,
+            Ok(Some(response)) => response,
+            Err(problem) => problem.into_response(),
+        }
     };
-    let took = started.elapsed();
-    let status = response.status().as_u16();
-    app.meter.request(&route, method, status, took);
-    let milliseconds = took.as_secs_f64() * 1_000.0;
-    tracing::debug!(route, method, status, milliseconds, "answered");
-    response
+    let mut response = Arc::clone(&asked).within(answering).await;
+    app.origins.tell(asking, response.headers_mut());
+    if let Ok(id) = HeaderValue::from_str(&asked.id) {
+        response.headers_mut().insert(X_REQUEST_ID, id);
+    }
+    tally.answered(response)
 }
 
 /// Methods are words of the caller's; a metric has these alone.
@@ -52,15 +62,20 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+/// Whether a handler may see `request`; or the answer, where that takes none.
+fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
     check_host(&app.hosts, request)?;
-    check_origin(&app.origins, request.headers())?;
+    app.origins.check(request.headers())?;
+    if let Some(response) = app.origins.preflight(request) {
+        return Ok(Some(response));
+    }
     if !OPEN.contains(&request.uri().path()) {
         let identity = identify(app, request.headers())?;
         request.extensions_mut().insert(identity);
     }
     let largest = app.limits.body_bytes.max(app.limits.files_body_bytes);
-    check_length(request.headers(), largest)
+    check_length(request.headers(), largest)?;
+    Ok(None)
 }
 
 /// A name that leads here by an attacker's hand is not one of ours.
@@ -79,23 +94,6 @@ fn check_host(hosts: &[String], request: &Request) -> Result<(), Problem> {
         Ok(())
     } else {
         Err(Problem::misdirected(host))
-    }
-}
-
-/// A page of another site may not talk to us through its reader's browser. Another port is another site: what answers
-/// there may be anybody's.
-fn check_origin(ours: &[String], headers: &HeaderMap) -> Result<(), Problem> {
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let foreign = origins.find(|origin| {
-        let origin = origin.to_str().unwrap_or("?");
-        !ours.iter().any(|it| it.eq_ignore_ascii_case(origin))
-    });
-    match foreign {
-        None => Ok(()),
-        Some(_) => Err(Problem::forbidden(
-            "Origin",
-            "pages of other sites are not let in",
-        )),
     }
 }
 
@@ -135,9 +133,7 @@ fn identify(app: &App, headers: &HeaderMap) -> Result<Identity, Problem> {
         i64::try_from(it.as_secs()).unwrap_or(i64::MAX)
     });
     let identity = app.credentials.identify(token, now);
-    identity
-        .cloned()
-        .map_err(|refusal| Problem::unauthorized(refusal.to_string()))
+    identity.map_err(|refusal| Problem::unauthorized(refusal.to_string()))
 }
 
 /// A handler that asks for it has it from the token, and from nothing else.

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::Owner;
 use crate::admission::{Admission, Full, Place};
+use crate::asked::Asked;
 use crate::backend::{BackendError, Job, Stage};
 use crate::cause::cause;
 use crate::problem::Problem;
@@ -58,7 +59,11 @@ where
         job = job.with_progress(told);
     }
     let (stop, stopped) = oneshot::channel::<()>();
-    let (hold, watch) = Hold::default().watched();
+    let hold = match Asked::current() {
+        Some(asked) => Hold::default().with(asked),
+        None => Hold::default(),
+    };
+    let (hold, watch) = hold.watched();
     let guard = Guard {
         cancel,
         _stop: stop,
@@ -92,7 +97,7 @@ where
         }
         Ok(Err(error)) => {
             let cause = cause(&Ended::from(error));
-            tracing::error!(cause, "work ended without an answer");
+            tracing::error!(status = 500, cause, "work ended without an answer");
             Err(Problem::internal())
         }
         Ok(Ok(done)) => done.map_err(Problem::from),

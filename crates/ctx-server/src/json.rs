@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use ctx_retrieve::Hold;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -153,12 +153,22 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if !kind.eq_ignore_ascii_case("application/json") {
         return Err(Problem::media_type("a body is application/json"));
     }
-    match header(CONTENT_ENCODING) {
-        None | Some(Ok("identity")) => Ok(()),
-        _ => Err(Problem::media_type(
-            "a body is sent as it is, not compressed",
-        )),
+    let is_plain = matches!(header(CONTENT_ENCODING), None | Some(Ok("identity")));
+    if is_plain && is_in_chunks_at_most(headers) {
+        return Ok(());
     }
+    Err(Problem::media_type(
+        "a body is sent as it is, not compressed",
+    ))
+}
+
+/// Whether nothing was done to a body for its way but to cut it in chunks.
+fn is_in_chunks_at_most(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    codings.all(|it| {
+        let mut codings = it.to_str().unwrap_or("?").split(',').map(str::trim);
+        codings.all(|it| it.is_empty() || it.eq_ignore_ascii_case("chunked"))
+    })
 }
 
 /// Reads a body of which `announced` bytes are said to come; `grow` is told of how many there are before they are kept.

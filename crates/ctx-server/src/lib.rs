@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod admission;
+mod asked;
 mod auth;
 mod backend;
 mod batch;
@@ -15,7 +16,9 @@ mod job;
 mod json;
 mod limits;
 mod meter;
+mod once;
 mod openapi;
+mod origins;
 mod owner;
 mod page;
 mod paths;
@@ -29,10 +32,12 @@ mod routes;
 mod schema;
 mod server;
 mod state;
+mod tally;
 mod whole;
 mod wire;
 
-pub use auth::{Credentials, Identity, Refusal};
+pub use asked::Asked;
+pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 pub use backend::{
     Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
     Message, NewFile, NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt,

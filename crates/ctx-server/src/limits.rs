@@ -67,7 +67,10 @@ pub struct Limits {
     /// How long each source of a context is waited for, and a fifth of the time of a request at most: an answer without
     /// one is better than none.
     pub source_time: Duration,
-    /// How long requests may go on once the server is to stop.
+    /// How long requests are still taken once the server is to stop, while `/readyz` says that it is about to end: time for
+    /// whoever spreads requests to send them elsewhere.
+    pub grace_time: Duration,
+    /// How long requests may go on once no more are taken.
     pub drain_time: Duration,
 }
 
@@ -83,6 +86,12 @@ impl Limits {
             queue: workers.get().saturating_mul(QUEUED),
             ..self
         }
+    }
+
+    /// These with requests taken for so long after the server is told to stop.
+    #[must_use]
+    pub fn with_grace(self, grace_time: Duration) -> Self {
+        Limits { grace_time, ..self }
     }
 }
 
@@ -119,6 +128,7 @@ impl Default for Limits {
             body_time: Duration::from_secs(10),
             request_time: Duration::from_secs(10),
             source_time: Duration::from_secs(2),
+            grace_time: Duration::ZERO,
             drain_time: Duration::from_secs(10),
         }
     }

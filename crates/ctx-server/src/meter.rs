@@ -21,7 +21,7 @@ const METADATA: Metadata<'static> = Metadata::new("ctx_server", Level::INFO, Non
 const STAGES: &str = "context_stage_seconds";
 
 /// Each metric, its unit and what it tells.
-const DESCRIBED: [(&str, Unit, &str); 18] = [
+const DESCRIBED: [(&str, Unit, &str); 19] = [
     (
         "context_assembly_time",
         Unit::Seconds,
@@ -86,12 +86,17 @@ const DESCRIBED: [(&str, Unit, &str); 18] = [
     (
         "http_requests_total",
         Unit::Count,
-        "Requests by route, method and status",
+        "Requests by route, method and status; of a stream, what it came to",
+    ),
+    (
+        "http_gone_total",
+        Unit::Count,
+        "Requests whose callers went away before the end of the answer, by route and method",
     ),
     (
         "http_request_seconds",
         Unit::Seconds,
-        "Time of a request, by route",
+        "Time of a request to its answer, or to the end of its stream, by route",
     ),
     (
         "http_shed_total",
@@ -190,6 +195,15 @@ impl Meter {
         self.counter("http_requests_total", labels).increment(1);
         self.histogram("http_request_seconds", vec![route])
             .record(took);
+    }
+
+    /// A caller went away, and was not answered.
+    pub(crate) fn gone(&self, route: &str, method: &'static str) {
+        let labels = vec![
+            Label::new("route", route.to_owned()),
+            Label::from_static_parts("method", method),
+        ];
+        self.counter("http_gone_total", labels).increment(1);
     }
 
     /// A message has its context. One that was built before is given again and not counted as another build.

@@ -12,6 +12,7 @@ use ctx_service::ServiceError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::asked::Asked;
 use crate::backend::BackendError;
 use crate::cause::cause;
 
@@ -31,9 +32,13 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub field: Option<String>,
+    /// What the server calls the request, as in the header `X-Request-Id` and in its log.
+    #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub request_id: Option<Box<str>>,
     #[serde(skip)]
     #[schema(ignore)]
-    retry_after: Option<Duration>,
+    is_for_now: bool,
     #[serde(skip)]
     #[schema(ignore)]
     must_close: bool,
@@ -100,6 +105,11 @@ pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
         "There is too much to do",
     ),
     (
+        "unavailable",
+        StatusCode::SERVICE_UNAVAILABLE,
+        "It cannot be done for now",
+    ),
+    (
         "late",
         StatusCode::GATEWAY_TIMEOUT,
         "The answer was not ready in time",
@@ -116,7 +126,8 @@ impl Problem {
             status: status.as_u16(),
             detail: detail.into(),
             field: None,
-            retry_after: None,
+            request_id: None,
+            is_for_now: false,
             must_close: false,
         }
     }
@@ -124,6 +135,18 @@ impl Problem {
     fn at(mut self, field: impl Into<String>) -> Self {
         let field = field.into();
         self.field = (!field.is_empty()).then_some(field);
+        self
+    }
+
+    /// It may go better soon.
+    fn again(mut self) -> Self {
+        self.is_for_now = true;
+        self
+    }
+
+    /// The same, with what the server calls the request that is worked on here.
+    pub(crate) fn of_request(mut self) -> Self {
+        self.request_id = Asked::current().map(|it| it.id.as_str().into());
         self
     }
 
@@ -192,9 +215,11 @@ impl Problem {
     }
 
     pub(crate) fn overloaded(detail: &str) -> Self {
-        let mut problem = Problem::new("overloaded", detail);
-        problem.retry_after = Some(Duration::from_secs(1));
-        problem
+        Problem::new("overloaded", detail).again()
+    }
+
+    pub(crate) fn unavailable(detail: &str) -> Self {
+        Problem::new("unavailable", detail).again()
     }
 
     pub(crate) fn late(limit: Duration) -> Self {
@@ -205,22 +230,23 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let this = self.of_request();
+        let body = serde_json::to_vec(&this).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
-        *response.status_mut() = self.status();
+        *response.status_mut() = this.status();
         let headers = response.headers_mut();
         headers.insert(
             CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if self.status() == StatusCode::UNAUTHORIZED {
+        if this.status() == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(after) = self.retry_after {
-            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        if this.is_for_now {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        if self.must_close {
+        if this.must_close {
             headers.insert("connection", HeaderValue::from_static("close"));
         }
         response
@@ -238,12 +264,27 @@ impl From<BackendError> for Problem {
             BackendError::Quota { field, .. } => Problem::too_large(field, detail),
             BackendError::Service(error) => Problem::from(&error),
             BackendError::Cancelled => Problem::overloaded("the work was cancelled"),
+            BackendError::Unavailable { what, source } => {
+                let cause = cause(&*source);
+                tracing::error!(status = 503, what, cause, "the store cannot be reached");
+                Problem::unavailable("the store has no answer")
+            }
             BackendError::Damaged { what, source } => {
-                tracing::error!(what, cause = cause(&*source), "what is kept is damaged");
+                tracing::error!(
+                    status = 500,
+                    what,
+                    cause = cause(&*source),
+                    "what is kept is damaged"
+                );
                 Problem::new("internal", format!("{what} is damaged"))
             }
             BackendError::Failed { what, source } => {
-                tracing::error!(what, cause = cause(&*source), "the store failed");
+                tracing::error!(
+                    status = 500,
+                    what,
+                    cause = cause(&*source),
+                    "the store failed"
+                );
                 Problem::internal()
             }
         }
@@ -258,7 +299,7 @@ impl From<&ServiceError> for Problem {
             }
             ServiceError::Assemble(error) => error.into(),
             other => {
-                tracing::error!(cause = cause(other), "the service failed");
+                tracing::error!(status = 500, cause = cause(other), "the service failed");
                 Problem::internal()
             }
         }
@@ -289,7 +330,7 @@ impl From<&AssembleError> for Problem {
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
             AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
             _ => {
-                tracing::error!("the assembler failed");
+                tracing::error!(status = 500, "the assembler failed");
                 return Problem::internal();
             }
         };

@@ -28,11 +28,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::admission::Admission;
-use crate::auth::Credentials;
+use crate::auth::{Credentials, LiveCredentials};
 use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::guard::guard;
 use crate::meter::Meter;
+use crate::origins::Origins;
 use crate::peers::Peers;
 use crate::problem::Problem;
 use crate::readiness::Readiness;
@@ -64,8 +65,9 @@ pub struct Options {
     /// refused. [`ANY_HOST`] is any name. Without one, the names of the loopback are meant, and a server that listens
     /// elsewhere does not start.
     pub hosts: Vec<String>,
-    /// Sites whose pages may ask besides the server's own, `http://NAME:PORT`, by its names and the port it listens on:
-    /// `https://ctx.example`, where something in front of it encrypts.
+    /// Sites whose pages may ask, and read what is answered, besides the server's own, `http://NAME:PORT`, by its names and the
+    /// port it listens on: `https://ctx.example`, where something in front of it encrypts, or another site. As browsers
+    /// name them in `Origin`: with no slash at the end, and no port where that is the scheme's.
     pub origins: Vec<String>,
     /// What tokens are counted with, for contexts that are built and for those that are assembled: requests may ask by name
     /// for a counter of one's own. A name that ends in `.json` is none that a request can ask for.
@@ -145,9 +147,9 @@ impl Server {
         let percent = limits.owner_percent;
         let app = Arc::new(App {
             backend,
-            credentials: options.credentials,
             counters: options.counters,
-            origins: origins(options.origins, &hosts, addr.port()),
+            credentials: LiveCredentials::new(options.credentials),
+            origins: Origins::new(options.origins, own_origins(&hosts, addr.port())),
             hosts,
             builds: Arc::new(Admission::new(
                 (limits.workers, limits.cores),
@@ -179,6 +181,11 @@ impl Server {
         })
     }
 
+    /// Who is let in, to be replaced while it runs.
+    pub fn credentials(&self) -> LiveCredentials {
+        self.app.credentials.clone()
+    }
+
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.addr
@@ -189,7 +196,8 @@ impl Server {
         &self.app.openapi
     }
 
-    /// Answers until `shutdown` is done; then takes no more connections, lets requests that were begun end, for
+    /// Answers until `shutdown` is done; then says for the grace time of the limits that it is about to end, and answers on;
+    /// then takes no more connections, lets requests that were begun end, for
     /// as long as the limits say, cancels what is left, and
     /// waits until what was answered is kept.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
@@ -204,14 +212,18 @@ impl Server {
         let places = Arc::new(Semaphore::new(app.limits.connections));
         let peers = Arc::new(Peers::new(app.limits.peer_connections));
         let mut upkeep = tokio::time::interval(UPKEEP);
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut stop = std::pin::pin!(async {
+            shutdown.await;
+            app.is_draining.store(true, Ordering::Relaxed);
+            tokio::time::sleep(app.limits.grace_time).await;
+        });
         loop {
             let accepted = async {
                 let place = Arc::clone(&places).acquire_owned().await;
                 (place, listener.accept().await)
             };
             tokio::select! {
-                () = &mut shutdown => break,
+                () = &mut stop => break,
                 _ = upkeep.tick() => app.meter.upkeep(),
                 Some(_) = connections.join_next() => {}
                 (place, accepted) = accepted => match accepted {
@@ -228,7 +240,6 @@ impl Server {
                 },
             }
         }
-        app.is_draining.store(true, Ordering::Relaxed);
         drop(listener);
         // What is late ends with the error that it was cancelled, if there is anybody to hear it.
         let drained = tokio::time::timeout(app.limits.drain_time, graceful.shutdown()).await;
@@ -322,7 +333,7 @@ fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
 }
 
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
-    tracing::error!("a handler panicked");
+    tracing::error!(status = 500, "a handler panicked");
     Problem::internal().into_response()
 }
 
@@ -351,11 +362,11 @@ fn is_host(given: &str) -> bool {
     given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
 }
 
-/// The sites whose pages may ask: those `given`, and that of a server with these names.
-fn origins(given: Vec<String>, hosts: &[String], port: u16) -> Vec<String> {
+/// The sites of a server with these names.
+fn own_origins(hosts: &[String], port: u16) -> Vec<String> {
     let hosts = hosts.iter().filter(|it| *it != ANY_HOST);
-    let mut origins = given;
-    origins.extend(hosts.clone().map(|it| format!("http://{it}:{port}")));
+    let with_port = hosts.clone().map(|it| format!("http://{it}:{port}"));
+    let mut origins: Vec<String> = with_port.collect();
     if port == 80 {
         // Browsers leave it out.
         origins.extend(hosts.map(|it| format!("http://{it}")));

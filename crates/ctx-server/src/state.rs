@@ -7,11 +7,12 @@ use ctx_assemble::Cancel;
 use ctx_tokens::Counters;
 
 use crate::admission::Admission;
-use crate::auth::Credentials;
+use crate::auth::LiveCredentials;
 use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::limits::Limits;
 use crate::meter::Meter;
+use crate::origins::Origins;
 use crate::readiness::Readiness;
 
 /// The state, as handlers hold it.
@@ -20,14 +21,13 @@ pub(crate) type Shared = Arc<App>;
 /// What every request shares.
 pub(crate) struct App {
     pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) credentials: Credentials,
+    pub(crate) credentials: LiveCredentials,
     pub(crate) limits: Limits,
     /// What tokens are counted with, for every request.
     pub(crate) counters: Arc<Counters>,
     /// The names of this server; none, if any will do.
     pub(crate) hosts: Vec<String>,
-    /// Sites whose pages may ask, as browsers name them.
-    pub(crate) origins: Vec<String>,
+    pub(crate) origins: Origins,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,
     /// Reads and writes of the store.

@@ -14,6 +14,7 @@ pub(crate) use self::context::{
 use crate::backend::Stage;
 use crate::json::{Input, convert};
 use crate::limits::Limits;
+use crate::once;
 use crate::problem::Problem;
 use crate::schema;
 
@@ -55,7 +56,7 @@ pub(crate) struct BuildRequest {
     /// How it is built. Where they are not given, `maxTokens` is 4,000, `reserve` an eighth of `maxTokens` and
     /// at most 500, and `selection` `optimal`. Kinds stand together, in an order that keeps turns, with their
     /// ids, whatever is said of `groupBy`, `order` and `includeMetadata`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "once::fields")]
     #[schema(value_type = schema::BuildOptions)]
     pub(crate) options: Map<String, Value>,
     /// Whether each item comes with its text as well, which the context has already.
@@ -245,7 +246,7 @@ impl Input for ResolveRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"id": "prices", "title": "How prices are rounded", "pinned": ["src/price.rs"]}))]
 pub(crate) struct ThreadRequest {
-    /// Its id; without it, one is made.
+    /// Its id, which is neither `.` nor `..`; without it, one is made.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) id: Option<String>,
@@ -263,6 +264,11 @@ impl Input for ThreadRequest {
     fn check(&self, limits: &Limits) -> Result<(), Problem> {
         if let Some(id) = &self.id {
             check_id("id", id)?;
+            // As a part of a path it leads elsewhere, and most clients follow it before they ask.
+            if id == "." || id == ".." {
+                let detail = "a path with this id in it leads elsewhere";
+                return Err(Problem::unprocessable("id", detail));
+            }
         }
         if self
             .title

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ctx_testkit::disk;
 
@@ -40,9 +40,30 @@ impl Serving {
         };
         Serving {
             addr: next("listening on http://"),
-            token: next("token: "),
+            // Those of a file are not told.
+            token: if flags.contains(&"--tokens") {
+                String::new()
+            } else {
+                next("token: ")
+            },
             child,
         }
+    }
+
+    /// Sends it a signal: `TERM`, `HUP`.
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The status of what is answered.
+    fn status(&self, line: &str, token: &str) -> String {
+        let answer = self.ask(line, token, "");
+        answer.get(9..12).unwrap_or_default().to_owned()
     }
 
     fn ask(&self, line: &str, token: &str, body: &str) -> String {
@@ -130,6 +151,124 @@ fn it_serves_until_it_is_told_to_stop() {
     }
 }
 
+/// Waits until `is` holds, for a minute at most.
+#[cfg(unix)]
+#[track_caller]
+fn wait_until(is: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is() {
+        assert!(started.elapsed() < Duration::from_mins(1), "it never does");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A new token of `owner`, and its line.
+#[cfg(unix)]
+fn new_token(owner: &str) -> (String, String) {
+    let made = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        .args(["serve", "--new-token", owner])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(made.stdout).unwrap();
+    let after = |name: &str| {
+        let mut lines = told.lines();
+        lines
+            .find_map(|it| it.strip_prefix(name))
+            .unwrap()
+            .to_owned()
+    };
+    (after("token: "), after("line: "))
+}
+
+#[test]
+#[cfg(unix)]
+fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
+    let folder = Folder::new();
+    let (tokens, told) = (folder.path().join("tokens"), folder.path().join("told"));
+    let ((old, old_line), (new, new_line)) = (new_token("ada"), new_token("ada"));
+    std::fs::write(&tokens, &old_line).unwrap();
+    let errors = File::create(&told).unwrap();
+    let mut serving = Serving::telling(&folder, &["--tokens", "tokens"], errors.into());
+    let is_told = |word: &str| std::fs::read_to_string(&told).unwrap().contains(word);
+    let statuses =
+        |serving: &Serving| [&old, &new].map(|token| serving.status("GET /v1/threads", token));
+    assert_eq!(statuses(&serving), ["200", "401"]);
+    // What has a fault changes nothing, and is told.
+    for (text, said) in [
+        (
+            format!("{new_line}\nbob none\n"),
+            "line 2 of the tokens in tokens: ",
+        ),
+        (
+            format!("{new_line}\n{new_line}\n"),
+            "it has the hash of line 1",
+        ),
+        (
+            "# none yet\n".to_owned(),
+            "the tokens in tokens: there is none",
+        ),
+    ] {
+        std::fs::write(&tokens, text).unwrap();
+        serving.signal("HUP");
+        wait_until(|| is_told(said));
+        assert_eq!(statuses(&serving), ["200", "401"], "{said}");
+    }
+    std::fs::write(&tokens, &new_line).unwrap();
+    serving.signal("HUP");
+    wait_until(|| is_told("the tokens in tokens are let in from now on: 1"));
+    assert_eq!(statuses(&serving), ["401", "200"]);
+    serving.signal("TERM");
+    assert!(serving.child.wait().unwrap().success());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_hang_up_ends_it_as_a_termination_does_where_there_is_no_file_of_tokens() {
+    let folder = Folder::new();
+    let mut serving = Serving::start(&folder);
+    serving.signal("HUP");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_second_signal_does_not_wait_for_requests() {
+    let folder = Folder::new();
+    for (first, second) in [("TERM", "TERM"), ("INT", "TERM"), ("TERM", "INT")] {
+        let mut serving = Serving::start(&folder);
+        let mut stream = TcpStream::connect(&serving.addr).unwrap();
+        // It has ten seconds for its body.
+        let head = format!(
+            "POST /v1/threads HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n",
+            serving.addr, serving.token
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // It was let in so far.
+        stream.read_exact(&mut [0; 25]).unwrap();
+        serving.signal(first);
+        // It takes no more.
+        wait_until(|| TcpStream::connect(&serving.addr).is_err());
+        serving.signal(second);
+        let ended = serving.child.wait().unwrap();
+        assert_eq!(ended.code(), Some(5), "{first} {second}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn it_is_told_to_be_about_to_end_for_as_long_as_is_said() {
+    let folder = Folder::new();
+    let mut serving = Serving::telling(&folder, &["--grace", "3"], Stdio::null());
+    assert_eq!(serving.status("GET /readyz", ""), "200");
+    serving.signal("TERM");
+    let told = Instant::now();
+    wait_until(|| serving.status("GET /readyz", "") == "503");
+    assert_eq!(serving.status("GET /v1/threads", &serving.token), "200");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    assert!(told.elapsed() >= Duration::from_secs(3));
+}
+
 #[test]
 fn nothing_of_a_request_or_a_document_is_on_standard_error() {
     const WORD: &str = "canaryofstderr";
@@ -138,6 +277,7 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
     let log = File::create(&told).unwrap();
     let fill = |text: &str| text.replace("WORD", WORD);
     let mut kept = String::new();
+    let mut ids = Vec::new();
     let mut failed = 0;
     for run in 0..2 {
         let errors = log.try_clone().unwrap();
@@ -200,10 +340,29 @@ fn nothing_of_a_request_or_a_document_is_on_standard_error() {
             .iter()
             .filter(|it| it.starts_with("HTTP/1.1 500"))
             .count();
+        for answer in &answers {
+            let header = answer
+                .lines()
+                .find_map(|it| it.strip_prefix("x-request-id: "));
+            ids.push(header.unwrap().to_owned());
+        }
         kept.push_str(&std::mem::take(&mut answers[2]));
     }
     assert!(failed > 0 && kept.contains("not as it was kept"), "{kept}");
     let told = std::fs::read_to_string(told).unwrap();
+    for line in told.lines().filter(|it| it.contains("the store failed")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        // 2026-02-03T04:05:06.789Z ERROR POST /v1/files status=500 request=…
+        let digits = words[0].replace(|it: char| it.is_ascii_digit(), "0");
+        assert_eq!(digits, "0000-00-00T00:00:00.000Z", "{line}");
+        assert_eq!(
+            words[1..5],
+            ["ERROR", "POST", "/v1/files", "status=500"],
+            "{line}"
+        );
+        let id = words[5].strip_prefix("request=").unwrap();
+        assert!(ids.iter().any(|it| it == id), "{line} of {ids:?}");
+    }
     for wanted in ["the store failed", "a file that is kept is damaged"] {
         assert!(told.contains(wanted), "{told}");
     }

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::ACCEPT;
-use axum::http::request::Parts;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use ctx_assemble::AssembleError;
@@ -19,10 +17,12 @@ use futures_core::Stream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::accept::Form;
 use super::query::Id;
 use super::{Building, Json, Keeping, answer, aside};
 use crate::Owner;
 use crate::admission::Place;
+use crate::asked::carried;
 use crate::auth::Identity;
 use crate::backend::{
     Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
@@ -31,6 +31,7 @@ use crate::job::{self, Told};
 use crate::problem::Problem;
 use crate::schema;
 use crate::state::{App, Shared};
+use crate::tally::Outcome;
 use crate::wire::{
     AssembleRequest, BuildRequest, ContextData, ContextMeta, FeedbackData, FeedbackRequest, NoMeta,
     Progress, ReceiptData, Reply, ResolveRequest, ResolvedData, ResolvedMeta,
@@ -45,7 +46,8 @@ const EVENTS: usize = 16;
 ///
 /// With `Accept: text/event-stream` the answer is a stream of events: `progress` as each stage begins, and at
 /// last either `result`, with what would have been the answer, or `problem`. Who finds no place, or names a thread
-/// that is not, is told so by the status, and gets no stream. Closing the connection ends the build.
+/// that is not, is told so by the status, and gets no stream. Of `application/json` and `text/event-stream` the one of
+/// the larger `q` is sent, of equal ones the first, and JSON where nothing is said. Closing the connection ends the build.
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
@@ -131,14 +133,22 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
         // A reader that is too slow for this misses it.
         let _ = telling.try_send(event("progress", &Progress { stage, elapsed_ms }));
     };
-    let task = tokio::spawn(async move {
+    let outcome = Outcome::default();
+    let came_to = outcome.clone();
+    let task = tokio::spawn(carried(async move {
         let event = match primed(&app, from, wanted, Some(Arc::new(told))).await {
-            Ok(prime) => event("result", &reply(&prime, &prime.built())),
-            Err(problem) => event("problem", &problem),
+            Ok(prime) => {
+                came_to.set(StatusCode::OK);
+                event("result", &reply(&prime, &prime.built()))
+            }
+            Err(problem) => {
+                came_to.set(problem.status());
+                event("problem", &problem.of_request())
+            }
         };
         // Nobody waits for it, if this fails.
         let _ = sender.send(event).await;
-    });
+    }));
     let events = Events {
         receiver,
         task: task.abort_handle(),
@@ -148,6 +158,7 @@ fn stream(app: Shared, from: (Identity, Place), wanted: PrimeRequest) -> Respons
         .into_response();
     let no_store = axum::http::HeaderValue::from_static("no-store");
     response.headers_mut().insert("cache-control", no_store);
+    response.extensions_mut().insert(outcome);
     response
 }
 
@@ -300,34 +311,4 @@ async fn kept(backend: &dyn Backend, owner: &Owner, id: String) -> Result<Receip
             id,
         },
     })
-}
-
-/// In what form an answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    Json,
-    Events,
-}
-
-impl FromRequestParts<Shared> for Form {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Problem> {
-        let mut accepted = parts.headers.get_all(ACCEPT).iter().peekable();
-        if accepted.peek().is_none() {
-            return Ok(Form::Json);
-        }
-        let accepted: Vec<&str> = accepted
-            .filter_map(|it| it.to_str().ok())
-            .flat_map(|it| it.split(','))
-            .filter_map(|it| it.split(';').next())
-            .map(str::trim)
-            .collect();
-        let takes = |kinds: &[&str]| accepted.iter().any(|it| kinds.contains(it));
-        match () {
-            () if takes(&["text/event-stream"]) => Ok(Form::Events),
-            () if takes(&["application/json", "application/*", "*/*"]) => Ok(Form::Json),
-            () => Err(Problem::not_acceptable()),
-        }
-    }
 }

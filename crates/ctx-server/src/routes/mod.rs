@@ -1,5 +1,6 @@
 //! The routes.
 
+mod accept;
 mod context;
 mod files;
 mod query;
@@ -25,7 +26,7 @@ use crate::state::Shared;
 
 /// Every route, and their description.
 pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
-    let (router, described) = OpenApiRouter::with_openapi(openapi::begin())
+    let (router, mut described) = OpenApiRouter::with_openapi(openapi::begin())
         .routes(routes!(context::build))
         .routes(routes!(context::assemble))
         .routes(routes!(context::feedback))
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
         .routes(routes!(status::readyz))
         .routes(routes!(status::metrics))
         .split_for_parts();
+    openapi::finish(&mut described);
     let router = router
         .route("/openapi.json", axum::routing::get(status::openapi))
         .route("/docs", axum::routing::get(status::docs))
@@ -76,7 +78,11 @@ fn answer(status: StatusCode, body: &impl Serialize) -> Response {
             (status, headers, body).into_response()
         }
         Err(error) => {
-            tracing::error!(cause = cause(&error), "an answer cannot be written");
+            tracing::error!(
+                status = 500,
+                cause = cause(&error),
+                "an answer cannot be written"
+            );
             Problem::internal().into_response()
         }
     }

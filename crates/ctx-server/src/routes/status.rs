@@ -15,6 +15,7 @@ use crate::wire::Health;
 /// Whether the server is there.
 #[utoipa::path(get, path = "/healthz", tag = "status", security(()), responses(
     (status = 200, description = "It is", body = Health),
+    (status = "4XX", description = "The request is at fault: it is for another host, or from a page of another site", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn healthz() -> Response {
     answer(StatusCode::OK, &Health { status: "ok" })
@@ -23,11 +24,12 @@ pub(crate) async fn healthz() -> Response {
 /// Whether requests are to be sent to it, as of the last second.
 #[utoipa::path(get, path = "/readyz", tag = "status", security(()), responses(
     (status = 200, description = "They are", body = Health),
+    (status = "4XX", description = "The request is at fault: it is for another host, or from a page of another site", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "It is about to end, or its store has no answer", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Problem> {
     if app.is_draining() {
-        return Err(Problem::overloaded("the server is about to end"));
+        return Err(Problem::unavailable("the server is about to end"));
     }
     let (backend, limit) = (Arc::clone(&app.backend), app.limits.request_time);
     let asking = || async move {
@@ -37,15 +39,15 @@ pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Response, Proble
     if app.readiness.of(asking).await {
         Ok(answer(StatusCode::OK, &Health { status: "ok" }))
     } else {
-        Err(Problem::overloaded("the store has no answer"))
+        Err(Problem::unavailable("the store has no answer"))
     }
 }
 
 /// What was counted and timed, as Prometheus reads it. For operators.
 #[utoipa::path(get, path = "/metrics", tag = "status", responses(
     (status = 200, description = "The metrics", body = String, content_type = "text/plain"),
-    (status = 401, description = "There is no token", body = Problem, content_type = "application/problem+json"),
-    (status = 403, description = "The token is no operator's", body = Problem, content_type = "application/problem+json"),
+    (status = "4XX", description = "There is no token, or none of an operator's; or the request is at fault", body = Problem, content_type = "application/problem+json"),
+    (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn metrics(
     State(app): State<Shared>,

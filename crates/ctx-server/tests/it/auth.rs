@@ -203,13 +203,45 @@ fn lines_of_tokens_that_are_none_are_named() {
         format!("ada {hash} admin"),
         format!("ada {hash} expires=soon"),
         format!("ä {hash}"),
+        format!("ada {hash}\nbob {hash}"),
     ] {
         let error = Credentials::parse(&format!("# first\n{line}\n")).unwrap_err();
-        assert!(
-            error.to_string().starts_with("read line 2 of the tokens"),
-            "{line}: {error}"
-        );
+        let at = |line: &str| format!("read line {} of the tokens: ", 1 + line.lines().count());
+        assert!(error.to_string().starts_with(&at(&line)), "{line}: {error}");
     }
+}
+
+#[test]
+fn a_file_of_tokens_has_at_least_one_and_is_named_with_its_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    let hash = "0".repeat(64);
+    for (text, said) in [
+        (String::new(), ": there is none"),
+        ("# ada\n".to_owned(), ": there is none"),
+        (
+            format!("ada {hash}\n\nbob {hash}\n"),
+            ": it has the hash of line 1",
+        ),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        let error = Credentials::read(&path).unwrap_err().to_string();
+        let named = format!("{}{said}", path.display());
+        assert!(error.ends_with(&named), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn who_is_let_in_can_be_replaced_while_the_server_runs() {
+    let server = Running::embedded();
+    assert_eq!(server.get(ADA, "/v1/threads").status, 200);
+    let mut credentials = Credentials::none();
+    let token = Credentials::generate().unwrap();
+    credentials.add(Owner::new("ada").unwrap(), &token, false);
+    server.credentials.replace(credentials);
+    let answer = server.get(ADA, "/v1/threads");
+    answer.refused(401, "Authorization");
+    assert_eq!(server.get(&token, "/v1/threads").status, 200);
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ctx_server::{Backend, Credentials, Embedded, Limits, Options, Owner, Quota, Server};
+use ctx_server::{
+    Backend, Credentials, Embedded, Limits, LiveCredentials, Options, Owner, Quota, Server,
+};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -21,6 +23,8 @@ pub(crate) const EXPIRED: &str = "expired-0123456789abcdef";
 /// A server that runs until it is dropped.
 pub(crate) struct Running {
     pub(crate) addr: SocketAddr,
+    /// Who is let in.
+    pub(crate) credentials: LiveCredentials,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     /// Gone when the server is.
@@ -94,6 +98,17 @@ impl Running {
         running
     }
 
+    /// With an embedded store, for the pages of these sites too.
+    pub(crate) fn letting(origins: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+        let origins = origins.iter().map(|&it| it.to_owned()).collect();
+        let options = Options::default().with_origins(origins);
+        let mut running = Running::with(Arc::new(backend), options);
+        running.folder = Some(folder);
+        running
+    }
+
     fn with(backend: Arc<dyn Backend>, options: Options) -> Self {
         let options = options.with_credentials(credentials());
         let (stop, stopped) = oneshot::channel::<()>();
@@ -107,13 +122,16 @@ impl Running {
             runtime.block_on(async {
                 let any = "127.0.0.1:0".parse().unwrap();
                 let server = Server::bind(any, backend, options).await.unwrap();
-                tell.send(server.local_addr()).unwrap();
+                tell.send((server.local_addr(), server.credentials()))
+                    .unwrap();
                 server.run(async { drop(stopped.await) }).await;
             });
             runtime.shutdown_timeout(Duration::from_secs(5));
         });
+        let (addr, credentials) = told.recv().unwrap();
         Running {
-            addr: told.recv().unwrap(),
+            addr,
+            credentials,
             stop: Some(stop),
             thread: Some(thread),
             folder: None,
@@ -294,6 +312,8 @@ impl Answer {
         let problem = self.json();
         assert_eq!(problem["status"], status, "{self:?}");
         assert_eq!(problem["field"].as_str().unwrap_or(""), field, "{self:?}");
+        let id = self.header("x-request-id").expect("each answer has one");
+        assert_eq!(problem["requestId"], id, "{self:?}");
         for said in ["type", "title", "detail"] {
             assert!(problem[said].is_string(), "{said} in {self:?}");
         }

@@ -66,6 +66,34 @@ fn bodies_of_other_types_are_refused() {
 }
 
 #[test]
+fn bodies_that_are_compressed_for_their_way_are_refused() {
+    let server = Running::embedded();
+    let bearer = format!("Bearer {ADA}");
+    let body = b"f\r\n{\"message\":\"x\"}\r\n0\r\n\r\n";
+    let of = |codings: &[&str]| {
+        let mut headers = vec![
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+        ];
+        headers.extend(codings.iter().map(|it| ("Transfer-Encoding", *it)));
+        let mut request = server.request("POST /v1/context/build", &headers, b"");
+        request.extend_from_slice(body);
+        let mut stream = server.connect();
+        let _ = stream.write_all(&request);
+        Answer::read(stream)
+    };
+    of(&["chunked"]).data(200);
+    of(&["Chunked"]).data(200);
+    for codings in [
+        &["gzip, chunked"][..],
+        &["gzip", "chunked"],
+        &["x, Chunked"],
+    ] {
+        of(codings).refused(415, "Content-Type");
+    }
+}
+
+#[test]
 fn bodies_that_are_no_json_are_refused() {
     let server = Running::embedded();
     let bearer = format!("Bearer {ADA}");

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use ctx_server::Asked;
 use ctx_testkit::disk;
 use serde_json::json;
 use tracing::field::{Field, Visit};
 
-use crate::client::{ADA, BOB, Running, patient};
+use crate::client::{ADA, Answer, BOB, Running, patient};
 use crate::failing::{Failing, Shared};
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -64,6 +65,11 @@ impl tracing::Subscriber for Keep {
     fn event(&self, event: &tracing::Event<'_>) {
         let mut line = Line(format!("{} ", event.metadata().target()));
         event.record(&mut line);
+        if let Some(asked) = Asked::current() {
+            let (id, method, route) = (&asked.id, asked.method, &asked.route);
+            // Writing to a string cannot fail.
+            let _ = fmt::Write::write_fmt(&mut line.0, format_args!("of {id} {method} {route}"));
+        }
         lines().push(line.0);
     }
 
@@ -179,6 +185,63 @@ fn nothing_that_an_error_or_a_panic_quotes_is_logged() {
             said.iter().any(|it| it.contains(wanted)),
             "{wanted}: {said:?}"
         );
+    }
+}
+
+#[test]
+fn what_is_logged_is_logged_of_a_request() {
+    Keep::begin();
+    let word = "canaryofrequests";
+    let server = Running::start(std::sync::Arc::new(Shared(Failing::new(word))), patient());
+    let said_of = |answer: &Answer, route: &str, said: &str| {
+        let id = answer.header("x-request-id").unwrap();
+        let of = format!("of {id} POST {route}");
+        let found = without(&[word], &of);
+        assert!(
+            found.iter().any(|it| it.contains(said)),
+            "{said}: {found:?}"
+        );
+    };
+    for _ in 0..Failing::WAYS {
+        let answer = server.post(ADA, "/v1/threads", &json!({"id": "t"}));
+        answer.refused(500, "");
+        said_of(&answer, "/v1/threads", "status=500");
+    }
+    // By a task of the build's own.
+    let named = json!({"message": "what is `fn_name` in a.rs:1?", "references": ["a.rs"]});
+    let answer = server.post(ADA, "/v1/context/build", &named);
+    answer.data(200);
+    said_of(&answer, "/v1/context/build", "a source has no say");
+    // Of a stream, whose answer has begun.
+    let body = json!({"message": word});
+    let accept = [("Accept", "text/event-stream")];
+    let answer = server.post_with(ADA, "/v1/context/build", &body, &accept);
+    let id = answer.header("x-request-id").unwrap();
+    assert!(
+        answer.body.contains(&format!("\"requestId\":\"{id}\"")),
+        "{answer:?}"
+    );
+    said_of(&answer, "/v1/context/build", "status=500");
+}
+
+#[test]
+fn each_answer_has_an_id_that_is_the_servers_own() {
+    let server = Running::embedded();
+    let theirs = [("X-Request-Id", "canaryofids")];
+    let mut ids = std::collections::BTreeSet::new();
+    for line in [
+        "GET /healthz",
+        "GET /healthz",
+        "GET /v1/threads",
+        "PUT /none",
+    ] {
+        let answer = server.send(line, &theirs, b"");
+        let id = answer.header("x-request-id").unwrap().to_owned();
+        assert!(
+            id.len() == 32 && id.bytes().all(|it| it.is_ascii_hexdigit()),
+            "{id}"
+        );
+        assert!(ids.insert(id), "{ids:?}");
     }
 }
 

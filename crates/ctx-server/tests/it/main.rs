@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accept;
 mod auth;
 mod client;
 mod counters;
+mod counts;
 mod damage;
 mod failing;
 #[cfg(target_os = "linux")]
@@ -15,6 +17,7 @@ mod logs;
 mod matrix;
 mod measure;
 mod only;
+mod origins;
 mod overload;
 mod pins;
 #[cfg(all(unix, feature = "postgres"))]

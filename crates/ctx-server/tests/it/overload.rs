@@ -15,16 +15,16 @@ use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
 use crate::only::{Builds, Only, no};
 
 /// A store whose builds go on until they are let go or cancelled, and whose threads block.
-struct Slow {
+pub(crate) struct Slow {
     running: AtomicUsize,
     most: AtomicUsize,
-    cancelled: AtomicUsize,
-    open: AtomicBool,
+    pub(crate) cancelled: AtomicUsize,
+    pub(crate) open: AtomicBool,
     began: Mutex<Sender<()>>,
 }
 
 impl Slow {
-    fn new() -> (Arc<Self>, Receiver<()>) {
+    pub(crate) fn new() -> (Arc<Self>, Receiver<()>) {
         let (began, starts) = channel();
         let slow = Slow {
             running: AtomicUsize::new(0),
@@ -82,7 +82,7 @@ impl Builds for Slow {
     }
 }
 
-fn limits(workers: usize, queue: usize) -> Limits {
+pub(crate) fn limits(workers: usize, queue: usize) -> Limits {
     let mut limits = Limits::default();
     limits.workers = workers;
     // Builds have threads for what blocks, on any machine.
@@ -93,7 +93,7 @@ fn limits(workers: usize, queue: usize) -> Limits {
     limits
 }
 
-fn begin(server: &Running, token: &str) -> std::net::TcpStream {
+pub(crate) fn begin(server: &Running, token: &str) -> std::net::TcpStream {
     let bearer = format!("Bearer {token}");
     let headers = [
         ("Authorization", bearer.as_str()),
@@ -108,7 +108,7 @@ fn begin(server: &Running, token: &str) -> std::net::TcpStream {
 
 /// Waits until `is` holds, for a minute at most.
 #[track_caller]
-fn wait_until(is: impl Fn() -> bool) {
+pub(crate) fn wait_until(is: impl Fn() -> bool) {
     let started = Instant::now();
     while !is() {
         assert!(
@@ -119,7 +119,7 @@ fn wait_until(is: impl Fn() -> bool) {
     }
 }
 
-fn metric(server: &Running, name: &str) -> String {
+pub(crate) fn metric(server: &Running, name: &str) -> String {
     let body = server.get(OPERATOR, "/metrics").body;
     let line = body
         .lines()
@@ -454,6 +454,31 @@ fn the_end_lets_requests_finish_and_takes_no_more() {
     slow.open.store(true, Ordering::SeqCst);
     assert_eq!(Answer::read(stream).status, 500);
     assert_eq!(slow.cancelled.load(Ordering::SeqCst), 0);
+    server.join();
+}
+
+#[test]
+fn the_end_is_told_beforehand_and_requests_are_taken_for_as_long_as_that() {
+    let (slow, _starts) = Slow::new();
+    slow.open.store(true, Ordering::SeqCst);
+    let limits = limits(1, 1).with_grace(Duration::from_secs(3));
+    let mut server = Running::start(Arc::new(Only(slow)), limits);
+    assert_eq!(server.get("", "/readyz").status, 200);
+    server.stop();
+    let told = Instant::now();
+    wait_until(|| server.get("", "/readyz").status == 503);
+    let answer = server.get("", "/readyz");
+    answer.refused(503, "");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(server.get("", "/healthz").status, 200);
+    assert_eq!(
+        server
+            .post(ADA, "/v1/context/build", &json!({"message": "x"}))
+            .status,
+        500
+    );
+    wait_until(|| std::net::TcpStream::connect(server.addr).is_err());
+    assert!(told.elapsed() >= Duration::from_secs(3));
     server.join();
 }
 

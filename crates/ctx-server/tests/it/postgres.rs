@@ -315,18 +315,72 @@ fn a_server_is_ready_when_its_database_is_and_keeps_what_it_said() {
     server
         .post(ADA, "/v1/threads/t/messages", &message)
         .data(201);
+    let file = json!({"files": [{"path": "kept.md", "content": "What was kept.\n"}]});
+    server.post(ADA, "/v1/files", &file).data(200);
+    let asked = json!({"message": "what was kept?"});
+    let built = server.post(ADA, "/v1/context/build", &asked).data(200);
     database.kill();
     let is_forgotten = || std::thread::sleep(Duration::from_millis(1_100));
     is_forgotten();
     assert_eq!(server.get("", "/readyz").status, 503);
     assert_eq!(server.get("", "/healthz").status, 200);
-    let failed = server.post(ADA, "/v1/threads/t/messages", &message);
-    assert!(failed.status >= 500, "{failed:?}");
+    let in_thread = json!({"message": "what was kept?", "threadId": "t"});
+    let files = json!({"files": [{"path": "a.rs", "content": "fn a() {}\n"}]});
+    let vote = json!({"handle": built["handle"], "useful": true});
+    for failed in [
+        server.post(ADA, "/v1/threads/t/messages", &message),
+        server.get(ADA, "/v1/threads"),
+        server.post(ADA, "/v1/context/build", &in_thread),
+        server.post(ADA, "/v1/files", &files),
+        server.post(ADA, "/v1/context/feedback", &vote),
+    ] {
+        failed.refused(503, "");
+        assert_eq!(failed.header("retry-after"), Some("1"), "{failed:?}");
+    }
     database.restart();
     is_forgotten();
     assert_eq!(server.get("", "/readyz").status, 200);
     let said = server.get(ADA, "/v1/threads/t/messages").data(200);
     assert_eq!(said[0]["content"], "kept");
+}
+
+#[test]
+fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked() {
+    let Some(database) = Server::start(&[]) else {
+        return;
+    };
+    let url = block_on(database.database());
+    let server = Running::over(&url);
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let message = json!({"role": "user", "content": "x"});
+    for is_killed in [false, true] {
+        let answer = std::thread::scope(|scope| {
+            block_on(async {
+                let raw = ctx_testkit::postgres::raw(&url).await;
+                let lock = "BEGIN; LOCK TABLE ctx.messages IN ACCESS EXCLUSIVE MODE";
+                raw.batch_execute(lock).await.unwrap();
+                let asking = scope.spawn(|| server.post(ADA, "/v1/threads/t/messages", &message));
+                let waiting = "SELECT pid FROM pg_locks WHERE NOT granted";
+                let waits: i32 = loop {
+                    if let Some(row) = raw.query(waiting, &[]).await.unwrap().first() {
+                        break row.get(0);
+                    }
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                };
+                if is_killed {
+                    database.kill();
+                } else {
+                    let end = "SELECT pg_terminate_backend($1)";
+                    raw.execute(end, &[&waits]).await.unwrap();
+                }
+                asking.join().unwrap()
+            })
+        });
+        answer.refused(503, "");
+        assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}");
+    }
 }
 
 #[test]

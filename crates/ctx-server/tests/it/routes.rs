@@ -582,6 +582,11 @@ fn threads_that_are_not_or_are_already_are_named() {
     server
         .post(ADA, "/v1/threads", &json!({"id": "a b"}))
         .refused(400, "id");
+    for id in [".", ".."] {
+        server
+            .post(ADA, "/v1/threads", &json!({"id": id}))
+            .refused(422, "id");
+    }
     server
         .post(ADA, "/v1/threads", &json!({"id": "b", "pinned": [" "]}))
         .refused(400, "pinned[0]");
@@ -693,6 +698,31 @@ fn fields_that_are_wrong_are_named() {
     }
     let unknown = json!({"message": "x", "options": {"tokenEstimation": "gtp"}});
     build(&server, &unknown).refused(422, "options.tokenEstimation");
+}
+
+#[test]
+fn a_field_that_is_there_twice_is_named_wherever_it_stands() {
+    let server = Running::embedded();
+    for (options, field) in [
+        ("\"maxTokens\": 9, \"maxTokens\": 900", "maxTokens"),
+        (
+            "\"reserve\": 1, \"maxTokens\": 9, \"reserve\": 1",
+            "reserve",
+        ),
+        (
+            "\"previous\": {\"digest\": \"a\", \"digest\": \"b\"}",
+            "previous.digest",
+        ),
+    ] {
+        let field = format!("options.{field}");
+        let built = json!(format!(
+            "{{\"message\": \"x\", \"options\": {{{options}}}}}"
+        ));
+        build(&server, &built).refused(400, &field);
+        let assembled = json!(format!("{{\"chunks\": [], \"options\": {{{options}}}}}"));
+        let answer = server.post(ADA, "/v1/context/assemble", &assembled);
+        answer.refused(400, &field);
+    }
 }
 
 #[test]

@@ -42,6 +42,61 @@ fn it_is_openapi_of_every_route() {
     }
 }
 
+/// The description of the answer of this status: as such, or by its first digit.
+fn response<'d>(openapi: &'d Value, path: &str, method: &str, status: u16) -> &'d Value {
+    let responses = &openapi["paths"][path][method]["responses"];
+    let exact = &responses[status.to_string()];
+    let kind = &responses[format!("{}XX", status / 100)];
+    if exact.is_object() { exact } else { kind }
+}
+
+#[test]
+fn what_every_route_may_be_refused_for_is_described_with_its_headers() {
+    let server = Running::embedded();
+    let openapi = described(&server);
+    let bearer = format!("Bearer {ADA}");
+    let token = ("Authorization", bearer.as_str());
+    let (host, origin) = (("Host", "evil.example"), ("Origin", "http://evil.example"));
+    for (line, headers, status) in [
+        ("GET /healthz", &[][..], 200),
+        ("GET /healthz", &[host], 421),
+        ("GET /healthz", &[origin], 403),
+        ("GET /readyz", &[host], 421),
+        ("GET /readyz", &[origin], 403),
+        ("GET /metrics", &[host], 421),
+        ("GET /metrics", &[], 401),
+        ("GET /v1/threads", &[token], 200),
+        ("GET /v1/threads", &[], 401),
+        ("PUT /v1/threads", &[token], 405),
+    ] {
+        let answer = server.send(line, headers, b"");
+        assert_eq!(answer.status, status, "{line}");
+        let (method, path) = line.split_once(' ').unwrap();
+        // What is said of a path whose method it does not take is said of each that it takes.
+        let method = method.to_lowercase().replace("put", "get");
+        let response = response(&openapi, path, &method, status);
+        assert!(response["description"].is_string(), "{line} {status}");
+        for name in ["X-Request-Id", "Allow", "WWW-Authenticate", "Retry-After"] {
+            if answer.header(&name.to_lowercase()).is_some() {
+                let header = &response["headers"][name];
+                assert!(header["schema"].is_object(), "{name} of {line} {status}");
+            }
+        }
+    }
+    for (path, item) in openapi["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            let has = |status, name: &str| {
+                response(&openapi, path, method, status)["headers"][name].is_object()
+            };
+            let is_told = has(405, "Allow") && has(401, "WWW-Authenticate");
+            assert!(is_told && has(421, "X-Request-Id"), "{method} {path}");
+            // Nothing is asked for it.
+            let never_waits = path == "/healthz";
+            assert!(never_waits || has(503, "Retry-After"), "{method} {path}");
+        }
+    }
+}
+
 #[test]
 fn every_time_is_described_with_its_unit() {
     let server = Running::embedded();
