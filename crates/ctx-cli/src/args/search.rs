@@ -33,6 +33,9 @@ While another process indexes DIR it is waited for, 60 seconds at most; --wait 0
 from what was indexed before, and so does an index that cannot be written: a warning says how far
 it is behind.
 
+Hidden files and folders are passed over unless a .ctxignore takes them in, each by its name: a line
+!.github there has the files of .github indexed, and packed by `ctx pack`.
+
 Secrets are masked, in the context and in the index, and told of; files of keys and settings (.env,
 *.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by their words.
 
