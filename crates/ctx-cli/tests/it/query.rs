@@ -999,10 +999,8 @@ fn where_nothing_fits_files_without_readable_text_are_told() {
 
 #[test]
 fn rows_that_do_not_answer_and_images_take_no_room() {
-    let mut rows = "id,customer,total\n".to_owned();
-    for n in 0..2_000 {
-        rows.push_str(&format!("{n},customer {n},{}\n", n * 7));
-    }
+    let rows = (0..2_000).map(|n| format!("{n},customer {n},{}\n", n * 7));
+    let rows = "id,customer,total\n".to_owned() + &rows.collect::<String>();
     let latency = "week,what,p99\n1,before the queue migration,900\n2,p99 latency after the queue migration,340\n";
     let image = "iVBORw0KGgo".repeat(600);
     let notebook =
