@@ -17,7 +17,8 @@ const TRIES: u32 = 10;
 const STEPS: usize = 1 << 17;
 
 /// For each candidate, a `max_tokens` above the present one at which it is let in; `None` where none
-/// was found. Each is sure: first fit lets a candidate in that has room for all before it too, and
+/// was found, or looked for: without being asked to explain, other policies than first fit look for no more
+/// than [`FEW`] candidates. Each is sure: first fit lets a candidate in that has room for all before it too, and
 /// for the other policies each budget was tried out. So they are budgets that work, not always the
 /// smallest.
 pub(crate) fn entry_budgets(
@@ -84,6 +85,11 @@ fn pay_group(
 /// The smallest of some larger budgets at which each candidate was let in, when it was tried.
 fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens>>, AssembleError> {
     let problem = &plan.problem;
+    let mut found = vec![None; problem.items.len()];
+    if !plan.options.explain && problem.items.len() > FEW {
+        // To name the budget that has room for everything would tell nothing of any of them.
+        return Ok(found);
+    }
     let full = problem
         .items
         .iter()
@@ -92,18 +98,12 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens
         .chain(problem.groups.iter().copied())
         .fold(0, u64::saturating_add);
     let most = limit_for(plan, all);
-    let mut found = vec![None; problem.items.len()];
     if most <= limit {
         return Ok(found);
     }
-    let tries = if plan.options.explain || problem.items.len() <= FEW {
-        TRIES
-    } else {
-        1
-    };
     let (mut attempt, mut steps) = (1, 0);
-    while attempt <= tries && !plan.pricer.control.is_late() {
-        let limit = between(limit, most, attempt, tries);
+    while attempt <= TRIES && !plan.pricer.control.is_late() {
+        let limit = between(limit, most, attempt, TRIES);
         let budget = Budget {
             limit,
             slack: 0,
@@ -118,7 +118,7 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens
         steps += outcome.steps;
         debug!(attempt, steps = outcome.steps, "tried");
         attempt = if steps > STEPS {
-            tries.max(attempt + 1)
+            TRIES.max(attempt + 1)
         } else {
             attempt + 1
         };

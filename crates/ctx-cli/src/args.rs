@@ -98,7 +98,8 @@ const ASSEMBLE_HELP: &str = r#"Input is one of:
   {"chunks": [...], "options": {...}}   an object; flags override its options
   [...]                                 an array of chunks
   {"id": "a", ...}                      one chunk a line (JSON Lines)
-A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional.
+A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root a chunk that
+names its file ("filePath", and "startLine" and "endLine" unless all of it is meant) needs no "content".
 
 Examples:
   ctx assemble hits.json --max-tokens 4000
@@ -112,9 +113,10 @@ Folders are walked in the order of their paths. What .gitignore, .ignore and .ct
 passed over, and so are hidden files, links, files without text and files over --max-file-size;
 a file that is named itself is always taken. Secrets are masked, and files of keys and settings
 (.env, *.pem) left out, unless --keep-secrets is given. What is not UTF-8 is decoded. Files that were named
-matter most, then READMEs and manifests, then the rest, then tests, then lock files and minified code.
-Where not all of it fits, files are shown in part: as skeletons, signatures, or the line that names
-them, whichever is worth most for the tokens (--selection optimal, unless you say otherwise).
+matter most, then the README and the manifests of the folder, then sources, then documents, settings and
+examples, then tests, then lock files, minified code and copies of others'. Where not all of it fits, longer
+files of a kind matter more than shorter ones, and files are shown in part: as skeletons, signatures, or
+the line that names them, whichever is worth most for the tokens (--selection optimal, unless you say otherwise).
 
 Examples:
   ctx pack . --max-tokens 32000 > context.md
@@ -140,6 +142,7 @@ Examples:
 
 const SHOW_HELP: &str = "\
 PLACE is a file, lines of it or something it defines: PATH, PATH:12, PATH:12-40 or PATH#name.
+Where several things have the name, one with a body is shown, and standard error names the others.
 Lines are shown as they are; a comment of the language says how many were left out. With
 --max-tokens the lines that matter most to the strategy are shown, marks included in the count.
 
@@ -161,7 +164,9 @@ Examples:
 const VERIFY_HELP: &str = "\
 Checks that the context is the one the receipt is of, that it has as many tokens as the receipt tells
 and that the parts add up, that each chunk is either in or out, that each block says what its citation
-is of, and with --root that the files still say so on the lines cited. Ends with 6 when one does not hold.
+is of, and with --root that the files still say so on the lines cited. Paths are those of the receipt, relative to
+the folder that was packed or asked; such as ../a and /b, of files that were named so, lead out of it.
+Ends with 6 when one does not hold.
 
 Examples:
   ctx pack . --json > receipt.json && ctx verify receipt.json --root .

@@ -15,7 +15,7 @@ use ctx::syntax;
 use crate::args::AssembleArgs;
 use crate::emit;
 use crate::failure::Failure;
-use crate::input::{self, Input};
+use crate::input::{self, Input, Texts};
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::walk::shown;
@@ -28,7 +28,14 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     let Input {
         chunks,
         mut options,
-    } = read(args.input.as_deref())?;
+    } = read(
+        args.input.as_deref(),
+        if args.root.is_some() {
+            Texts::InFiles
+        } else {
+            Texts::Given
+        },
+    )?;
     if chunks.is_empty() {
         report::warning("the input holds no chunks");
     }
@@ -77,7 +84,7 @@ fn resolve_below(
     Ok(resolver.with_context_lines(context_lines).resolve(chunks))
 }
 
-fn read(path: Option<&Path>) -> Result<Input, Failure> {
+fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
     match path.filter(|path| *path != Path::new("-")) {
         Some(path) => {
             let name = shown(path);
@@ -85,13 +92,13 @@ fn read(path: Option<&Path>) -> Result<Input, Failure> {
                 Failure::input(format_args!("failed to read {name}: {error}"))
                     .with_hint("check the path; - is standard input")
             })?;
-            input::read(BufReader::with_capacity(1 << 16, file), &name)
+            input::read(BufReader::with_capacity(1 << 16, file), &name, texts)
         }
         None if path.is_none() && io::stdin().is_terminal() => Err(Failure::usage(
             "there is nothing to read: standard input is a terminal",
         )
         .with_hint("give a FILE, pipe chunks in, or say - to type them")),
-        None => input::read(io::stdin().lock(), "<stdin>"),
+        None => input::read(io::stdin().lock(), "<stdin>", texts),
     }
 }
 

@@ -69,11 +69,18 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
         .omitted
         .iter()
         .filter_map(|chunk| Some((chunk.enters_at?, &chunk.id)));
-    if let Some((tokens, id)) = entries.min() {
-        let tokens = grouped(tokens.get().into());
-        report::warning(&format!(
-            "no chunk fits; the first to enter is {id} at {tokens} tokens"
-        ));
+    let is_over = |it: &Omitted| it.reason == OmittedReason::OverBudget;
+    match entries.min() {
+        Some((tokens, id)) => {
+            let tokens = grouped(tokens.get().into());
+            report::warning(&format!(
+                "no chunk fits; the first to enter is {id} at {tokens} tokens"
+            ));
+        }
+        None if built.omitted.iter().any(is_over) => {
+            report::warning("no chunk fits (--explain tells at how many tokens each would)");
+        }
+        None => {}
     }
 }
 

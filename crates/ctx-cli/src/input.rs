@@ -21,6 +21,15 @@ const FORMS: &str =
 const NUMBERS: &str = "relevance is a number from 0 to 1; JSON has no NaN and no infinity";
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Where the texts of chunks come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// From the chunks themselves.
+    Given,
+    /// From the files that they name: a chunk that names one needs no `content`.
+    InFiles,
+}
+
 /// What there is to assemble.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Input {
@@ -29,17 +38,18 @@ pub(crate) struct Input {
 }
 
 /// Reads everything that `reader` has; `name` is what errors call it.
+/// Where `texts` are in files, the content of a chunk that names its file may be left out.
 ///
 /// # Errors
 /// It is not what it should be, and where.
-pub(crate) fn read(mut reader: impl BufRead, name: &str) -> Result<Input, Failure> {
+pub(crate) fn read(mut reader: impl BufRead, name: &str, texts: Texts) -> Result<Input, Failure> {
     let mut lines = Lines::new(name);
     while lines.next(&mut reader)? {
         if !lines.line.trim_ascii().is_empty() {
             return if lines.is_chunk() {
-                read_lines(lines, reader)
+                read_lines(lines, reader, texts)
             } else {
-                read_document(lines, reader)
+                read_document(lines, reader, texts)
             };
         }
     }
@@ -89,13 +99,18 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn read_lines(mut lines: Lines<'_>, mut reader: impl BufRead) -> Result<Input, Failure> {
+fn read_lines(
+    mut lines: Lines<'_>,
+    mut reader: impl BufRead,
+    texts: Texts,
+) -> Result<Input, Failure> {
     let mut input = Input::default();
     loop {
         let line = lines.text()?.trim();
         if !line.is_empty() {
             let place = Place::new(lines.name, line, lines.line_number);
-            input.chunks.push(chunk(line, input.chunks.len(), &place)?);
+            let index = input.chunks.len();
+            input.chunks.push(chunk(line, index, &place, texts)?);
         }
         if !lines.next(&mut reader)? {
             return Ok(input);
@@ -104,7 +119,11 @@ fn read_lines(mut lines: Lines<'_>, mut reader: impl BufRead) -> Result<Input, F
 }
 
 /// Reads what is no line by line input: `lines` holds the first line that is not blank.
-fn read_document(lines: Lines<'_>, mut reader: impl BufRead) -> Result<Input, Failure> {
+fn read_document(
+    lines: Lines<'_>,
+    mut reader: impl BufRead,
+    texts: Texts,
+) -> Result<Input, Failure> {
     let Lines {
         name,
         line: mut bytes,
@@ -134,9 +153,8 @@ fn read_document(lines: Lines<'_>, mut reader: impl BufRead) -> Result<Input, Fa
     }
     input.chunks.reserve_exact(trace.elements.len());
     for raw in trace.elements {
-        input
-            .chunks
-            .push(chunk(raw.get(), input.chunks.len(), &place)?);
+        let index = input.chunks.len();
+        input.chunks.push(chunk(raw.get(), index, &place, texts)?);
     }
     Ok(input)
 }
@@ -150,8 +168,14 @@ fn sequence<'a>(document: &'a str, place: &Place<'_>) -> Result<Vec<&'a RawValue
 }
 
 /// Reads one chunk. The quick way first: only a text that failed is read again to say where.
-fn chunk<'a>(text: &'a str, index: usize, place: &Place<'a>) -> Result<Chunk, Failure> {
-    object(text).map_err(|_| {
+fn chunk<'a>(
+    text: &'a str,
+    index: usize,
+    place: &Place<'a>,
+    texts: Texts,
+) -> Result<Chunk, Failure> {
+    let in_file = || (texts == Texts::InFiles).then(|| of_file(text)).flatten();
+    object(text).or_else(|_| in_file().ok_or(())).map_err(|()| {
         let fault = fault::<Chunk>(text);
         let who = locate::who(index, locate::probe(text).id.as_deref());
         Failure::input(format_args!(
@@ -159,8 +183,18 @@ fn chunk<'a>(text: &'a str, index: usize, place: &Place<'a>) -> Result<Chunk, Fa
             place.at(text).of(&fault.error),
             fault.about(&who)
         ))
-        .with_hint(chunk_hint(&fault))
+        .with_hint(chunk_hint(&fault, texts))
     })
+}
+
+/// A chunk that names a file and has no content.
+fn of_file(text: &str) -> Option<Chunk> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = object(text).ok()?;
+    if !fields.contains_key("filePath") || fields.contains_key("content") {
+        return None;
+    }
+    fields.insert("content".to_owned(), "".into());
+    serde_json::from_value(fields.into()).ok()
 }
 
 fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, Failure> {
@@ -230,7 +264,7 @@ fn fault<T: DeserializeOwned>(text: &str) -> Fault {
     Fault { field, error }
 }
 
-fn chunk_hint(fault: &Fault) -> &'static str {
+fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
     let message = fault.error.to_string();
     match fault.error.classify() {
         Category::Eof => "is the file cut short? on input by lines, each line is one whole chunk",
@@ -242,6 +276,12 @@ fn chunk_hint(fault: &Fault) -> &'static str {
         Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
         Category::Data if message.contains("Line") => {
             "startLine and endLine count from 1, and the last line is shown too"
+        }
+        Category::Data if texts == Texts::Given && message.contains("missing field `content`") => {
+            "a chunk needs its `content`; with --root DIR the file that `filePath` names has it"
+        }
+        _ if texts == Texts::InFiles => {
+            "a chunk needs `id`, `relevance`, and `content` or a `filePath` below --root"
         }
         _ => "a chunk needs `id`, `content` and `relevance`",
     }

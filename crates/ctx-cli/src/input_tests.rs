@@ -4,13 +4,13 @@ const A: &str = r#"{"id": "a", "content": "x", "relevance": 0.5}"#;
 const B: &str = r#"{"id": "b", "content": "y", "relevance": 1}"#;
 
 fn ids(input: &str) -> Vec<String> {
-    let input = read(input.as_bytes(), "in").unwrap();
+    let input = read(input.as_bytes(), "in", Texts::Given).unwrap();
     input.chunks.into_iter().map(|chunk| chunk.id).collect()
 }
 
 #[track_caller]
 fn fails(input: impl AsRef<[u8]>, parts: &[&str]) {
-    let failure = read(input.as_ref(), "in").unwrap_err();
+    let failure = read(input.as_ref(), "in", Texts::Given).unwrap_err();
     let message = format!("{:#}", failure.error);
     for part in parts {
         assert!(message.contains(part), "{message:?} lacks {part:?}");
@@ -46,6 +46,7 @@ fn options_are_read() {
     let input = read(
         r#"{"options": {"maxTokens": 9, "format": "xml"}, "chunks": []}"#.as_bytes(),
         "in",
+        Texts::Given,
     )
     .unwrap();
     assert_eq!(input.options.max_tokens.get(), 9);
@@ -191,7 +192,7 @@ fn what_is_not_utf_8_is_named() {
 #[test]
 fn deep_nesting_is_an_error() {
     for deep in ctx_testkit::hostile::nested_json() {
-        assert!(read(deep.as_bytes(), "in").is_err());
+        assert!(read(deep.as_bytes(), "in", Texts::Given).is_err());
     }
 }
 
@@ -201,6 +202,7 @@ fn long_ids_are_cut_in_messages() {
     let failure = read(
         format!(r#"[{{"id": "{id}", "content": 1}}]"#).as_bytes(),
         "in",
+        Texts::Given,
     )
     .unwrap_err();
     assert!(failure.error.to_string().len() < 500);
@@ -209,7 +211,7 @@ fn long_ids_are_cut_in_messages() {
 proptest::proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
-        let _ = read(&*bytes, "in");
+        let _ = read(&*bytes, "in", Texts::Given);
     }
 
     #[test]
@@ -218,6 +220,6 @@ proptest::proptest! {
         let at = byte % bytes.len();
         bytes[at] = value;
         bytes.truncate(cut);
-        let _ = read(&*bytes, "in");
+        let _ = read(&*bytes, "in", Texts::Given);
     }
 }

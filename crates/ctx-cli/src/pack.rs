@@ -3,7 +3,7 @@
 use ctx::assemble::Cancel;
 use ctx::model::{
     BuildOptions, BuiltContext, Chunk, ChunkKind, LineSpan, Omitted, OmittedReason, Origin,
-    Relevance, Selection, Warning,
+    Relevance, Rendition, Selection, Warning,
 };
 use ctx::resolve::{Keywords, masked, renditions};
 use ctx::syntax::{self, Limits, Source};
@@ -15,7 +15,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::read::{Content, read_each};
-use crate::relevance;
+use crate::relevance::{self, Rank};
 use crate::report::{self, Report};
 use crate::skipped;
 use crate::walk::{self, Found, Skipped};
@@ -50,6 +50,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
     }
     if !args.whole_files && !surely_fits(&packed.chunks, &options) {
         add_renditions(&mut packed.chunks, cancel);
+        weigh(&mut packed.chunks);
         // What may be shown in several ways has to be weighed.
         options.selection = args.options.selection().unwrap_or(Selection::Optimal);
     }
@@ -77,9 +78,28 @@ fn add_renditions(chunks: &mut [Chunk], cancel: &Cancel) {
         if let (Some(span), false) = (chunk.span, cancel.is_cancelled()) {
             let path = chunk.path.as_deref().unwrap_or_default();
             let source = Source::new(path, &chunk.content, &limits);
-            chunk.renditions = renditions(&source, span, &Keywords::default());
+            let ways = renditions(&source, span, &Keywords::default());
+            chunk.renditions = ways.into_iter().map(overview).collect();
         }
     });
+}
+
+/// The same, worth what it is to those who look for what there is: half of the information is more than half as
+/// good as all of it.
+fn overview(way: Rendition) -> Rendition {
+    let information = relevance::of_part(way.information());
+    let same = Rendition::new(way.kind(), way.text(), information);
+    let same = same.and_then(|it| it.with_lines(way.lines().to_vec()));
+    same.unwrap_or(way)
+}
+
+/// Gives each file its worth beside the others.
+fn weigh(chunks: &mut [Chunk]) {
+    for chunk in chunks {
+        let rank = Rank::of(&chunk.id, chunk.origin == Origin::Reference);
+        let worth = Relevance::new(rank.weighed(chunk.content.len()));
+        chunk.relevance = worth.unwrap_or(chunk.relevance);
+    }
 }
 
 /// One file after it was read.
@@ -113,8 +133,8 @@ fn chunk(file: &Found, content: Content) -> Read {
     let newlines = memchr::memchr_iter(b'\n', body).count();
     let lines = u32::try_from(newlines.saturating_add(1)).unwrap_or(u32::MAX);
     let span = LineSpan::new(1, lines).expect("lines is at least 1");
-    let relevance =
-        Relevance::new(relevance::of(&file.shown, file.named)).unwrap_or(Relevance::ONE);
+    let rank = Rank::of(&file.shown, file.named);
+    let relevance = Relevance::new(rank.relevance()).unwrap_or(Relevance::ONE);
     let mut chunk = Chunk::new(file.shown.clone(), text, relevance)
         .with_kind(kind)
         .with_path(file.shown.clone())

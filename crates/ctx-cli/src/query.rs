@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
 use ctx::git::GitChanges;
-use ctx::index::{Index, IndexError, Updated};
+use ctx::index::{Index, IndexError, Reason, Updated};
 use ctx::model::{BuildOptions, BuiltContext, Warning};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
@@ -66,11 +66,12 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
+    let mut without_text = 0;
     let changes = if args.search.no_index_update {
         refuse_empty(&index)?;
         past::open(&root, &retrieve.strategies, report)?
     } else {
-        catch_up(&index, &settings, report, cancel)?;
+        without_text = catch_up(&index, &settings, report, cancel)?;
         past::up_to_date(&root, &retrieve.strategies, report, cancel)?
     };
     let changes = changes.map(Arc::new);
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         return Err(Failure::cancelled());
     }
     let mut answer = answer?;
-    warn(&answer, &retrieve, &root, report)?;
+    warn(&answer, &retrieve, (&root, without_text), report)?;
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.told());
     if args.output.explain || args.output.json {
@@ -163,20 +164,21 @@ fn refuse_empty(index: &Index) -> Result<(), Failure> {
     Err(Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out"))
 }
 
-/// Indexes what changed. Where that cannot be done, what was indexed before has to do.
+/// Indexes what changed, and tells how many files have no text. Where it cannot be done, what was indexed before has to do.
 fn catch_up(
     index: &Index,
     settings: &Settings,
     report: Report,
     cancel: &Cancel,
-) -> Result<(), Failure> {
+) -> Result<usize, Failure> {
     let start = Instant::now();
     let error = match indexing::update(index, report, cancel) {
         Ok(updated) => {
             indexing::report_losses(&updated, settings, report);
             skipped::report_passed(&updated.passed, settings, report);
             tell_updated(&updated, index, settings, start, report);
-            return Ok(());
+            let passed = updated.passed.iter();
+            return Ok(passed.filter(|it| it.reason == Reason::NoText).count());
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
         Err(error) => error,
@@ -193,7 +195,7 @@ fn catch_up(
         // Times that changed alone, which could not be noted.
         None => report.detail(&why),
     }
-    Ok(())
+    Ok(0)
 }
 
 fn tell_updated(
@@ -280,14 +282,14 @@ fn ask(
     })
 }
 
-/// Says what is missing from the answer.
+/// Says what is missing from the answer, which is of a folder with so many files `without_text`.
 ///
 /// # Errors
 /// No strategy has an answer.
 fn warn(
     answer: &Answer,
     options: &retrieve::Options,
-    root: &Path,
+    (root, without_text): (&Path, usize),
     report: Report,
 ) -> Result<(), Failure> {
     let reports = &answer.retrieved.reports;
@@ -313,8 +315,15 @@ fn warn(
                 options.kinds.join(", ")
             ),
         };
+        let unread = match without_text {
+            0 => String::new(),
+            n => format!(
+                "; {} without readable text, such as a PDF, not searched",
+                emit::counted(n as u64, "file")
+            ),
+        };
         report::warning(&format!(
-            "nothing in {} fits the question{others}; try other words, or a name or path that is there (`ctx index --status` tells what is indexed)",
+            "nothing in {} fits the question{others}{unread}; try other words, or a name or path that is there (`ctx index --status` tells what is indexed)",
             shown(root)
         ));
     }

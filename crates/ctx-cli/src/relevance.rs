@@ -1,17 +1,38 @@
 //! How much a file matters when nobody asked a question.
 //!
-//! A file that was named matters most. Then what explains a tree (its README) and what declares it
-//! (its manifest), more at the root than below. Then the rest; then tests; and last what machines
-//! wrote or others did. Files that matter alike come in the order of their paths.
+//! A file that was named matters most. Then what explains the tree (its README) and what declares it
+//! (its manifest). Then sources; then what else there is: documents, settings, examples; then tests; and
+//! last what machines wrote or others did. Of two files the one of the earlier rank matters more,
+//! whatever their lengths. Where not all of it fits, a longer file of a rank matters more than a shorter
+//! one, though not as many times more as it is longer; else files of a rank come in the order of their paths.
 
 use ctx::rank::Role;
 
-const NAMED: f64 = 1.0;
-const FRONT_AT_ROOT: f64 = 0.9;
-const FRONT: f64 = 0.8;
-const ORDINARY: f64 = 0.7;
-const TEST: f64 = 0.5;
-const GENERATED: f64 = 0.1;
+/// What a file is to those who read a tree, the most important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// It was named by the user.
+    Named,
+    /// The README or a manifest of the whole tree.
+    Front,
+    Source,
+    /// Documents, settings and examples.
+    Beside,
+    Test,
+    /// Written by a machine, or a copy of what others wrote.
+    Generated,
+}
+
+/// A file of so many bytes is worth no less than a shorter one,
+const SHORT: usize = 256;
+/// and one of so many no more than a longer one.
+const LONG: usize = 64 << 10;
+/// What a file is worth grows with this power of its length: with 1 the longest take all there is, with 1/2 there
+/// is room for the shortest alone.
+const GROWTH: f64 = 0.75;
+/// The README is worth so many times the longest source: enough that it is there in any case, and little
+/// enough that all of a long one does not come before a line of the sources.
+const FRONT: f64 = 2.0;
 
 /// File names, in lower case, that declare what a folder is. Sorted.
 const MANIFESTS: &[&str] = &[
@@ -30,17 +51,52 @@ const MANIFESTS: &[&str] = &[
     "setup.py",
 ];
 
-/// The relevance, 0 to 1, of the file that is shown as `path`.
-pub(crate) fn of(path: &str, named: bool) -> f64 {
-    let path = path.replace(std::path::MAIN_SEPARATOR, "/");
-    match Role::of(&path) {
-        _ if named => NAMED,
-        Role::Generated | Role::Vendored => GENERATED,
-        Role::Test => TEST,
-        _ if !is_front(file_name(&path)) => ORDINARY,
-        _ if path.contains('/') => FRONT,
-        _ => FRONT_AT_ROOT,
+impl Rank {
+    /// The rank of the file that is shown as `path`.
+    pub(crate) fn of(path: &str, named: bool) -> Rank {
+        let path = path.replace(std::path::MAIN_SEPARATOR, "/");
+        match Role::of(&path) {
+            _ if named => Rank::Named,
+            Role::Generated | Role::Vendored => Rank::Generated,
+            Role::Test => Rank::Test,
+            _ if is_front(file_name(&path)) => {
+                if path.contains('/') {
+                    Rank::Source
+                } else {
+                    Rank::Front
+                }
+            }
+            Role::Source => Rank::Source,
+            _ => Rank::Beside,
+        }
     }
+
+    /// The relevance, 0 to 1, of any file of it.
+    pub(crate) fn relevance(self) -> f64 {
+        self.weighed(LONG)
+    }
+
+    /// The relevance, 0 to 1, of a file of so many bytes, which is to say what it is worth beside others.
+    #[expect(clippy::cast_precision_loss, reason = "it is at most 65,536")]
+    pub(crate) fn weighed(self, bytes: usize) -> f64 {
+        let share_of = |bytes: usize| (bytes as f64 / LONG as f64).powf(GROWTH);
+        let (least, share) = (share_of(SHORT), share_of(bytes.clamp(SHORT, LONG)));
+        let rank = |number: i32| least.powi(number) / FRONT * share;
+        match self {
+            Rank::Named => share,
+            // Manifests are short, and worth as much as the README.
+            Rank::Front => least,
+            Rank::Source => rank(1),
+            Rank::Beside => rank(2),
+            Rank::Test => rank(3),
+            Rank::Generated => rank(4),
+        }
+    }
+}
+
+/// What a part of a file with a share of its `information`, 0 to 1, is worth of what all of it is.
+pub(crate) fn of_part(information: f64) -> f64 {
+    information.sqrt()
 }
 
 /// Whether a file of this name explains or declares the folder it is in.
@@ -66,24 +122,59 @@ mod tests {
     #[test]
     fn files_are_ranked_by_their_names() {
         for (path, expected) in [
-            ("README.md", FRONT_AT_ROOT),
-            ("Cargo.toml", FRONT_AT_ROOT),
-            ("crates/a/README", FRONT),
-            ("crates/a/Cargo.toml", FRONT),
-            ("src/main.rs", ORDINARY),
-            ("readme_writer.rs", ORDINARY),
-            ("src/attest.rs", ORDINARY),
-            ("tests/it/main.rs", TEST),
-            ("pkg/server_test.go", TEST),
-            ("web/app.spec.ts", TEST),
-            ("test_all.py", TEST),
-            ("Cargo.lock", GENERATED),
-            ("web/package-lock.json", GENERATED),
-            ("web/app.min.js", GENERATED),
-            ("vendor/a/README.md", GENERATED),
+            ("README.md", Rank::Front),
+            ("Cargo.toml", Rank::Front),
+            ("crates/a/README", Rank::Source),
+            ("crates/a/Cargo.toml", Rank::Source),
+            ("src/main.rs", Rank::Source),
+            ("readme_writer.rs", Rank::Source),
+            ("src/attest.rs", Rank::Source),
+            ("docs/guide.md", Rank::Beside),
+            ("examples/a.rs", Rank::Beside),
+            ("settings.yaml", Rank::Beside),
+            ("tests/it/main.rs", Rank::Test),
+            ("tests/README.md", Rank::Test),
+            ("pkg/server_test.go", Rank::Test),
+            ("web/app.spec.ts", Rank::Test),
+            ("test_all.py", Rank::Test),
+            ("Cargo.lock", Rank::Generated),
+            ("web/package-lock.json", Rank::Generated),
+            ("web/app.min.js", Rank::Generated),
+            ("vendor/a/README.md", Rank::Generated),
         ] {
-            assert!((of(path, false) - expected).abs() < 1e-9, "{path}");
-            assert!((of(path, true) - NAMED).abs() < 1e-9, "{path}");
+            assert_eq!(Rank::of(path, false), expected, "{path}");
+            assert_eq!(Rank::of(path, true), Rank::Named, "{path}");
         }
+    }
+
+    #[test]
+    fn the_shortest_file_of_a_rank_is_worth_no_less_than_the_longest_of_the_next() {
+        let ranks = [
+            Rank::Named,
+            Rank::Front,
+            Rank::Source,
+            Rank::Beside,
+            Rank::Test,
+            Rank::Generated,
+        ];
+        for pair in ranks.windows(2) {
+            assert!(
+                pair[0].weighed(0) >= pair[1].weighed(usize::MAX),
+                "{pair:?}"
+            );
+            assert!(pair[0].relevance() > pair[1].relevance(), "{pair:?}");
+        }
+        assert!(
+            ranks
+                .iter()
+                .all(|it| (0.0..=1.0).contains(&it.weighed(1_000)))
+        );
+    }
+
+    #[test]
+    fn a_longer_file_is_worth_more_and_its_tokens_less() {
+        let worth = |bytes| Rank::Source.weighed(bytes);
+        assert!(worth(1_000) < worth(10_000));
+        assert!(10.0 * worth(1_000) > worth(10_000));
     }
 }

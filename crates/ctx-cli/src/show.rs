@@ -12,6 +12,12 @@ use crate::args::ShowArgs;
 use crate::emit;
 use crate::failure::Failure;
 use crate::report::{self, Report};
+use crate::walk::shown;
+
+/// So many names are told of several.
+const MOST_TOLD: usize = 5;
+/// Names that are alike to this degree (Jaro and Winkler) may be slips of each other.
+const ALIKE: f64 = 0.85;
 
 /// Runs the verb.
 ///
@@ -40,6 +46,12 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
         report.note(&format!("shown by its lines: {fallback}"));
     }
     let span = place.span(&source)?;
+    if let Part::Symbol(name) = &place.part
+        && let others = source.outline().others(name)
+        && !others.is_empty()
+    {
+        report.note(&format!("also called {name}: {}", listed(&others)));
+    }
     let lines = match args.max_tokens {
         None => source.render(span, args.rendition, &args.matches),
         Some(limit) => {
@@ -133,11 +145,19 @@ fn span(lines: &str) -> Option<LineSpan> {
 
 /// The text of a file that the user named: any folder will do, and its files as well as its links.
 fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
-    let hint = "give the path of a file with text";
-    let failed = |error: SourceError| Failure::input(error).with_hint(hint);
+    let near = if path.exists() {
+        Vec::new()
+    } else {
+        near(path)
+    };
+    let hint = match &near[..] {
+        [] => "give the path of a file with text".to_owned(),
+        near => format!("names near it: {}", near.join(", ")),
+    };
+    let failed = |error: SourceError| Failure::input(error).with_hint(&*hint);
     let file = path.file_name().and_then(|name| name.to_str());
     let file = file.ok_or_else(|| {
-        Failure::input(format!("{} names no file", path.display())).with_hint(hint)
+        Failure::input(format!("{} names no file", path.display())).with_hint(&*hint)
     })?;
     if secrets == Secrets::Masked && is_secret_file(file) {
         let path = file.to_owned();
@@ -151,8 +171,35 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     let bytes = Root::open(folder)
         .and_then(|root| root.read(file, limit))
         .map_err(failed)?;
-    Text::decode(file, bytes, secrets)
-        .ok_or_else(|| Failure::input(format!("{} holds no text", path.display())).with_hint(hint))
+    Text::decode(file, bytes, secrets).ok_or_else(|| {
+        Failure::input(format!("{} holds no text", path.display())).with_hint(&*hint)
+    })
+}
+
+/// The first of them, and how many more there are.
+fn listed(all: &[String]) -> String {
+    let told = all[..all.len().min(MOST_TOLD)].join(", ");
+    match all.len().saturating_sub(MOST_TOLD) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
+}
+
+/// Names in the folder of `path` that look like its own, the nearest first.
+fn near(path: &Path) -> Vec<String> {
+    let name = path.file_name().and_then(|it| it.to_str());
+    let folder = path.parent().filter(|it| *it != Path::new(""));
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new(".")));
+    let (Some(name), Ok(entries)) = (name, entries) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    let score = |it: &str| strsim::jaro_winkler(name, it);
+    let mut near: Vec<String> = names.filter(|it| score(it) >= ALIKE).collect();
+    near.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.cmp(b)));
+    near.truncate(MOST_TOLD);
+    let shown = |it: String| folder.map_or(it.clone(), |folder| shown(&folder.join(&it)));
+    near.into_iter().map(shown).collect()
 }
 
 fn numbered(lines: &Lines<'_>) -> String {

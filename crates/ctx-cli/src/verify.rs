@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::{Component, Path};
 
 use ctx::format::{ParsedBlock, Slot, neutralise};
 use ctx::model::{BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens};
@@ -15,6 +16,10 @@ use crate::emit::{self, grouped};
 use crate::failure::Failure;
 use crate::receipt;
 use crate::report::clean;
+
+/// What to do where no file that is cited is there.
+const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
+                         give that folder as --root";
 
 /// So many failures of one check are shown to people; programs get all.
 const MOST_SHOWN: usize = 10;
@@ -37,7 +42,10 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
             let root = Root::open(path).map_err(|error| {
                 Failure::input(error).with_hint("give the folder that the context was made from")
             })?;
-            Some(Sources::new(root, Limits::default()))
+            Some(Files {
+                below: Sources::new(root, Limits::default()),
+                folder: path,
+            })
         }
     };
     let verdict = Verdict::of(&receipt, sources.as_ref());
@@ -53,8 +61,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
             .checks
             .iter()
             .filter(|it| it.outcome == Outcome::Failed);
-        let names: Vec<&str> = failed.map(|it| it.name).collect();
-        Err(Failure::refuted(&names.join(", ")))
+        let (names, hints): (Vec<&str>, Vec<_>) = failed.map(|it| (it.name, it.hint)).unzip();
+        let failure = Failure::refuted(&names.join(", "));
+        Err(match hints[..] {
+            [Some(hint)] => failure.with_hint(hint),
+            _ => failure,
+        })
     }
 }
 
@@ -77,6 +89,38 @@ struct Check {
     /// What does not hold, one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failures: Vec<String>,
+    /// What to do about it, where that is known.
+    #[serde(skip)]
+    hint: Option<&'static str>,
+}
+
+/// The files that a receipt is compared with.
+struct Files<'a> {
+    below: Sources,
+    /// The folder that they are below.
+    folder: &'a Path,
+}
+
+impl Files<'_> {
+    /// The file that a receipt calls `path`: the name of a file that was packed by a path that leads out of the folder
+    /// is such a path, and the user named it.
+    fn with<T>(&self, path: &str, read: impl FnOnce(&Sources, &str) -> T) -> T {
+        match self.beside(Path::new(path)) {
+            Some((beside, name)) => read(&beside, &name),
+            None => read(&self.below, path),
+        }
+    }
+
+    fn beside(&self, path: &Path) -> Option<(Sources, String)> {
+        let leads_up = || path.components().any(|it| it == Component::ParentDir);
+        if !path.is_absolute() && !leads_up() {
+            return None;
+        }
+        let path = self.folder.join(path);
+        let name = path.file_name()?.to_str()?.to_owned();
+        let folder = Root::open(path.parent()?).ok()?;
+        Some((Sources::new(folder, Limits::default()), name))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -100,6 +144,7 @@ impl Check {
             outcome,
             detail,
             failures,
+            hint: None,
         }
     }
 
@@ -109,12 +154,13 @@ impl Check {
             outcome: Outcome::Skipped,
             detail: why.into(),
             failures: Vec::new(),
+            hint: None,
         }
     }
 }
 
 impl Verdict {
-    fn of(receipt: &BuiltContext, sources: Option<&Sources>) -> Self {
+    fn of(receipt: &BuiltContext, sources: Option<&Files<'_>>) -> Self {
         let shown = shown(receipt);
         let files = match (sources, &shown) {
             (Some(sources), Ok(blocks)) => files(receipt, blocks, sources),
@@ -297,13 +343,13 @@ fn texts(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Check {
 }
 
 /// Whether the files say, on the lines that are cited, what is shown.
-fn files(receipt: &BuiltContext, shown: &[Shown<'_>], sources: &Sources) -> Check {
+fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files<'_>) -> Check {
     let by_citation: BTreeMap<&str, &Shown<'_>> = shown
         .iter()
         .map(|it| (it.citation.id.as_str(), it))
         .collect();
     let mut failures = Vec::new();
-    let (mut compared, mut passed_over) = (0, 0);
+    let (mut compared, mut passed_over, mut missing) = (0, 0, 0);
     for (number, citation) in receipt.citations.iter().enumerate() {
         let shown = by_citation.get(citation.id.as_str());
         let is_whole = shown.is_none_or(|it| {
@@ -322,7 +368,12 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], sources: &Sources) -> Chec
         };
         compared += 1;
         let block = shown.map(|it| &it.block);
-        if let Err(why) = compare(citation, block, path, span, sources) {
+        let compared = files.with(path, |sources, name| {
+            compare(citation, block, name, span, sources)
+                .map_err(|why| (why, sources.text(name).is_err()))
+        });
+        if let Err((why, is_missing)) = compared {
+            missing += usize::from(is_missing);
             failures.push(format!("citations[{number}] ({path}:{span}): {why}"));
         }
     }
@@ -333,7 +384,9 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], sources: &Sources) -> Chec
             ", {passed_over} passed over: no lines of a file, or not shown in full"
         );
     }
-    Check::new("files", detail, failures)
+    let mut check = Check::new("files", detail, failures);
+    check.hint = (compared > 0 && missing == compared).then_some(ELSEWHERE);
+    check
 }
 
 /// Whether the file says what is cited of it, or what is shown where that has escapes.

@@ -18,6 +18,9 @@ use crate::workspace::{Folder, Workspace};
 /// A path is told up to so many characters.
 const TITLE: usize = 200;
 
+/// So many others of the name that was asked for are told.
+const MOST_OTHERS: usize = 5;
+
 /// A file's text with the line ends of editors, and its outline.
 struct File {
     body: String,
@@ -94,6 +97,14 @@ pub(crate) fn read(
     }
     if let (Some(fallback), true) = (file.outline.fallback, rendition != RenditionKind::Full) {
         reply.note(format!("Shown by its lines: {fallback}."));
+    }
+    if let Some(symbol) = &arguments.symbol {
+        let others = source.outline().others(symbol);
+        if !others.is_empty() {
+            let told = others[..others.len().min(MOST_OTHERS)].join(", ");
+            let told = neutralise(&told, Slot::Line);
+            reply.note(format!("{} more of this name: {told}.", others.len()));
+        }
     }
     reply.fact("startLine", span.start());
     reply.fact("endLine", span.end());

@@ -3,15 +3,19 @@
 use std::ops::Range;
 
 use ctx_model::{Chunk, LineSpan, Rendition, RenditionKind};
-use ctx_syntax::{is_prose, language_name};
+use ctx_syntax::{is_encoded, is_prose, is_table, language_name};
 
 /// Stands for sentences that are left out, on a line of its own.
 const MARK: &str = "…";
 
 /// Where the sentences of a chunk begin and end in its content, in bytes; none of what is not written for
-/// people to read. O(bytes).
+/// people to read. Of tables and notebooks they are the lines, but for those that are encoded: excerpts leave them out.
+/// O(bytes).
 pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     let path = chunk.path.as_deref().unwrap_or_default();
+    if is_table(path) {
+        return rows(&chunk.content);
+    }
     let language = chunk.language.as_deref();
     let language = language.or_else(|| language_name(path, &chunk.content));
     if is_prose(path, language) {
@@ -19,6 +23,19 @@ pub fn sentences(chunk: &Chunk) -> Vec<Range<usize>> {
     } else {
         Vec::new()
     }
+}
+
+/// The lines that say something, without the white space around them.
+fn rows(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let rows = text.split_inclusive('\n').filter_map(|line| {
+        let start = at + line.len() - line.trim_start().len();
+        at += line.len();
+        let row = line.trim();
+        let says = row.contains(char::is_alphanumeric) && !is_encoded(row);
+        says.then(|| start..start + row.len())
+    });
+    rows.collect()
 }
 
 /// Excerpts of `chunk`, the longest first: all its `sentences` that are worth `least` or more, then ever fewer
@@ -144,4 +161,28 @@ fn is_whole(content: &str, line: &Range<usize>) -> bool {
             .chars()
             .next()
             .is_none_or(|it| it == '\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::Relevance;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_a_table_are_its_sentences_and_what_is_encoded_is_none() {
+        let image = "iVBORw0KGgo".repeat(100);
+        let content = format!("id,city\n1,Oslo\r\n\n  2,Rome\n{image}\n3,Bern");
+        for (path, count) in [("a.csv", 4), ("a.ipynb", 4), ("a.rs", 0)] {
+            let chunk = Chunk::new("a", &*content, Relevance::ONE).with_path(path);
+            let found = sentences(&chunk);
+            assert_eq!(found.len(), count, "{path}");
+            if count > 0 {
+                let told: Vec<&str> = found.iter().map(|it| &content[it.clone()]).collect();
+                assert_eq!(told, ["id,city", "1,Oslo", "2,Rome", "3,Bern"]);
+                let all = excerpts(&chunk, &found, &[0.5; 4], 0.1);
+                assert!(!all[0].text().contains("iVBOR"));
+            }
+        }
+    }
 }

@@ -96,6 +96,12 @@ const NAMES: &[(&str, &str)] = &[
 /// Languages that people read rather than machines.
 const PROSE: &[&str] = &["asciidoc", "latex", "markdown", "mdx", "org", "rst", "text"];
 
+/// Extensions of tables and notebooks. Sorted.
+const TABLES: &[&str] = &["csv", "ipynb", "jsonl", "ndjson", "tsv"];
+
+/// What is shorter, in bytes, may be a long word.
+const ENCODED: usize = 512;
+
 /// What the file at `path` with this `text` is in, as an info string names it, whether or not there is a
 /// grammar for it: by its name, its extension, and its first line.
 pub fn language_name(path: &str, text: &str) -> Option<&'static str> {
@@ -114,6 +120,23 @@ pub fn is_prose(path: &str, language: Option<&str>) -> bool {
         return file_name(path).bytes().all(capital);
     };
     PROSE.contains(&language)
+}
+
+/// Whether the file at `path` is rows of values or a notebook: texts whose lines say something each, and nothing of
+/// each other.
+pub fn is_table(path: &str) -> bool {
+    let name = file_name(path).to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
+    TABLES.binary_search(&extension).is_ok()
+}
+
+/// Whether `line` is little else than one long run of bytes that were made text, by base64 or as hexadecimal digits: an
+/// image in a notebook. O(bytes).
+pub fn is_encoded(line: &str) -> bool {
+    // Ends of lines of what is encoded may be escapes.
+    let is_digit = |it: u8| it.is_ascii_alphanumeric() || b"+/=-_\\".contains(&it);
+    let runs = || line.as_bytes().split(|&it| !is_digit(it)).map(<[u8]>::len);
+    line.len() >= ENCODED && runs().max().is_some_and(|it| 10 * it >= 9 * line.len())
 }
 
 fn file_name(path: &str) -> &str {
@@ -135,13 +158,22 @@ mod tests {
         for table in [EXTENSIONS, NAMES] {
             assert!(table.is_sorted_by(|a, b| a.0 < b.0));
         }
-        assert!(PROSE.is_sorted());
+        assert!(PROSE.is_sorted() && TABLES.is_sorted());
         for (extension, _) in EXTENSIONS {
             assert!(
                 !ROWS.iter().any(|row| row.extensions.contains(extension)),
                 "{extension}"
             );
         }
+    }
+
+    #[test]
+    fn one_long_run_of_digits_is_encoded_and_words_are_not() {
+        let run = "iVBORw0KGgo+/".repeat(100);
+        assert!(is_encoded(&run) && is_encoded(&format!("    \"image/png\": \"{run}\\n\",")));
+        assert!(!is_encoded(&run[..100]));
+        assert!(!is_encoded(&"word and word ".repeat(100)));
+        assert!(!is_encoded(&"a1,b2;".repeat(200)));
     }
 
     #[track_caller]

@@ -253,10 +253,50 @@ impl Outline {
         path
     }
 
-    /// The first symbol of this name, qualified or not.
+    /// The symbol of this name, qualified or not: of several the first, but a function that is only declared gives way to
+    /// one with a body.
     pub fn find(&self, name: &str) -> Option<usize> {
-        let by = |of: fn(&Symbol) -> &String| self.symbols.iter().position(|it| of(it) == name);
-        by(|it| &it.qualified_name).or_else(|| by(|it| &it.name))
+        let named = self.named(name);
+        let first = *named.first()?;
+        let is_function = |it: usize| {
+            matches!(
+                self.symbols[it].kind,
+                SymbolKind::Function | SymbolKind::Method
+            )
+        };
+        if !is_function(first) {
+            return Some(first);
+        }
+        let is_whole = |&it: &usize| is_function(it) && self.symbols[it].body.is_some();
+        Some(named.into_iter().find(is_whole).unwrap_or(first))
+    }
+
+    /// All symbols of this name, in their order: those whose qualified name it is, else those whose own it is.
+    pub fn named(&self, name: &str) -> Vec<usize> {
+        let by = |of: fn(&Symbol) -> &String| -> Vec<usize> {
+            let all = self.symbols.iter().enumerate();
+            all.filter(|(_, it)| of(it) == name)
+                .map(|(index, _)| index)
+                .collect()
+        };
+        let qualified = by(|it| &it.qualified_name);
+        if qualified.is_empty() {
+            by(|it| &it.name)
+        } else {
+            qualified
+        }
+    }
+
+    /// The others of this name beside the one that [`find`](Outline::find) finds, each with its lines, as people are told of
+    /// them: `Session.send (752-810)`.
+    pub fn others(&self, name: &str) -> Vec<String> {
+        let found = self.find(name);
+        let others = self.named(name).into_iter().filter(|&it| Some(it) != found);
+        let told = |it: usize| {
+            let symbol = &self.symbols[it];
+            format!("{} ({})", symbol.qualified_name, symbol.span)
+        };
+        others.map(told).collect()
     }
 }
 

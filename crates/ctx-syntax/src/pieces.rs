@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use ctx_model::LineSpan;
 
-use crate::{Outline, Symbol, SymbolKind};
+use crate::{Outline, Symbol, SymbolKind, is_encoded};
 
 /// What holds others is one part if it has no more lines than this.
 const SMALL: u32 = 25;
@@ -22,6 +22,9 @@ const RUN_BYTES: usize = 3_000;
 const MOST_BYTES: usize = 256 << 10;
 /// So many names are kept of those that a part uses.
 const MOST_REFERENCES: usize = 64;
+
+/// Lines that begin so end a comment.
+const CLOSES: [&str; 4] = ["*/", "-->", "-}", "*)"];
 
 /// A part of a file that is found by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub struct Piece {
 
 impl Piece {
     /// Its lines by what they are: those of its signature, those that say something of it, and the rest, each
-    /// with the end of the line. `lines` are those that it was cut from. O(bytes).
+    /// with the end of the line; one that is [encoded](crate::is_encoded) is empty. `lines` are those that it was cut from. O(bytes).
     pub fn texts(&self, lines: &[&str]) -> [String; 3] {
         let is_in = |part: Option<LineSpan>, number: u32| {
             part.is_some_and(|it| it.start() <= number && number <= it.end())
@@ -61,7 +64,10 @@ impl Piece {
             } else {
                 &mut body
             };
-            to.push_str(lines.get(number as usize - 1).copied().unwrap_or_default());
+            let line = lines.get(number as usize - 1).copied().unwrap_or_default();
+            if !is_encoded(line) {
+                to.push_str(line);
+            }
             to.push('\n');
         }
         [signature, doc, body]
@@ -189,7 +195,7 @@ fn owners(count: usize, symbols: &[Symbol], roles: &[Part]) -> Vec<Option<usize>
 }
 
 /// Rows `first..last` as spans: all of them where they are one definition, else without blank lines at the
-/// ends, in parts that end at blank lines where they can.
+/// ends, from the line that opens the comment or string that they begin with, in parts that end at blank lines where they can.
 fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpan> {
     let says = |row: &usize| {
         lines[*row]
@@ -199,9 +205,10 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
     let mut spans = Vec::new();
     let mut at = first;
     while at < last {
-        let Some(start) = (at..last).find(says) else {
+        let Some(said) = (at..last).find(says) else {
             break;
         };
+        let start = opening(lines, at, said);
         let end = if is_whole {
             last
         } else {
@@ -219,6 +226,17 @@ fn cut(lines: &[&str], first: usize, last: usize, is_whole: bool) -> Vec<LineSpa
         at = end;
     }
     spans
+}
+
+/// Where that begins which row `said` is the first to say something of: with the lines right before it that open a comment,
+/// a string or a value, and close nothing. None before `first` is looked at.
+fn opening(lines: &[&str], first: usize, said: usize) -> usize {
+    let closes = |line: &str| {
+        line.starts_with(['}', ')', ']', ';', ',']) || CLOSES.iter().any(|it| line.starts_with(it))
+    };
+    let opens = |row: &usize| !is_blank(lines[*row]) && !closes(lines[*row].trim_start());
+    let before = (first..said).rev().take_while(opens);
+    before.last().unwrap_or(said)
 }
 
 fn is_blank(line: &str) -> bool {

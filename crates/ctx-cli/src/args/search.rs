@@ -37,6 +37,9 @@ it is behind.
 their scale; 200 are looked at, and the parts of files that stand at their lines are ranked with what is
 found here.
 
+Hidden files and folders are passed over unless a .ctxignore takes them in, each by its name: a line
+!.github there has the files of .github indexed, and packed by `ctx pack`.
+
 Secrets are masked, in the context and in the index, and told of; files of keys and settings (.env,
 *.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by their words.
 

@@ -419,3 +419,30 @@ fn with_a_root_chunks_take_their_text_from_files() {
         .run(["assemble", "hits.json", "--root", "nowhere"])
         .fails(3, &["nowhere"]);
 }
+
+#[test]
+fn with_a_root_a_chunk_that_names_its_file_needs_no_content() {
+    let folder = Folder::of([("src/a.rs", b"fn a() {\n    one();\n}\n")]);
+    let hit =
+        r#"{"id": "a", "relevance": 0.5, "filePath": "src/a.rs", "startLine": 1, "endLine": 3}"#;
+    for input in [
+        hit.to_owned(),
+        format!("[{hit}]"),
+        format!(r#"{{"chunks": [{hit}]}}"#),
+    ] {
+        folder.write("hits.json", input);
+        let ran = folder.run(["assemble", "hits.json", "--root", "."]);
+        assert!(ran.ok().contains("    one();\n"), "{ran:?}");
+        let ran = folder.run(["assemble", "hits.json"]);
+        assert!(
+            ran.code == 3 && ran.stderr.contains("--root DIR"),
+            "{ran:?}"
+        );
+    }
+    folder.write("hits.json", r#"{"id": "a", "relevance": 0.5}"#);
+    let ran = folder.run(["assemble", "hits.json", "--root", "."]);
+    assert!(
+        ran.code == 3 && ran.stderr.contains("`filePath` below --root"),
+        "{ran:?}"
+    );
+}

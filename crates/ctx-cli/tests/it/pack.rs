@@ -45,10 +45,10 @@ fn files_come_by_rank_and_then_by_path() {
     let expected = [
         "Cargo.toml",
         "README.md",
-        "sub/README.md",
         "src/a-b.rs",
         "src/a.rs",
         "src/z.rs",
+        "sub/README.md",
         "tests/t.rs",
         "Cargo.lock",
     ];
@@ -408,4 +408,59 @@ fn what_does_not_fit_whole_is_shown_in_part() {
     assert_eq!(all["wasTruncated"], false);
     folder.write("receipt.json", receipt.to_string());
     folder.run(["verify", "receipt.json", "--root", "."]).ok();
+}
+
+#[test]
+fn readme_manifest_and_sources_come_before_many_small_tests() {
+    let body = "    let value = compute(value, other, another);\n".repeat(40);
+    let folder = Folder::of([
+        ("Cargo.toml", b"[package]\nname = \"a\"\n"),
+        (
+            "README.md",
+            &b"# Title\n\nIt does all there is to do.\n".repeat(20),
+        ),
+    ]);
+    for n in 0..10 {
+        folder.write(
+            format!("src/f{n}.rs"),
+            format!("pub fn work{n}() {{\n{body}}}\n"),
+        );
+    }
+    for n in 0..300 {
+        folder.write(format!("tests/t{n}.rs"), format!("fn t{n}() {{}}\n"));
+        folder.write(format!("data/{n}.toml"), format!("key = {n}\n"));
+    }
+    let receipt = folder
+        .run(["pack", "--max-tokens", "3000", "--json"])
+        .json();
+    let all = receipt["included"].as_array().unwrap();
+    let tokens = |prefix: &str| -> u64 {
+        let of = all
+            .iter()
+            .filter(|it| it["id"].as_str().unwrap().starts_with(prefix));
+        of.map(|it| it["tokens"].as_u64().unwrap()).sum()
+    };
+    let ids = included(&receipt);
+    assert!(ids.contains(&"Cargo.toml".to_owned()) && ids.contains(&"README.md".to_owned()));
+    let sources = ids.iter().filter(|it| it.starts_with("src/"));
+    assert_eq!(sources.count(), 10, "{ids:?}");
+    assert!(tokens("tests/") + tokens("data/") < 300, "{ids:?}");
+    // Among so many nothing is said of budgets that were not tried out.
+    let omitted = |receipt: &Value| receipt["omitted"].as_array().unwrap().clone();
+    assert!(
+        omitted(&receipt)
+            .iter()
+            .all(|it| it.get("entersAt").is_none())
+    );
+    let explained = folder
+        .run(["pack", "--max-tokens", "3000", "--json", "--explain"])
+        .json();
+    let of_test = |it: &&Value| it["id"].as_str().unwrap().starts_with("tests/");
+    let first = omitted(&explained);
+    let first = first.iter().find(of_test).unwrap();
+    let budget = first["entersAt"].as_u64().unwrap().to_string();
+    let richer = folder
+        .run(["pack", "--max-tokens", &budget, "--json"])
+        .json();
+    assert!(included(&richer).contains(&first["id"].as_str().unwrap().to_owned()));
 }

@@ -1070,3 +1070,43 @@ fn settings_that_are_no_file_do_not_hold_it_up() {
     std::os::unix::fs::symlink("/etc/passwd", linked.root.path().join("ctx.toml")).unwrap();
     linked.run(&["query", "budget"]).fails(3, &["ctx.toml"]);
 }
+
+#[test]
+fn where_nothing_fits_files_without_readable_text_are_told() {
+    let folder = Folder::of([
+        ("a.txt", b"words\n".as_slice()),
+        ("b.pdf", b"%PDF-1.4\0\x01\x02"),
+    ]);
+    let ran = folder.run(["query", "zebra crossing"]);
+    assert!(
+        ran.stderr
+            .contains("1 file without readable text, such as a PDF, not searched"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn rows_that_do_not_answer_and_images_take_no_room() {
+    let rows = (0..2_000).map(|n| format!("{n},customer {n},{}\n", n * 7));
+    let rows = "id,customer,total\n".to_owned() + &rows.collect::<String>();
+    let latency = "week,what,p99\n1,before the queue migration,900\n2,p99 latency after the queue migration,340\n";
+    let image = "iVBORw0KGgo".repeat(600);
+    let notebook =
+        format!("{{\n \"source\": \"queue migration plot\",\n \"image/png\": \"{image}\"\n}}\n");
+    let folder = Folder::of([
+        ("orders.csv", rows.as_bytes()),
+        ("latency.csv", latency.as_bytes()),
+        ("plot.ipynb", notebook.as_bytes()),
+    ]);
+    let ran = folder.run(["query", "p99 latency after the queue migration"]);
+    let context = ran.ok();
+    assert!(
+        context.contains("after the queue migration,340"),
+        "{context}"
+    );
+    assert!(
+        !context.contains("customer 77,") && !context.contains("iVBOR"),
+        "{context}"
+    );
+    assert!(context.len() < 2_000, "{}", context.len());
+}

@@ -165,3 +165,32 @@ fn what_is_not_there_is_named() {
     fails(&["relations", "nix"], 3, &["nix"]);
     fails(&["outline", "gone"], 3, &["gone"]);
 }
+
+#[test]
+fn of_several_of_a_name_one_with_a_body_is_shown_and_the_others_told() {
+    let folder = Folder::of([(
+        "a.py",
+        b"class Mixin:\n    def send(self): ...\n\n\nclass Session(Mixin):\n    def send(self):\n        return 1\n",
+    )]);
+    let ran = folder.run(["show", "a.py#send"]);
+    assert!(ran.ok().contains("return 1"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("also called send: Mixin.send (2-2)"),
+        "{ran:?}"
+    );
+    let ran = folder.run(["show", "a.py#Mixin.send"]);
+    assert!(ran.ok().contains("...") && ran.stderr.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_with_names_near_its_own() {
+    let folder = Folder::of([
+        ("src/sessions.py", b"a = 1\n".as_slice()),
+        ("src/other.py", b"\n"),
+    ]);
+    let ran = folder.run(["show", "src/sesions.py"]);
+    assert!(
+        ran.code == 3 && ran.stderr.contains("names near it: src/sessions.py"),
+        "{ran:?}"
+    );
+}

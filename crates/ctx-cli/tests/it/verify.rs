@@ -245,3 +245,36 @@ fn what_cannot_be_read_is_named() {
         .fails(3, &["gone.md"]);
     folder.run(["verify"]).fails(2, &["required"]);
 }
+
+#[test]
+fn files_that_were_named_by_paths_that_lead_out_are_compared() {
+    let (folder, _) = packed("markdown");
+    folder.write("sub/c.md", "c\n");
+    let absolute = folder.path().join("b.md");
+    for path in ["sub/../b.md", absolute.to_str().unwrap()] {
+        let receipt = folder.run(["pack", path, "src/a.rs", "--json"]).json();
+        let ran = verify(&folder, &receipt);
+        outcomes(&ran, ["ok"; 6]);
+        assert!(ran.stdout.contains("2 citations compared"), "{ran:?}");
+        folder.write("b.md", "another\n\nand\nmore\n");
+        fails(
+            &verify(&folder, &receipt),
+            "files",
+            &["b.md", "something else"],
+        );
+        folder.write("b.md", B);
+    }
+}
+
+#[test]
+fn where_no_file_is_there_the_folder_is_to_blame() {
+    let (folder, _) = packed("markdown");
+    let receipt = folder.run(["pack", "src", "--json"]).json();
+    let ran = verify(&folder, &receipt);
+    fails(&ran, "files", &["a.rs"]);
+    assert!(
+        ran.stderr
+            .contains("relative to the folder that was packed"),
+        "{ran:?}"
+    );
+}

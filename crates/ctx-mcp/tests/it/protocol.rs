@@ -102,6 +102,22 @@ async fn own_hits_are_read_from_their_files() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_symbol_that_several_have_is_read_with_a_note_of_the_others() {
+    let project = Project::new();
+    let text = "class Mixin:\n    def send(self): ...\n\nclass Session:\n    def send(self):\n        return 1\n";
+    project.write("src/sessions.py", text);
+    let mut client = Client::connect(&project.server()).await;
+    let arguments = json!({"path": "src/sessions.py", "symbol": "send"});
+    let reply = client.call("context_read", arguments).await;
+    let text = reply.text();
+    assert!(text.contains("return 1"), "{text}");
+    assert!(
+        text.contains("1 more of this name: Mixin.send (2-2)."),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn files_are_read_by_lines_symbol_and_rendition() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;

@@ -11,6 +11,8 @@ use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery, TextQuery};
 const COVERED: usize = 24;
 /// Files whose parts are looked at.
 const FILES: usize = 20;
+/// Extensions of files whose lines say nothing of each other.
+const TABLES: [&str; 5] = ["csv", "ipynb", "jsonl", "ndjson", "tsv"];
 /// The best files of which every part is taken, whether it fits or not.
 const WHOLE: usize = 8;
 
@@ -116,7 +118,28 @@ pub(crate) async fn files(
 }
 
 /// Whether parts of the file at `path` are made of each other: a passage of a text that shares no word with the
-/// question says nothing of it.
+/// question says nothing of it, and neither does a row of a table or a cell of a notebook.
 fn is_code(path: &str) -> bool {
-    Role::of(path) != Role::Documentation
+    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    let is_table = TABLES.iter().any(|it| it.eq_ignore_ascii_case(extension));
+    !is_table && Role::of(path) != Role::Documentation
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_notebooks_and_documents_are_no_code() {
+        for path in [
+            "a/orders.csv",
+            "a.TSV",
+            "log.jsonl",
+            "plot.ipynb",
+            "notes.md",
+        ] {
+            assert!(!is_code(path), "{path}");
+        }
+        assert!(is_code("src/csv.rs") && is_code("Makefile"));
+    }
 }

@@ -75,3 +75,14 @@ fn spans(text: &str) -> Vec<(u32, u32)> {
     let spans = pieces.iter().map(|it| (it.span.start(), it.span.end()));
     spans.collect()
 }
+
+#[test]
+fn a_run_begins_at_the_line_that_opens_its_comment_or_string() {
+    assert_eq!(
+        spans("\"\"\"\nrequests.sessions\n~~~\n\"\"\"\n\nimport os\n"),
+        [(1, 6)]
+    );
+    assert_eq!(spans("/*\n * Copyright\n */\nuse a;\n"), [(1, 4)]);
+    assert_eq!(spans("}\n{\n  a: 1\n}\n"), [(2, 4)]);
+    assert_eq!(spans("*/\na = 1\n"), [(2, 2)]);
+}
