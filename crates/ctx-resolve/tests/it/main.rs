@@ -1,6 +1,8 @@
 //! Hits against real files: what is found, what has moved, what is gone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod excerpts;
+
 use std::collections::HashSet;
 use std::fs;
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,79 @@
+//! What is shown of a part that is too long to be shown whole.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use ctx_model::{Rendition, RenditionKind};
+use ctx_resolve::{Keywords, renditions};
+use ctx_syntax::{Limits, Source};
+use proptest::prelude::*;
+
+/// A function whose body is these lines.
+fn function(body: impl Iterator<Item = String>) -> String {
+    let mut text = String::from("fn build() {\n");
+    for line in body {
+        writeln!(text, "    {line};").unwrap();
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// The excerpts of all of `text`, the longest first.
+fn excerpts(text: &str, words: &[&str]) -> Vec<Rendition> {
+    let source = Source::new("a.rs", text, &Limits::default());
+    let words: Vec<String> = words.iter().map(|&it| it.to_owned()).collect();
+    let mut all = renditions(&source, source.whole(), &Keywords::new(&words));
+    all.retain(|it| it.kind() == RenditionKind::Excerpt);
+    all
+}
+
+fn lines(rendition: &Rendition) -> BTreeSet<u32> {
+    rendition.lines().iter().flatten().copied().collect()
+}
+
+#[test]
+fn of_a_long_function_the_line_with_the_rarest_words_is_shown_by_itself() {
+    let line = |it: u32| match it {
+        300 => "arg(\"wrap\", flag)".to_owned(),
+        it if it % 3 == 0 => format!("arg(\"f{it}\", flag)"),
+        it => format!("other({it})"),
+    };
+    let text = function((2..=700).map(line));
+    let found = excerpts(&text, &["arg", "flag", "wrap"]);
+    let shortest = found.last().unwrap();
+    assert!(
+        shortest.text().contains("arg(\"wrap\", flag);"),
+        "{shortest:?}"
+    );
+    assert_eq!(
+        lines(shortest),
+        BTreeSet::from([1, 298, 299, 300, 301, 302, 701])
+    );
+    assert!(found.len() > 5, "{} excerpts", found.len());
+    let information: Vec<f64> = found.iter().map(Rendition::information).collect();
+    assert!(information.is_sorted_by(|a, b| a > b), "{information:?}");
+}
+
+#[test]
+fn what_is_not_long_has_one_excerpt() {
+    let text = function((2..50).map(|it| format!("call({})", it % 7)));
+    assert_eq!(excerpts(&text, &["(3)", "(4)"]).len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn each_excerpt_is_part_of_the_longer_ones(
+        body in prop::collection::vec("[a-d]{1,3}\\([a-d]{1,3}\\)", 58..160),
+        words in prop::collection::vec("[a-d]{1,3}", 1..6),
+    ) {
+        let text = function(body.into_iter());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let found = excerpts(&text, &words);
+        for pair in found.windows(2) {
+            prop_assert!(lines(&pair[0]).is_superset(&lines(&pair[1])));
+            prop_assert!(pair[0].text().len() > pair[1].text().len());
+            prop_assert!(pair[0].information() >= pair[1].information());
+        }
+        prop_assert_eq!(&found, &excerpts(&text, &words));
+    }
+}
