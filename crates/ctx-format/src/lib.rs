@@ -24,4 +24,4 @@ pub use error::{FormatError, ParseError};
 pub use formatter::{Formatter, formatter};
 pub use neutral::{Slot, count_neutralised, neutralise};
 pub use options::FormatOptions;
-pub use parse::{Parsed, ParsedBlock, parse};
+pub use parse::{Parsed, ParsedBlock, parse, parse_known};
