@@ -7,6 +7,7 @@ mod document;
 mod error;
 mod fields;
 mod formatter;
+mod inline;
 mod json;
 mod markdown;
 mod neutral;

@@ -6,12 +6,22 @@
 //! one such line stands in place of a body that has nothing in it.
 
 use super::{Parsed, ParsedBlock, category_of_title};
-use crate::{ParseError, fields, markdown, plain};
+use crate::fields::Inline;
+use crate::{ParseError, fields, inline, markdown, plain};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Markdown,
     Plain,
+}
+
+impl Dialect {
+    fn inline(self) -> Inline {
+        match self {
+            Dialect::Markdown => Inline::Markdown,
+            Dialect::Plain => Inline::Plain,
+        }
+    }
 }
 
 /// A line without its newline, and where it begins.
@@ -268,9 +278,10 @@ impl<'t, 'k> Reader<'t, 'k> {
     }
 
     fn sources(&mut self) {
+        let inline = self.dialect.inline();
         for line in self.lines.by_ref() {
             if let Some(label) = line.text.strip_prefix("- ") {
-                self.parsed.sources.push(fields::read_label(label));
+                self.parsed.sources.push(fields::read_label(label, inline));
             } else if !line.text.is_empty() {
                 break;
             }
@@ -297,7 +308,7 @@ impl<'t, 'k> Reader<'t, 'k> {
                 start: Some(line.start),
                 ..Pending::default()
             };
-        } else if fields::read_field(line.text, &mut self.pending.block) {
+        } else if fields::read_field(line.text, &mut self.pending.block, self.dialect.inline()) {
             self.pending.start = Some(start);
             self.pending.has_fields = true;
         } else {
@@ -343,7 +354,9 @@ impl<'t, 'k> Reader<'t, 'k> {
 fn read_title(dialect: Dialect, line: &str) -> Option<ParsedBlock> {
     let mut block = ParsedBlock::default();
     match dialect {
-        Dialect::Markdown => block.title = Some(line.strip_prefix(markdown::TITLE)?.to_owned()),
+        Dialect::Markdown => {
+            block.title = Some(inline::unescaped(line.strip_prefix(markdown::TITLE)?));
+        }
         Dialect::Plain => {
             let (word, text) = [plain::FILE, plain::NAME, plain::ID]
                 .into_iter()
