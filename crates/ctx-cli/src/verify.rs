@@ -257,12 +257,12 @@ impl Entry<'_> {
             (Some(told), Some(is)) => *told == neutralise(is, Slot::Line),
             (told, _) => told.is_none(),
         };
-        let other_text = !is_cited(block, citation) && !(self.is_escaped && has_escape(block));
+        let is_text = is_cited(block, citation) || self.is_escaped && has_escape(block);
         let other_rendition = block.rendition != included.rendition
             // Without its content, a chunk is a mention of which there may be nothing to show.
             && !(block.body.is_empty() && included.rendition == RenditionKind::Mention);
         let found = [
-            (other_text, "the text is not the one that is cited"),
+            (!is_text, "the text is not the one that is cited"),
             (
                 block.title.is_some() && !is_said(&block.title, Some(&citation.source)),
                 "the title is not the source that is cited",

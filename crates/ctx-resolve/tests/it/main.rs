@@ -120,12 +120,12 @@ fn rows_of_outlines_are_lines_of_the_source() {
 
 #[test]
 fn a_hit_after_a_lone_return_is_shown_with_its_number() {
-    let (folder, resolver) = setting();
+    let (folder, plain) = setting();
     let code = "# a\rb\ndef area(r):\n    return r\n";
     fs::write(folder.path().join("mixed.py"), code).unwrap();
     fs::write(folder.path().join("mac.py"), code.replace('\n', "\r")).unwrap();
     for (path, first) in [("mixed.py", 2), ("mac.py", 3)] {
-        let resolved = run(&resolver, vec![hit("a", path, (first, first + 1), "")]);
+        let resolved = run(&plain, vec![hit("a", path, (first, first + 1), "")]);
         let [area] = &resolved.chunks[..] else {
             panic!("{resolved:?}");
         };
@@ -159,11 +159,11 @@ fn lines_around_a_hit_are_shown_on_request() {
 
 #[test]
 fn lines_that_end_in_an_empty_one_are_where_they_were_said_to_be() {
-    let (folder, resolver) = setting();
+    let (folder, plain) = setting();
     fs::write(folder.path().join("p.txt"), "p1\np2\np3\n\n").unwrap();
-    let widening = resolver.with_context_lines(1);
+    let widened = plain.with_context_lines(1);
     for content in ["p3\n\n", "p3\n"] {
-        let resolved = run(&widening, vec![hit("a", "p.txt", (3, 4), content)]);
+        let resolved = run(&widened, vec![hit("a", "p.txt", (3, 4), content)]);
         assert_eq!(resolved.warnings, [], "{content:?}");
         let [shown] = &resolved.chunks[..] else {
             panic!("{resolved:?}");
