@@ -9,7 +9,7 @@ use tracing::{debug, debug_span};
 
 use crate::candidates::{Candidate, Candidates};
 use crate::emit::{Shown, emit, shown};
-use crate::entry::entry_budgets;
+use crate::entry::{entry_budgets, no_entries};
 use crate::fixed::Fixed;
 use crate::plan::{Budget, Plan};
 use crate::price::Pricer;
@@ -203,7 +203,7 @@ impl Run<'_> {
             );
             if total <= limit {
                 let entries = if outcome.chosen.iter().all(Option::is_some) {
-                    vec![None; outcome.chosen.len()]
+                    no_entries(&plan)
                 } else {
                     stage("entry budgets", control, || entry_budgets(&mut plan, limit))?
                 };
@@ -248,9 +248,23 @@ impl Run<'_> {
     /// A refusal on account of pinned chunks, with the smallest budget tried out: where weights do
     /// not quite add up, only that tells.
     fn confirm(&self, error: AssembleError) -> AssembleError {
-        let AssembleError::Budget(mut refusal) = error else {
+        let AssembleError::Budget(refusal) = error else {
             return error;
         };
+        let footer = self.options.footer.as_deref();
+        let confirmed = self.raised(refusal).and_then(|refusal| {
+            // Where the pieces do not add up, what was kept in hand for them may not be needed.
+            if self.pricer.formatter.joins_safely(footer) {
+                Ok(refusal)
+            } else {
+                self.lowered(refusal)
+            }
+        });
+        confirmed.map_or_else(|error| error, AssembleError::Budget)
+    }
+
+    /// `refusal` with a budget that works, where the one it names does not.
+    fn raised(&self, mut refusal: BudgetError) -> Result<BudgetError, AssembleError> {
         while let BudgetError::TooSmall {
             needed,
             pinned,
@@ -261,13 +275,7 @@ impl Run<'_> {
             if *pinned == Tokens::ZERO {
                 break;
             }
-            let enough = self.options.clone().with_max_tokens(*smallest);
-            let attempt = Run {
-                options: &enough,
-                ..*self
-            }
-            .build();
-            match attempt {
+            match self.build_within(*smallest) {
                 Err(AssembleError::Budget(BudgetError::TooSmall { smallest: more, .. }))
                     if more > *smallest =>
                 {
@@ -276,11 +284,51 @@ impl Run<'_> {
                     *pinned += difference;
                     *smallest = more;
                 }
-                Err(AssembleError::Cancelled) => return AssembleError::Cancelled,
+                Err(AssembleError::Cancelled) => return Err(AssembleError::Cancelled),
                 _ => break,
             }
         }
-        refusal.into()
+        Ok(refusal)
+    }
+
+    /// `refusal` with the smallest budget there is between the one that was refused and the one it names, which works.
+    /// O(log n) attempts for a difference of n tokens.
+    fn lowered(&self, mut refusal: BudgetError) -> Result<BudgetError, AssembleError> {
+        let BudgetError::TooSmall {
+            needed,
+            pinned,
+            smallest,
+            ..
+        } = &mut refusal
+        else {
+            return Ok(refusal);
+        };
+        let refused = smallest.saturating_sub(self.options.max_tokens);
+        // So many less do, and so many do not; mostly, none is what can be spared.
+        let (mut works, mut step) = (0, 1);
+        let mut fails = refused.get().min(pinned.get().saturating_add(1));
+        while works + 1 < fails {
+            let less = works + step.min((fails - works) / 2);
+            match self.build_within(smallest.saturating_sub(Tokens::new(less))) {
+                Ok(_) => (works, step) = (less, step.saturating_mul(2)),
+                Err(AssembleError::Cancelled) => return Err(AssembleError::Cancelled),
+                Err(_) => (fails, step) = (less, u32::MAX),
+            }
+        }
+        let less = Tokens::new(works);
+        *needed = needed.saturating_sub(less);
+        *pinned = pinned.saturating_sub(less);
+        *smallest = smallest.saturating_sub(less);
+        Ok(refusal)
+    }
+
+    fn build_within(&self, max_tokens: Tokens) -> Result<BuiltContext, AssembleError> {
+        let options = self.options.clone().with_max_tokens(max_tokens);
+        Run {
+            options: &options,
+            ..*self
+        }
+        .build()
     }
 }
 

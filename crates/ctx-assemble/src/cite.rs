@@ -72,14 +72,44 @@ pub fn citation_id(chunk: &Chunk) -> String {
     format!("{}-{hex}", prefix_of(chunk.origin))
 }
 
+/// Whether the id of `citation` is one that stands for its source, its lines and the hash of its text. O(bytes).
+pub fn is_citation_id(citation: &Citation) -> bool {
+    let span = (
+        citation.start_line.unwrap_or(0),
+        citation.end_line.unwrap_or(0),
+    );
+    let Ok(content_hash) = blake3::Hash::from_hex(&citation.content_hash) else {
+        return false;
+    };
+    let Some((prefix, digits)) = citation.id.split_once('-') else {
+        return false;
+    };
+    // Of two with the same source, lines and text, one has a number.
+    let digits = digits.split_once('-').map_or(digits, |(digits, _)| digits);
+    let origins = [
+        Origin::Reference,
+        Origin::File,
+        Origin::Chunk,
+        Origin::Message,
+    ];
+    let hex = identity_of(&citation.source, span, content_hash).to_hex();
+    origins.into_iter().any(|it| prefix_of(it) == prefix)
+        && digits.len() >= DIGITS
+        && hex.starts_with(digits)
+}
+
 /// The hash of a source, its lines, and the text that is shown of it.
 fn identity(block: &Block<'_>, content_hash: blake3::Hash) -> blake3::Hash {
+    let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
+    identity_of(block.title(), span, content_hash)
+}
+
+fn identity_of(source: &str, span: (u32, u32), content_hash: blake3::Hash) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"ctx citation id 1");
-    let span = block.span.map_or((0, 0), |span| (span.start(), span.end()));
     // Each part is told apart by its length, so that no two sources spell the same bytes.
-    hasher.update(&(block.title().len() as u64).to_le_bytes());
-    hasher.update(block.title().as_bytes());
+    hasher.update(&(source.len() as u64).to_le_bytes());
+    hasher.update(source.as_bytes());
     hasher.update(&span.0.to_le_bytes());
     hasher.update(&span.1.to_le_bytes());
     hasher.update(content_hash.as_bytes());
@@ -122,6 +152,30 @@ mod tests {
         let id = cite(&mut Citations::default(), &chunk);
         assert!(citation_id(&chunk).starts_with(&id));
         assert_eq!(citation_id(&chunk).len(), "chu-".len() + 64);
+    }
+
+    #[test]
+    fn an_id_is_checked_against_what_it_stands_for() {
+        let chunk = Chunk::new("a", "text", Relevance::ONE).with_path("a.rs");
+        let block = Block::full(&chunk);
+        let hashes = Hashes::of(&block, blake3::hash(b"text"));
+        let mut citations = Citations::default();
+        for number in 0..60 {
+            let good = citations.cite(&chunk, &block, hashes);
+            assert!(is_citation_id(&good), "{number}: {good:?}");
+            let mut other = good.clone();
+            other.source.push('x');
+            assert!(!is_citation_id(&other));
+            other = good.clone();
+            other.start_line = Some(1);
+            assert!(!is_citation_id(&other));
+            other = good.clone();
+            other.content_hash = "0".repeat(64);
+            assert!(!is_citation_id(&other));
+            other = good;
+            other.id.insert(4, 'x');
+            assert!(!is_citation_id(&other));
+        }
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use ctx_model::{Selection, Tokens};
 use ctx_tokens::Additivity;
+use rapidhash::RapidHashSet;
+use smallvec::{SmallVec, smallvec};
 use tracing::debug;
 
 use crate::AssembleError;
+use crate::candidates::Candidate;
 use crate::plan::{Budget, Plan};
 use crate::price::smallest_limit;
 
@@ -16,7 +19,10 @@ const TRIES: u32 = 10;
 /// and that as long as selection took no more steps than these: then the one that has room for all is what is left.
 const STEPS: usize = 1 << 17;
 
-/// For each candidate, a `max_tokens` above the present one at which it is let in; `None` where none
+/// A `max_tokens` for each of a candidate's parts, in their order.
+pub(crate) type Entries = SmallVec<[Option<Tokens>; 1]>;
+
+/// For each part of each candidate, a `max_tokens` above the present one at which it is let in; `None` where none
 /// was found, or looked for: without being asked to explain, other policies than first fit look for no more
 /// than [`FEW`] candidates. Each is sure: first fit lets a candidate in that has room for all before it too, and
 /// for the other policies each budget was tried out. So they are budgets that work, not always the
@@ -24,10 +30,13 @@ const STEPS: usize = 1 << 17;
 pub(crate) fn entry_budgets(
     plan: &mut Plan<'_, '_>,
     limit: Tokens,
-) -> Result<Vec<Option<Tokens>>, AssembleError> {
-    if plan.pricer.counter.additivity() == Additivity::Never {
+) -> Result<Vec<Entries>, AssembleError> {
+    let footer = plan.options.footer.as_deref();
+    let adds_up = plan.pricer.counter.additivity() != Additivity::Never
+        && plan.pricer.formatter.joins_safely(footer);
+    if !adds_up {
         // What is chosen at another budget depends on a count of the whole that nobody has made.
-        return Ok(vec![None; plan.candidates.all.len()]);
+        return Ok(no_entries(plan));
     }
     let by_order_alone = !plan.options.caps && plan.options.diversity.is_none();
     let limits = if plan.options.selection == Selection::InOrder && by_order_alone {
@@ -39,32 +48,41 @@ pub(crate) fn entry_budgets(
     let budget = |limit: Tokens| Some(limit + reserve).filter(|&it| it < Tokens::MAX);
     Ok(limits
         .into_iter()
-        .map(|limit| limit.and_then(budget))
+        .map(|of_parts| of_parts.into_iter().map(|it| it.and_then(budget)).collect())
         .collect())
 }
 
+/// Nothing is known of any part.
+pub(crate) fn no_entries(plan: &Plan<'_, '_>) -> Vec<Entries> {
+    let parts = |candidate: &Candidate<'_>| smallvec![None; candidate.unit.parts().len()];
+    plan.candidates.all.iter().map(parts).collect()
+}
+
 /// Room for each candidate in full, and for all that is considered before it.
-fn first_fit(plan: &Plan<'_, '_>) -> Vec<Option<Tokens>> {
+fn first_fit(plan: &Plan<'_, '_>) -> Vec<Entries> {
     let problem = &plan.problem;
-    let mut weight = 0_u64;
+    let (mut weight, mut places) = (0_u64, 0);
     let mut paid = vec![false; problem.groups.len()];
     let pinned = problem.items.iter().filter(|item| item.pinned);
-    // Pinned chunks have their room whatever comes before them.
+    // Pinned chunks have their room and their place whatever comes before them.
     for item in pinned {
+        places += 1;
         weight = weight.saturating_add(item.choices[0].weight);
         pay_group(item.group, problem, &mut paid, &mut weight);
     }
     problem
         .items
         .iter()
-        .enumerate()
-        .map(|(position, item)| {
+        .zip(&plan.candidates.all)
+        .map(|(item, candidate)| {
             if !item.pinned {
+                places += 1;
                 weight = weight.saturating_add(item.choices[0].weight);
                 pay_group(item.group, problem, &mut paid, &mut weight);
             }
-            let within = plan.options.max_chunks.is_none_or(|most| position < most);
-            within.then(|| limit_for(plan, weight))
+            let has_place = plan.options.max_chunks.is_none_or(|most| places <= most);
+            let limit = (item.pinned || has_place).then(|| limit_for(plan, weight));
+            smallvec![limit; candidate.unit.parts().len()]
         })
         .collect()
 }
@@ -82,10 +100,10 @@ fn pay_group(
     }
 }
 
-/// The smallest of some larger budgets at which each candidate was let in, when it was tried.
-fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens>>, AssembleError> {
+/// The smallest of some larger budgets at which each part was let in, when it was tried.
+fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Entries>, AssembleError> {
     let problem = &plan.problem;
-    let mut found = vec![None; problem.items.len()];
+    let mut found = no_entries(plan);
     if !plan.options.explain && problem.items.len() > FEW {
         // To name the budget that has room for everything would tell nothing of any of them.
         return Ok(found);
@@ -110,9 +128,10 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens
             max_items: None,
         };
         let outcome = plan.select(&budget)?;
-        for (found, chosen) in found.iter_mut().zip(&outcome.chosen) {
-            if chosen.is_some() {
-                found.get_or_insert(limit);
+        let candidates = plan.candidates.all.iter();
+        for ((candidate, found), chosen) in candidates.zip(&mut found).zip(&outcome.chosen) {
+            if let Some(choice) = *chosen {
+                note(candidate, choice, limit, found);
             }
         }
         steps += outcome.steps;
@@ -124,6 +143,21 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Option<Tokens
         };
     }
     Ok(found)
+}
+
+/// Notes `limit` for each part that `choice` of `candidate` shows, unless a smaller one is known.
+fn note(candidate: &Candidate<'_>, choice: usize, limit: Tokens, found: &mut Entries) {
+    if found.iter().all(Option::is_some) {
+        return;
+    }
+    let pieces = candidate.showings[choice].pieces.iter();
+    let parts = pieces.flat_map(|piece| &piece.parts);
+    let shown: RapidHashSet<&str> = parts.map(|part| &*part.id).collect();
+    for (part, found) in candidate.unit.parts().iter().zip(found) {
+        if shown.contains(&*part.id) {
+            found.get_or_insert(limit);
+        }
+    }
 }
 
 /// The `n`-th of `of` numbers from `low` (left out) to `high`, each larger than the one before by

@@ -27,7 +27,7 @@ mod unit;
 
 pub use assemble::assemble;
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
-pub use cite::citation_id;
+pub use cite::{citation_id, is_citation_id};
 pub use control::{Cancel, Clock, Control};
 pub use error::AssembleError;
 pub use lines::merged_text;

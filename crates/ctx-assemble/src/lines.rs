@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, without_line_end};
 
 /// A line, and what ends it where it was found: a chunk's last line may have lost that.
 #[derive(Clone, Copy, Debug)]
@@ -15,14 +15,32 @@ pub(crate) struct Line<'a> {
 const LF: &str = "\n";
 const CRLF: &str = "\r\n";
 
-/// Whether `content`, in which there are so many `lines`, can be what is said of it: a final line end begins no further
-/// line, unless that is empty and its own end was cut off.
-pub(crate) fn can_be(span: LineSpan, content: &str, lines: usize) -> bool {
-    let count = span.line_count() as usize;
-    lines == count || lines + 1 == count && content.ends_with('\n')
+/// Whether a text is the lines that it is said to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// There are as many.
+    Whole,
+    /// There is one less, and it has its end: the last one may be empty, with its own end cut off.
+    LastUnsure,
+    /// It is not.
+    None,
 }
 
-/// The lines of `content`, which is [said to be](can_be) those of `span`.
+impl Fit {
+    /// Of `content`, in which there are so many `lines`.
+    pub(crate) fn of(span: LineSpan, content: &str, lines: usize) -> Self {
+        let count = span.line_count() as usize;
+        if lines == count {
+            Fit::Whole
+        } else if lines + 1 == count && content.ends_with('\n') {
+            Fit::LastUnsure
+        } else {
+            Fit::None
+        }
+    }
+}
+
+/// The lines of `content`, which are those of `span`.
 pub(crate) fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Line<'_>> {
     let lines = content.split_inclusive('\n').chain(iter::repeat(""));
     lines.take(span.line_count() as usize).map(Line::of)
@@ -30,8 +48,7 @@ pub(crate) fn lines_of(content: &str, span: LineSpan) -> impl Iterator<Item = Li
 
 impl<'a> Line<'a> {
     fn of(line: &'a str) -> Self {
-        let text = line.strip_suffix('\n').unwrap_or(line);
-        let text = text.strip_suffix('\r').unwrap_or(text);
+        let text = without_line_end(line);
         let end = &line[text.len()..];
         Line { text, end }
     }

@@ -1,11 +1,13 @@
 //! Chunks of one file whose lines meet become one, before anything is priced: a line is paid for
 //! once, and what that saves is spent on other chunks.
 
-use ctx_model::{Chunk, LineSpan, Warning};
+use std::collections::BTreeSet;
+
+use ctx_model::{Chunk, LineSpan, Warning, lines};
 use rapidhash::RapidHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::lines::{Line, can_be, lines_of};
+use crate::lines::{Fit, Line, lines_of};
 use crate::survey::Survey;
 use crate::unit::{Merged, Unit};
 use crate::{AssembleError, Control};
@@ -20,7 +22,7 @@ pub(crate) fn merge<'a>(
 ) -> Result<(Vec<Unit<'a>>, Vec<Warning>), AssembleError> {
     let mut warnings = Vec::new();
     let mut units = Vec::with_capacity(chunks.len());
-    let mut files: Vec<Vec<&'a Chunk>> = Vec::new();
+    let mut files: Vec<Vec<Slice<'a>>> = Vec::new();
     let mut numbers: RapidHashMap<(&str, Option<&str>), usize> = RapidHashMap::default();
     for (chunk, survey) in chunks {
         let chunk = *chunk;
@@ -29,10 +31,11 @@ pub(crate) fn merge<'a>(
             continue;
         };
         let is_plain = chunk.expanded_context.is_none() && chunk.renditions.is_empty();
+        let fit = Fit::of(span, &chunk.content, survey.lines);
         if !is_plain {
             units.push(Unit::One(chunk));
-        } else if !can_be(span, &chunk.content, survey.lines) {
-            warnings.push(contradiction(chunk, span, survey.lines));
+        } else if fit == Fit::None {
+            warnings.push(contradiction(chunk, span));
             units.push(Unit::One(chunk));
         } else {
             let number = numbers
@@ -41,7 +44,7 @@ pub(crate) fn merge<'a>(
             if *number == files.len() {
                 files.push(Vec::new());
             }
-            files[*number].push(chunk);
+            files[*number].push(Slice { chunk, span, fit });
         }
     }
     for chunks in files {
@@ -49,6 +52,13 @@ pub(crate) fn merge<'a>(
     }
     warnings.sort_unstable();
     Ok((units, warnings))
+}
+
+/// A chunk that is lines of a file.
+struct Slice<'a> {
+    chunk: &'a Chunk,
+    span: LineSpan,
+    fit: Fit,
 }
 
 /// Lines that follow each other, and the chunks they come from.
@@ -60,16 +70,16 @@ struct Open<'a> {
 }
 
 fn merge_file<'a>(
-    mut chunks: Vec<&'a Chunk>,
+    mut slices: Vec<Slice<'a>>,
     units: &mut Vec<Unit<'a>>,
     warnings: &mut Vec<Warning>,
     control: &Control,
 ) -> Result<(), AssembleError> {
-    chunks.sort_unstable_by(|a, b| a.span.cmp(&b.span).then_with(|| a.id.cmp(&b.id)));
+    slices.sort_unstable_by(|a, b| (a.span, &a.chunk.id).cmp(&(b.span, &b.chunk.id)));
+    set_unsure_apart(&mut slices, units, warnings);
     let mut open: Option<Open<'a>> = None;
-    for chunk in chunks {
+    for Slice { chunk, span, .. } in slices {
         control.check()?;
-        let span = chunk.span.expect("only chunks with lines come here");
         let next = match open.take() {
             Some(mut current) if current.meets(span) => {
                 if !current.take_in(chunk, span) {
@@ -91,6 +101,55 @@ fn merge_file<'a>(
     }
     units.extend(open.map(Open::close));
     Ok(())
+}
+
+/// Takes out of `slices`, which are sorted, those whose last line nothing tells: merged with another, it might be a
+/// blank line that the file does not have. One that meets no other is shown as it is, whatever was meant.
+/// O(n log n), and O(bytes) of those that lie on such lines.
+fn set_unsure_apart<'a>(
+    slices: &mut Vec<Slice<'a>>,
+    units: &mut Vec<Unit<'a>>,
+    warnings: &mut Vec<Warning>,
+) {
+    let unsure = slices.iter().filter(|it| it.fit == Fit::LastUnsure);
+    let unsure: BTreeSet<u32> = unsure.map(|it| it.span.end()).collect();
+    if unsure.is_empty() {
+        return;
+    }
+    let known: BTreeSet<u32> = slices.iter().flat_map(|it| it.empty(&unsure)).collect();
+    let starts: Vec<u32> = slices.iter().map(|it| it.span.start()).collect();
+    let (mut number, mut last) = (0, None);
+    slices.retain(|it| {
+        number += 1;
+        let before = last.replace(last.unwrap_or(0).max(it.span.end()));
+        if it.fit == Fit::Whole || known.contains(&it.span.end()) {
+            return true;
+        }
+        let meets = |end: u32, start: u32| start <= end.saturating_add(1);
+        let meets_other = before.is_some_and(|end| meets(end, it.span.start()))
+            || starts
+                .get(number)
+                .is_some_and(|&start| meets(it.span.end(), start));
+        if meets_other {
+            warnings.push(contradiction(it.chunk, it.span));
+        }
+        units.push(Unit::One(it.chunk));
+        false
+    });
+}
+
+impl Slice<'_> {
+    /// Those of the lines `wanted` that it says are empty.
+    fn empty(&self, wanted: &BTreeSet<u32>) -> Vec<u32> {
+        let unsure = u32::from(self.fit == Fit::LastUnsure);
+        let numbers = self.span.start()..=self.span.end() - unsure;
+        if wanted.range(numbers.clone()).next().is_none() {
+            return Vec::new();
+        }
+        let lines = numbers.zip(lines_of(&self.chunk.content, self.span));
+        let empty = lines.filter(|(number, line)| line.text.is_empty() && wanted.contains(number));
+        empty.map(|(number, _)| number).collect()
+    }
 }
 
 impl<'a> Open<'a> {
@@ -131,8 +190,8 @@ impl<'a> Open<'a> {
     }
 }
 
-fn contradiction(chunk: &Chunk, span: LineSpan, lines: usize) -> Warning {
-    let said = span.line_count();
+fn contradiction(chunk: &Chunk, span: LineSpan) -> Warning {
+    let (said, lines) = (span.line_count(), lines(&chunk.content).count());
     let detail = format!("lines {span} are {said} lines, but the text has {lines}");
     Warning::new("span_mismatch", detail).of(&*chunk.id)
 }

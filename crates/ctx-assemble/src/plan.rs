@@ -1,8 +1,8 @@
 //! What is chosen, within a number of tokens.
 
 use ctx_budget::{
-    BudgetError, CapRule, CapUnit, Capacity, Claim, Item, Outcome, Poll, Problem, Settings,
-    kind_budget, proportional_caps,
+    BudgetError, CapRule, CapUnit, Capacity, Claim, Outcome, Poll, Problem, Settings, kind_budget,
+    proportional_caps,
 };
 use ctx_model::{BuildOptions, Selection, Tokens};
 
@@ -46,23 +46,20 @@ impl Plan<'_, '_> {
     /// [`BudgetError::TooSmall`] when it holds neither the empty context nor, without a notice, the
     /// full one.
     pub(crate) fn limit(&self) -> Result<Tokens, AssembleError> {
-        let full = self.full(0).unwrap_or(Tokens::MAX);
         match self.options.max_tokens.checked_sub(self.options.reserve) {
-            Some(limit) if self.least.min(full) <= limit => Ok(limit),
+            Some(limit) if self.least <= limit => Ok(limit),
+            Some(limit) if self.full(0)?.is_some_and(|full| full <= limit) => Ok(limit),
             _ => Err(self.too_small(0)),
         }
     }
 
-    /// What the context needs with everything in it and `slack` besides, where every policy takes
-    /// everything.
-    fn full(&self, slack: u64) -> Option<Tokens> {
+    /// What the context needs with everything in it and `slack` besides, where the policy takes
+    /// everything when it has that much.
+    fn full(&self, slack: u64) -> Result<Option<Tokens>, AssembleError> {
         let Problem { items, groups, .. } = &self.problem;
-        let max_items = self.options.max_chunks;
-        let is_taken = |item: &Item| item.pinned || item.choices[0].value > 0.0;
-        let all_taken = !self.leaves_out
-            && !items.is_empty()
-            && max_items.is_none_or(|most| items.len() <= most)
-            && items.iter().all(is_taken);
+        if self.leaves_out || items.is_empty() {
+            return Ok(None);
+        }
         let weights = items
             .iter()
             .map(|item| item.choices[0].weight)
@@ -70,7 +67,31 @@ impl Plan<'_, '_> {
         let weight = self
             .fixed
             .weight_with(weights.fold(slack, u64::saturating_add), false);
-        all_taken.then(|| smallest_limit(self.pricer.counter, weight))
+        let limit = smallest_limit(self.pricer.counter, weight);
+        Ok(self.takes_all(limit, slack)?.then_some(limit))
+    }
+
+    /// Whether everything fits into `limit`, and the policy takes it.
+    fn takes_all(&self, limit: Tokens, slack: u64) -> Result<bool, AssembleError> {
+        let mut plan = Plan {
+            problem: self.problem.clone(),
+            ..*self
+        };
+        let budget = Budget {
+            limit,
+            slack,
+            max_items: None,
+        };
+        plan.allow(&budget, false);
+        if !has_room_for_all(&plan.problem) {
+            return Ok(false);
+        }
+        match plan.run(&plan.problem) {
+            Ok(outcome) => Ok(outcome.chosen.iter().all(Option::is_some)),
+            Err(BudgetError::Cancelled) => Err(AssembleError::Cancelled),
+            // What is wrong is told where the context is chosen.
+            Err(_) => Ok(false),
+        }
     }
 
     /// Chooses what to show.
@@ -147,6 +168,18 @@ impl Plan<'_, '_> {
     }
 
     fn solve(&self, problem: &Problem, budget: &Budget) -> Result<Outcome, AssembleError> {
+        self.run(problem).map_err(|error| match error {
+            BudgetError::Cancelled => AssembleError::Cancelled,
+            // More pins than `max_chunks` are refused at once; here it is the room that is short.
+            BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
+                self.too_small(budget.slack)
+            }
+            other => other.into(),
+        })
+    }
+
+    /// What the policy makes of `problem`.
+    fn run(&self, problem: &Problem) -> Result<Outcome, BudgetError> {
         let control = self.pricer.control;
         let mut poll = || {
             if control.cancel.is_cancelled() {
@@ -160,15 +193,7 @@ impl Plan<'_, '_> {
         let settings = Settings::default()
             .with_exact(self.options.exact)
             .with_diversity(self.options.diversity);
-        let outcome = ctx_budget::select(problem, self.options.selection, &settings, &mut poll);
-        outcome.map_err(|error| match error {
-            BudgetError::Cancelled => AssembleError::Cancelled,
-            // More pins than `max_chunks` are refused at once; here it is the room that is short.
-            BudgetError::PinsTooLarge { .. } | BudgetError::TooManyPins { .. } => {
-                self.too_small(budget.slack)
-            }
-            other => other.into(),
-        })
+        ctx_budget::select(problem, self.options.selection, &settings, &mut poll)
     }
 
     /// The refusal that names the smallest budget that works: room for the context with nothing in
@@ -193,7 +218,10 @@ impl Plan<'_, '_> {
             Err(other) => return other.into(),
             Ok(_) => self.least,
         };
-        let needed = self.full(slack).map_or(with_pins, |it| it.min(with_pins));
+        let needed = match self.full(slack) {
+            Ok(full) => full.map_or(with_pins, |it| it.min(with_pins)),
+            Err(cancelled) => return cancelled,
+        };
         let least = self.least.min(needed);
         let pinned = needed.saturating_sub(least);
         self.fixed

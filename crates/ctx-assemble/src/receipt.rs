@@ -13,6 +13,7 @@ use rapidhash::RapidHashMap;
 use crate::candidates::Candidate;
 use crate::cite::{Citations, Hashes};
 use crate::emit::{Document, Shown};
+use crate::entry::Entries;
 use crate::fixed::notice;
 use crate::plan::Plan;
 use crate::price::Price;
@@ -28,8 +29,8 @@ pub(crate) struct Receipt<'r, 'p, 'u, 'c> {
     pub(crate) outcome: &'r Outcome,
     pub(crate) shown: &'r [Shown<'u, 'c>],
     pub(crate) limit: Tokens,
-    /// At which `max_tokens` each candidate is let in, where that is known.
-    pub(crate) entries: Vec<Option<Tokens>>,
+    /// At which `max_tokens` each part of each candidate is let in, where that is known.
+    pub(crate) entries: Vec<Entries>,
     pub(crate) total: Tokens,
     /// How many chunks were given.
     pub(crate) given: usize,
@@ -166,16 +167,15 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let candidates = &self.plan.candidates.all;
         let mut left_out = Vec::new();
         for (number, candidate) in candidates.iter().enumerate() {
-            let out = |chunk: &Chunk, reason| {
+            let out = |chunk: &Chunk, entry: Option<Tokens>, reason| {
                 let mut out = Omitted::new(&*chunk.id, reason);
-                out.enters_at =
-                    self.entries[number].filter(|_| reason == OmittedReason::OverBudget);
+                out.enters_at = entry.filter(|_| reason == OmittedReason::OverBudget);
                 out
             };
-            let parts = candidate.unit.parts();
+            let parts = candidate.unit.parts().iter().zip(&self.entries[number]);
             let Some(choice) = self.outcome.chosen[number] else {
                 let reason = self.outcome.reasons[number].unwrap_or(OmittedReason::OverBudget);
-                left_out.extend(parts.iter().map(|part| out(part, reason)));
+                left_out.extend(parts.map(|(part, entry)| out(part, *entry, reason)));
                 continue;
             };
             if parts.len() == 1 {
@@ -186,9 +186,9 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
                 .iter()
                 .flat_map(|piece| piece.parts.iter().map(|it| (&*it.id, piece.parts[0])))
                 .collect();
-            for part in parts {
+            for (part, entry) in parts {
                 match speakers.get(&*part.id) {
-                    None => left_out.push(out(part, OmittedReason::OverBudget)),
+                    None => left_out.push(out(part, *entry, OmittedReason::OverBudget)),
                     Some(speaker) if speaker.id == part.id => {}
                     Some(speaker) => left_out.push(
                         Omitted::new(&*part.id, OmittedReason::MergedInto).with_other(&*speaker.id),

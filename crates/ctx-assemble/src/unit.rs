@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ctx_model::{Chunk, LineSpan, Relation};
+use ctx_model::{Chunk, LineSpan, Relation, without_line_end};
 use smallvec::SmallVec;
 
 use crate::lines::{Line, joined};
@@ -152,9 +152,7 @@ impl<'a> Merged<'a> {
         let Some(&next) = self.line_starts.get(lines.end) else {
             return &content[start..];
         };
-        let lines = &content[start..next];
-        let lines = lines.strip_suffix('\n').unwrap_or(lines);
-        lines.strip_suffix('\r').unwrap_or(lines)
+        without_line_end(&content[start..next])
     }
 
     fn indices(&self, part: &Chunk) -> Range<usize> {

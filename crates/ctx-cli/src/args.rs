@@ -163,10 +163,11 @@ Examples:
 
 const VERIFY_HELP: &str = "\
 Checks that the context is the one the receipt is of, that it has as many tokens as the receipt tells
-and that the parts add up, that each chunk is either in or out, that each block says what its citation
-is of, and with --root that the files still say so on the lines cited. Paths are those of the receipt, relative to
-the folder that was packed or asked; such as ../a and /b, of files that were named so, lead out of it.
-Ends with 6 when one does not hold.
+and that the parts add up, that each chunk is either in or out, that the lists of the receipt agree with
+each other and with the notice in the context, that each block is what the receipt says of it and says what its
+citation is of, and with --root that the files still say so on the lines cited. Paths are those of the receipt,
+relative to the folder that was packed or asked; such as ../a and /b, of files that were named so, lead out of it.
+Ends with 6 when one does not hold. What nothing else tells cannot be checked: the README of ctx-cli has the list.
 
 Examples:
   ctx pack . --json > receipt.json && ctx verify receipt.json --root .

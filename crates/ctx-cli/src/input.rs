@@ -19,6 +19,9 @@ use crate::locate::{self, Place};
 const FORMS: &str =
     "give {\"chunks\": [...], \"options\": {...}}, an array of chunks, or one chunk a line";
 const NUMBERS: &str = "relevance is a number from 0 to 1; JSON has no NaN and no infinity";
+const HALF: &str =
+    "\\ud800 to \\udfff come in pairs, a high one before a low one; remove it, or write \\ufffd";
+const TWICE: &str = "a field is given once; remove one of the two";
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where the texts of chunks come from.
@@ -266,25 +269,39 @@ fn fault<T: DeserializeOwned>(text: &str) -> Fault {
 
 fn chunk_hint(fault: &Fault, texts: Texts) -> &'static str {
     let message = fault.error.to_string();
+    let is_of_lines = message.contains("Line")
+        || message.contains("line 0 does")
+        || matches!(&*fault.field, "startLine" | "endLine");
     match fault.error.classify() {
         Category::Eof => "is the file cut short? on input by lines, each line is one whole chunk",
         Category::Syntax if &*fault.field == "relevance" => NUMBERS,
+        Category::Syntax if is_of_half(&message) => HALF,
+        Category::Syntax => "it is no JSON: see what stands at that place",
         // First: its message names all the fields that there are.
         Category::Data if message.contains("unknown field") => {
             "fields are spelled as in the README of ctx-model; remove what is not among them"
         }
-        Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
-        Category::Data if message.contains("Line") => {
-            "startLine and endLine count from 1, and the last line is shown too"
-        }
+        Category::Data if message.contains("duplicate field") => TWICE,
         Category::Data if texts == Texts::Given && message.contains("missing field `content`") => {
             "a chunk needs its `content`; with --root DIR the file that `filePath` names has it"
         }
-        _ if texts == Texts::InFiles => {
+        Category::Data if message.contains("missing field") && texts == Texts::InFiles => {
             "a chunk needs `id`, `relevance`, and `content` or a `filePath` below --root"
         }
-        _ => "a chunk needs `id`, `content` and `relevance`",
+        Category::Data if message.contains("missing field") => {
+            "a chunk needs `id`, `content` and `relevance`"
+        }
+        Category::Data if message.contains("relevance") => "relevance is a number from 0 to 1",
+        Category::Data if is_of_lines => {
+            "startLine and endLine count from 1 to 4294967295, and the last line is shown too"
+        }
+        _ => "see the README of ctx-model for what a chunk may be",
     }
+}
+
+/// Whether half of a surrogate pair stands alone.
+fn is_of_half(message: &str) -> bool {
+    message.contains("surrogate") || message.contains("unexpected end of hex escape")
 }
 
 /// A document that could not be read to its end: says which chunk it broke in, when it was one.
@@ -306,6 +323,8 @@ fn broken(error: &serde_json::Error, trace: &Trace<'_>, place: &Place<'_>) -> Fa
     failure.with_hint(match error.classify() {
         Category::Eof => "is the file cut short?",
         Category::Syntax if probed.field.as_deref() == Some("relevance") => NUMBERS,
+        Category::Syntax if is_of_half(&message) => HALF,
+        Category::Data if message.contains("duplicate field") => TWICE,
         _ => FORMS,
     })
 }

@@ -136,8 +136,10 @@ pub(crate) fn report_converted(converted: &[(String, String)], report: Report) {
     }
     match converted.len() {
         0 => {}
-        1 => report.note("decoded 1 file that is not UTF-8"),
-        n => report.note(&format!("decoded {n} files that are not UTF-8")),
+        1 => report.note("decoded 1 file that is not UTF-8, or ends its lines with CR"),
+        n => report.note(&format!(
+            "decoded {n} files that are not UTF-8, or end their lines with CR"
+        )),
     }
 }
 

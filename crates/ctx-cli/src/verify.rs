@@ -1,11 +1,13 @@
 //! `ctx verify`: whether a context is what its receipt says, and its files still say what it shows.
 
+mod whole;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path};
 
-use ctx::format::{ParsedBlock, Slot, neutralise};
+use ctx::format::{ParsedBlock, Slot, neutralise, parse, parse_known};
 use ctx::model::{BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens};
 use ctx::source::{Limits, Located, Root, Sources, Wanted};
 use ctx::tokens::TokenCounter as _;
@@ -172,8 +174,9 @@ impl Verdict {
             tokens(receipt),
             split(receipt),
             once(receipt),
+            whole::agrees(receipt, shown.as_deref().ok()),
             match &shown {
-                Ok(blocks) => texts(receipt, blocks),
+                Ok(blocks) => texts(blocks),
                 Err(failure) => Check::new("texts", String::new(), vec![failure.clone()]),
             },
             files,
@@ -225,8 +228,17 @@ fn tokens(receipt: &BuiltContext) -> Check {
     };
     let (found, told) = (counter.count(&receipt.context), receipt.tokens.total);
     let detail = format!("{} by {name}", grouped(found.get().into()));
-    let failure = (found != told).then(|| format!("the receipt tells {told}"));
-    Check::new("tokens", detail, failure.into_iter().collect())
+    let mut failures = Vec::new();
+    if found != told {
+        failures.push(format!("the receipt tells {told}"));
+    }
+    if counter.exactness() != receipt.exactness {
+        let (is, told) = (counter.exactness(), receipt.exactness);
+        failures.push(format!(
+            "such a count is {is:?}, the receipt tells {told:?}"
+        ));
+    }
+    Check::new("tokens", detail, failures)
 }
 
 fn split(receipt: &BuiltContext) -> Check {
@@ -263,74 +275,200 @@ fn once(receipt: &BuiltContext) -> Check {
     Check::new("once", detail, failures)
 }
 
-/// What was let in, with what is said of it.
-struct Shown<'r> {
+/// What was let in, and what is said of it.
+#[derive(Clone, Copy)]
+struct Entry<'r> {
     /// Its place in the receipt's list.
     number: usize,
     included: &'r Included,
     citation: &'r Citation,
+    /// Whether characters of it are shown as escapes.
+    is_escaped: bool,
+}
+
+/// An entry, and its block.
+struct Shown<'r> {
+    entry: Entry<'r>,
     block: ParsedBlock,
 }
 
-/// The blocks of the context, each with the entry of the receipt that it must be.
-fn shown(receipt: &BuiltContext) -> Result<Vec<Shown<'_>>, String> {
-    let parsed = ctx::format::parse(receipt.format, &receipt.context)
-        .map_err(|error| format!("the context does not read back: {error}"))?;
-    let (blocks, entries) = (parsed.blocks.len(), receipt.included.len());
-    if blocks != entries {
-        return Err(format!(
-            "the context has {blocks} blocks, the receipt tells of {entries}"
-        ));
+impl Entry<'_> {
+    /// What `block` says otherwise.
+    fn differences(&self, block: &ParsedBlock) -> Vec<&'static str> {
+        let Entry {
+            included, citation, ..
+        } = *self;
+        let lines = included.start_line.zip(included.end_line);
+        let is_said = |told: &Option<String>, is: Option<&str>| match (told, is) {
+            (Some(told), Some(is)) => *told == neutralise(is, Slot::Line),
+            (told, _) => told.is_none(),
+        };
+        let is_text = is_cited(block, citation) || self.is_escaped && has_escape(block);
+        let other_rendition = block.rendition != included.rendition
+            // Without its content, a chunk is a mention of which there may be nothing to show.
+            && !(block.body.is_empty() && included.rendition == RenditionKind::Mention);
+        let found = [
+            (!is_text, "the text is not the one that is cited"),
+            (
+                block.title.is_some() && !is_said(&block.title, Some(&citation.source)),
+                "the title is not the source that is cited",
+            ),
+            (
+                block.path.is_some() && !is_said(&block.path, included.file_path.as_deref()),
+                "the file is another",
+            ),
+            (
+                block.id.is_some() && !is_said(&block.id, Some(&included.id)),
+                "the id is another",
+            ),
+            (
+                block
+                    .span
+                    .is_some_and(|span| Some((span.start(), span.end())) != lines),
+                "the lines are others",
+            ),
+            (other_rendition, "it is shown otherwise"),
+        ];
+        found
+            .into_iter()
+            .filter_map(|(is_so, what)| is_so.then_some(what))
+            .collect()
     }
+}
+
+fn is_cited(block: &ParsedBlock, citation: &Citation) -> bool {
+    *blake3::hash(block.body.as_bytes()).to_hex() == *citation.content_hash
+}
+
+/// The hash is of the text before its hidden characters were made visible.
+fn has_escape(block: &ParsedBlock) -> bool {
+    block.body.contains("\\u{")
+}
+
+/// What the receipt says of each block.
+fn entries(receipt: &BuiltContext) -> Result<Vec<Entry<'_>>, String> {
     let citations: BTreeMap<&str, &Citation> = receipt
         .citations
         .iter()
         .map(|citation| (citation.id.as_str(), citation))
         .collect();
-    let pairs = receipt.included.iter().zip(parsed.blocks).enumerate();
-    pairs
-        .map(|(number, (included, block))| {
-            let citation = citations.get(included.citation.as_str()).ok_or_else(|| {
-                format!(
-                    "included[{number}].citation names none: {:?}",
-                    included.citation
-                )
-            })?;
-            Ok(Shown {
-                number,
-                included,
-                citation,
-                block,
-            })
-        })
-        .collect()
-}
-
-/// Whether each block says what its citation is of.
-fn texts(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Check {
     let escaped: BTreeSet<&str> = receipt
         .warnings
         .iter()
         .filter(|warning| warning.code == "neutralised")
         .filter_map(|warning| warning.id.as_deref())
         .collect();
+    let entries = receipt.included.iter().enumerate();
+    entries
+        .map(|(number, included)| {
+            let citation = citations.get(included.citation.as_str()).ok_or_else(|| {
+                format!(
+                    "included[{number}].citation names none: {:?}",
+                    included.citation
+                )
+            })?;
+            Ok(Entry {
+                number,
+                included,
+                citation,
+                is_escaped: escaped.contains(included.id.as_str()),
+            })
+        })
+        .collect()
+}
+
+/// The blocks of the context, each with the entry of the receipt that it must be.
+fn shown(receipt: &BuiltContext) -> Result<Vec<Shown<'_>>, String> {
+    let entries = entries(receipt)?;
+    let blocks = blocks(receipt, &entries)?;
+    let pairs = entries.into_iter().zip(blocks);
+    Ok(pairs.map(|(entry, block)| Shown { entry, block }).collect())
+}
+
+/// As many blocks as there are entries: those that are theirs, whatever looks like a block beside them; else all that
+/// look like one.
+fn blocks(receipt: &BuiltContext, entries: &[Entry<'_>]) -> Result<Vec<ParsedBlock>, String> {
+    let unread = |error| format!("the context does not read back: {error}");
+    let (format, context) = (receipt.format, receipt.context.as_str());
+    let found = |is_it: &dyn Fn(&Entry<'_>, &ParsedBlock) -> bool| {
+        let mut next = 0;
+        let mut is_next = |block: &ParsedBlock| {
+            let is_next = entries.get(next).is_some_and(|it| is_it(it, block));
+            next += usize::from(is_next);
+            is_next
+        };
+        let parsed = parse_known(format, context, entries.len(), &mut is_next).map_err(unread)?;
+        Ok::<_, String>(Some(parsed.blocks).filter(|it| it.len() == entries.len()))
+    };
+    let is_it = |entry: &Entry<'_>, block: &ParsedBlock| entry.differences(block).is_empty();
+    if let Some(blocks) = found(&is_it)? {
+        return Ok(blocks);
+    }
+    // Where no block has a heading, or one that is further up, the caller's own text may look like it.
+    let has_other_head = |entry: &Entry<'_>, block: &ParsedBlock| {
+        let source = neutralise(&entry.citation.source, Slot::Line);
+        block.title.as_deref() != Some(&*source) && is_it(entry, &without_head(block))
+    };
+    let is_below = |entry: &Entry<'_>| {
+        let above = entry
+            .number
+            .checked_sub(1)
+            .and_then(|above| entries.get(above));
+        above.is_some_and(|above| above.citation.source == entry.citation.source)
+    };
+    let is_grouped = |entry: &Entry<'_>, block: &ParsedBlock| {
+        is_it(entry, block) || is_below(entry) && has_other_head(entry, block)
+    };
+    for is_it in [
+        &is_grouped as &dyn Fn(&Entry<'_>, &ParsedBlock) -> bool,
+        &has_other_head,
+    ] {
+        if let Some(blocks) = found(is_it)? {
+            return Ok(blocks.iter().map(without_head).collect());
+        }
+    }
+    let all = parse(format, context).map_err(unread)?.blocks;
+    if all.len() == entries.len() {
+        return Ok(all);
+    }
+    let (blocks, told) = (all.len(), entries.len());
+    Err(format!(
+        "the context has {blocks} blocks, the receipt tells of {told}"
+    ))
+}
+
+/// The same without what heads it.
+fn without_head(block: &ParsedBlock) -> ParsedBlock {
+    let mut block = block.clone();
+    (block.title, block.path, block.name, block.id) = (None, None, None, None);
+    (block.span, block.relevance) = (None, None);
+    block
+}
+
+/// Whether each block says what its citation is of, and is what the receipt says of it.
+fn texts(shown: &[Shown<'_>]) -> Check {
     let mut failures = Vec::new();
     let mut with_escapes = 0;
-    for it in shown {
-        let is_cited =
-            *blake3::hash(it.block.body.as_bytes()).to_hex() == *it.citation.content_hash;
-        if is_cited {
-            continue;
+    for Shown { entry, block } in shown {
+        let Entry {
+            number,
+            included,
+            citation,
+            ..
+        } = *entry;
+        let mut fail =
+            |why: &str| failures.push(format!("included[{number}] ({}): {why}", included.id));
+        for difference in entry.differences(block) {
+            fail(difference);
         }
-        // The hash is of the text before its hidden characters were made visible.
-        if escaped.contains(it.included.id.as_str()) {
-            with_escapes += 1;
-        } else {
-            failures.push(format!(
-                "included[{}] ({}): the text is not the one that is cited",
-                it.number, it.included.id
-            ));
+        if citation.chunk_id != included.id {
+            fail("its citation is of another chunk");
         }
+        let place = (&included.file_path, included.start_line, included.end_line);
+        if place != (&citation.file_path, citation.start_line, citation.end_line) {
+            fail("its citation is of another place");
+        }
+        with_escapes += usize::from(!is_cited(block, citation));
     }
     let mut detail = format!("{} blocks say what is cited", shown.len());
     if with_escapes > 0 {
@@ -346,14 +484,14 @@ fn texts(receipt: &BuiltContext, shown: &[Shown<'_>]) -> Check {
 fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files<'_>) -> Check {
     let by_citation: BTreeMap<&str, &Shown<'_>> = shown
         .iter()
-        .map(|it| (it.citation.id.as_str(), it))
+        .map(|it| (it.entry.citation.id.as_str(), it))
         .collect();
     let mut failures = Vec::new();
     let (mut compared, mut passed_over, mut missing) = (0, 0, 0);
     for (number, citation) in receipt.citations.iter().enumerate() {
         let shown = by_citation.get(citation.id.as_str());
         let is_whole = shown.is_none_or(|it| {
-            it.included.rendition == RenditionKind::Full && !it.block.body.is_empty()
+            it.entry.included.rendition == RenditionKind::Full && !it.block.body.is_empty()
         });
         let lines = citation.start_line.zip(citation.end_line);
         let (Some(path), Some((start, end)), true) = (&citation.file_path, lines, is_whole) else {

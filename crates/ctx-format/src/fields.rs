@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use ctx_model::{LineSpan, Relation, RenditionKind};
 use serde::{Deserialize, Serialize};
 
-use crate::neutral::{self, Slot, neutralise};
+use crate::neutral::{Slot, neutralise};
 use crate::parse::ParsedBlock;
-use crate::{Block, FormatOptions, Notice};
+use crate::{Block, FormatOptions, Notice, inline};
 
 const SUMMARY: &str = "Summary: ";
 const IMPORTS: &str = "Imports: ";
@@ -165,11 +165,46 @@ pub(crate) fn push_relevance(out: &mut String, block: &Block<'_>) {
     let _ = writeln!(out, "{RELEVANCE}{}%", percent(block.relevance.get()));
 }
 
+/// Who reads the text of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inline {
+    /// A renderer of Markdown, for which some characters are to be escaped.
+    Markdown,
+    /// Nobody but who reads its characters.
+    Plain,
+}
+
+impl Inline {
+    fn push(self, out: &mut String, line: &str) {
+        match self {
+            Inline::Markdown => inline::push_escaped(out, line),
+            Inline::Plain => out.push_str(line),
+        }
+    }
+
+    fn read(self, line: &str) -> Cow<'_, str> {
+        match self {
+            Inline::Markdown => inline::unescaped(line).into(),
+            Inline::Plain => line.into(),
+        }
+    }
+}
+
 /// Every field of a document's block that a fragment does not have, each on its line.
-pub(crate) fn push_extra(out: &mut String, block: &Block<'_>, options: &FormatOptions) {
+pub(crate) fn push_extra(
+    out: &mut String,
+    block: &Block<'_>,
+    options: &FormatOptions,
+    inline: Inline,
+) {
     let mut field = |name: &str, value: &str| {
         out.push_str(name);
-        out.push_str(value);
+        // Metadata has escapes of its own.
+        if name.is_empty() {
+            out.push_str(value);
+        } else {
+            inline.push(out, value);
+        }
         out.push('\n');
     };
     if let Some(summary) = block.summary.map(folded).filter(|line| !line.is_empty()) {
@@ -205,7 +240,12 @@ pub(crate) fn read_notice(line: &str) -> Option<Notice> {
 
 /// The name of a source on one line of a list. A name that could begin a construct of its own (a
 /// list, a fence, a heading) is put in quotes.
-pub(crate) fn push_label(out: &mut String, block: &Block<'_>, options: &FormatOptions) {
+pub(crate) fn push_label(
+    out: &mut String,
+    block: &Block<'_>,
+    options: &FormatOptions,
+    inline: Inline,
+) {
     let label = block.source(options.metadata);
     let label = neutralise(&label, Slot::Line);
     let digits = label.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -215,16 +255,19 @@ pub(crate) fn push_label(out: &mut String, block: &Block<'_>, options: &FormatOp
         .next()
         .is_some_and(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '@' | '('));
     if begins_plain && !is_number {
-        out.push_str(&label);
+        inline.push(out, &label);
     } else {
-        push_quoted(out, &label);
+        let mut quoted = String::with_capacity(label.len() + 2);
+        push_quoted(&mut quoted, &label);
+        inline.push(out, &quoted);
     }
 }
 
-pub(crate) fn read_label(line: &str) -> String {
-    match take_quoted(line) {
+pub(crate) fn read_label(line: &str, inline: Inline) -> String {
+    let line = inline.read(line);
+    match take_quoted(&line) {
         Some((label, "")) => label,
-        _ => line.to_owned(),
+        _ => line.into_owned(),
     }
 }
 
@@ -240,7 +283,7 @@ pub(crate) struct Metadata<'b> {
     pub(crate) file: Option<Cow<'b, str>>,
 }
 
-/// One line of JSON that holds no character with a meaning in Markdown or HTML.
+/// One line of JSON that holds no character with a meaning in Markdown or HTML, but for its own backslashes.
 fn metadata(block: &Block<'_>) -> String {
     let line = |text| neutralise(text, Slot::Line);
     let json = serde_json::to_string(&Metadata {
@@ -251,13 +294,15 @@ fn metadata(block: &Block<'_>) -> String {
     })
     .expect("strings are JSON");
     let is_meant = |c: char| matches!(c, '<' | '>' | '&' | '`');
-    if !json.bytes().any(|byte| is_meant(byte.into())) {
+    if inline::acting(&json).next().is_none() && !json.contains(is_meant) {
         return json;
     }
+    let mut acting = inline::acting(&json).peekable();
     let mut safe = String::with_capacity(json.len());
-    for c in json.chars() {
-        // Outside its strings this JSON has braces, colons and commas only.
-        if is_meant(c) {
+    for (at, c) in json.char_indices() {
+        let acts = acting.next_if_eq(&at).is_some();
+        // Outside its strings this JSON has braces, colons and commas only; a backslash is its own.
+        if is_meant(c) || acts && c != '\\' {
             let _ = write!(safe, "\\u{:04x}", u32::from(c));
         } else {
             safe.push(c);
@@ -267,17 +312,17 @@ fn metadata(block: &Block<'_>) -> String {
 }
 
 /// Reads one field into `block`; false when `line` is none.
-pub(crate) fn read_field(line: &str, block: &mut ParsedBlock) -> bool {
+pub(crate) fn read_field(line: &str, block: &mut ParsedBlock, inline: Inline) -> bool {
     if let Some(span) = line.strip_prefix(LINES).and_then(read_span) {
         block.span = Some(span);
     } else if let Some(relevance) = line.strip_prefix(RELEVANCE).and_then(read_percent) {
         block.relevance = Some(relevance);
     } else if let Some(summary) = line.strip_prefix(SUMMARY) {
-        block.summary = Some(summary.to_owned());
+        block.summary = Some(inline.read(summary).into_owned());
     } else if let Some(imports) = line.strip_prefix(IMPORTS) {
-        block.imports = read_imports(imports);
+        block.imports = read_imports(&inline.read(imports));
     } else if let Some(relations) = line.strip_prefix(RELATIONS) {
-        block.relations = read_relations(relations);
+        block.relations = read_relations(&inline.read(relations));
     } else if let Some(kind) = line.strip_prefix(SHOWN).and_then(read_rendition) {
         block.rendition = kind;
     } else if let Some(metadata) = read_metadata(line) {
@@ -309,11 +354,6 @@ pub(crate) fn read_rendition(word: &str) -> Option<RenditionKind> {
     RenditionKind::ALL
         .into_iter()
         .find(|kind| kind.as_str() == word)
-}
-
-/// Appends one line of text.
-pub(crate) fn push_line(out: &mut String, line: &str) {
-    neutral::push(out, line, Slot::Line);
 }
 
 /// The caller's own text at the end of a document: without the blank lines it begins with, and

@@ -2,9 +2,10 @@
 
 use ctx_model::{Format, GroupBy};
 
+use crate::fields::Inline;
 use crate::neutral::{self, Slot};
 use crate::separator::Separator;
-use crate::{Block, FormatOptions, Formatter, Group, Notice, fields};
+use crate::{Block, FormatOptions, Formatter, Group, Notice, fields, inline};
 
 pub(crate) const TITLE: &str = "### ";
 pub(crate) const SECTION: &str = "## ";
@@ -77,7 +78,7 @@ impl Formatter for Markdown {
             }
             push_place(out, block, &self.options);
         }
-        fields::push_extra(out, block, &self.options);
+        fields::push_extra(out, block, &self.options, Inline::Markdown);
         if block.body.is_empty() {
             out.push_str(fields::SHOWN_NOTHING);
             out.push('\n');
@@ -109,7 +110,7 @@ impl Formatter for Markdown {
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("- ");
-        fields::push_label(out, block, &self.options);
+        fields::push_label(out, block, &self.options, Inline::Markdown);
         out.push('\n');
     }
 
@@ -134,7 +135,7 @@ impl Formatter for Markdown {
 
 fn push_title(out: &mut String, title: &str) {
     out.push_str(TITLE);
-    fields::push_line(out, title);
+    inline::push_escaped_heading(out, &neutral::neutralise(title, Slot::Line));
     out.push('\n');
 }
 

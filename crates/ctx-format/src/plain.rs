@@ -2,6 +2,7 @@
 
 use ctx_model::Format;
 
+use crate::fields::Inline;
 use crate::markdown::push_repeated;
 use crate::neutral::{self, Slot};
 use crate::separator::Separator;
@@ -86,7 +87,7 @@ impl Formatter for Plain {
                 fields::push_relevance(out, block);
             }
         }
-        fields::push_extra(out, block, &self.options);
+        fields::push_extra(out, block, &self.options, Inline::Plain);
         if block.body.is_empty() {
             out.push_str(fields::SHOWN_NOTHING);
             out.push('\n');
@@ -111,7 +112,7 @@ impl Formatter for Plain {
 
     fn source(&self, block: &Block<'_>, out: &mut String) {
         out.push_str("- ");
-        fields::push_label(out, block, &self.options);
+        fields::push_label(out, block, &self.options, Inline::Plain);
         out.push('\n');
     }
 

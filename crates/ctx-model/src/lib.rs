@@ -3,6 +3,7 @@
 mod chunk;
 mod error;
 mod kind;
+mod lines;
 mod omission;
 mod options;
 mod relevance;
@@ -15,6 +16,7 @@ mod words;
 pub use chunk::{Chunk, Origin, Relation};
 pub use error::ModelError;
 pub use kind::{Category, ChunkKind};
+pub use lines::{lines, without_line_end};
 pub use omission::{Omitted, OmittedReason};
 pub use options::{
     BuildOptions, CounterName, Format, GroupBy, Order, Previous, Selection, XmlContent,

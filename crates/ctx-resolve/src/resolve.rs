@@ -58,7 +58,7 @@ struct OfFile {
 struct Read {
     path: String,
     hash: [u8; 32],
-    outline: Option<Arc<Outline>>,
+    outline: Arc<Outline>,
 }
 
 /// Looks hits up below one folder, and keeps the outlines of the files it has met. Clones have all they keep in common.
@@ -258,7 +258,7 @@ impl Resolver {
         };
         if let Some((text, span)) = shown {
             let span = widened(span, self.context_lines, text.lines().count());
-            if let Some(lines) = text.slice(span) {
+            if let Some(lines) = slice(&text, span) {
                 lines.clone_into(&mut chunk.content);
             }
             masked = of_lines(&chunk, &text, span);
@@ -355,9 +355,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
             outline,
         }) = of_file.read
         {
-            if let Some(outline) = outline {
-                outlines.insert(path.clone(), outline);
-            }
+            outlines.insert(path.clone(), outline);
             resolved.files.insert(path, hash);
         }
     }
@@ -404,26 +402,11 @@ fn of_file(
         };
     };
     let hash = *text.hash();
-    let with = |found, path, outline| OfFile {
-        found,
-        read: Some(Read {
-            path,
-            hash,
-            outline,
-        }),
-    };
     let language = Language::of(&path, text.as_str());
-    // Grammars and renditions count lines by their line feeds; a file with other ends has its text alone.
-    let has_grammar = !has_lone_returns(text.as_str());
-    let outline = has_grammar.then(|| resolver.outline(&path, text, language));
-    let changed = resolver.indexed.is_of_another(&path, text).then(|| {
-        let none = Outline::default();
-        Changed::new(text.as_str(), outline.as_deref().unwrap_or(&none))
-    });
+    let outline = resolver.outline(&path, text, language);
+    let is_of_another = resolver.indexed.is_of_another(&path, text);
+    let changed = is_of_another.then(|| Changed::new(text.as_str(), &outline));
     let mut found: Vec<Found> = look_up(changed.as_ref());
-    let Some(outline) = outline else {
-        return with(found, path, None);
-    };
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
     let imports = imports(&outline);
     let mut is_first = true;
@@ -451,7 +434,14 @@ fn of_file(
             chunk.renditions = renditions(&source, span, keywords);
         }
     }
-    with(found, path, Some(outline))
+    OfFile {
+        found,
+        read: Some(Read {
+            path,
+            hash,
+            outline,
+        }),
+    }
 }
 
 /// Whether the chunk shows lines of the file as it is now.
@@ -468,10 +458,12 @@ fn imports(outline: &Outline) -> Vec<String> {
         .collect()
 }
 
-fn has_lone_returns(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let mut returns = memchr::memchr_iter(b'\r', bytes);
-    returns.any(|at| bytes.get(at + 1) != Some(&b'\n'))
+/// Lines `span` without what ends the last one; with it where that is empty, for else it would seem a line less.
+fn slice(text: &Text, span: LineSpan) -> Option<&str> {
+    if span.line_count() > 1 && text.line(span.end())?.is_empty() {
+        return text.as_str().get(text.lines().range(span)?);
+    }
+    text.slice(span)
 }
 
 /// `span` with `more` lines at each end, in a text of `count` lines.

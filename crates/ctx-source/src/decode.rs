@@ -2,7 +2,8 @@
 //!
 //! UTF-8 is taken as it is, without a copy. Otherwise, in this order: a byte order mark decides; a
 //! NUL means that it is UTF-16 without one, or no text; a few broken sequences in what is UTF-8 besides are replaced; and
-//! last comes the encoding that the bytes look most like. Whatever was done is told.
+//! last comes the encoding that the bytes look most like. Where every line ends with a `\r` alone, each becomes `\n`.
+//! Whatever was done is told.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use content_inspector::ContentType;
@@ -20,7 +21,7 @@ pub enum Decoded {
     Converted {
         /// The text.
         text: String,
-        /// What it was: `UTF-16LE`, `windows-1252`, …
+        /// What it was: `UTF-16LE`, `windows-1252`, … or `CR line ends`.
         from: &'static str,
         /// How many characters could not be read and are U+FFFD now.
         replaced: usize,
@@ -32,7 +33,33 @@ pub enum Decoded {
 }
 
 /// Decodes `bytes`, in time linear in their number.
-pub fn decode(mut bytes: Vec<u8>) -> Decoded {
+pub fn decode(bytes: Vec<u8>) -> Decoded {
+    match characters(bytes) {
+        Decoded::Text(text) if has_returns_alone(&text) => Decoded::Converted {
+            text: text.replace('\r', "\n"),
+            from: "CR line ends",
+            replaced: 0,
+        },
+        Decoded::Converted {
+            text,
+            from,
+            replaced,
+        } if has_returns_alone(&text) => Decoded::Converted {
+            text: text.replace('\r', "\n"),
+            from,
+            replaced,
+        },
+        other => other,
+    }
+}
+
+/// Whether nothing else can end the lines of `text`, as on old Macs.
+fn has_returns_alone(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr(b'\n', bytes).is_none() && memchr::memchr(b'\r', bytes).is_some()
+}
+
+fn characters(mut bytes: Vec<u8>) -> Decoded {
     match content_inspector::inspect(&bytes) {
         ContentType::UTF_16LE => return convert(UTF_16LE, "UTF-16LE", &bytes[2..]),
         ContentType::UTF_16BE => return convert(UTF_16BE, "UTF-16BE", &bytes[2..]),
@@ -186,6 +213,17 @@ mod tests {
         text(b"fn main() {}\n", "fn main() {}\n");
         text("\u{feff}a ☔".as_bytes(), "a ☔");
         text(b" ", " ");
+    }
+
+    #[test]
+    fn returns_that_are_all_there_is_end_lines() {
+        converted(b"a\rb\r\rc", "a\nb\n\nc", "CR line ends", 0);
+        converted(b"a\r", "a\n", "CR line ends", 0);
+        for kept in ["a\rb\nc", "a\r\nb", "\r\n"] {
+            text(kept.as_bytes(), kept);
+        }
+        let mac = utf_16("a\rb", [0xff, 0xfe], u16::to_le_bytes);
+        converted(&mac, "a\nb", "UTF-16LE", 0);
     }
 
     #[test]

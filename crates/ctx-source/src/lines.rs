@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use ctx_model::LineSpan;
-use memchr::memchr2_iter;
+use memchr::memchr_iter;
 
-/// Where each line of a text begins. A line ends with `\n`, `\r\n` or a lone `\r`; a terminator at
-/// the very end begins no further line, and an empty text has one empty line. So line numbers are
-/// those of editors and compilers, whatever the terminators are.
+/// Where each line of a text begins. Lines are those of [`ctx_model::lines`], which outlines and merged blocks count
+/// too: a line ends with `\n`, a `\r` before it is part of the end, and an end at the very end begins no further line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     /// The first byte of each line, ascending; never empty.
@@ -22,10 +21,9 @@ impl LineIndex {
         let end = u32::try_from(text.len()).ok()?;
         let bytes = text.as_bytes();
         let mut starts = vec![0];
-        for at in memchr2_iter(b'\n', b'\r', bytes) {
-            let is_first_half = bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
+        for at in memchr_iter(b'\n', bytes) {
             let next = at + 1;
-            if !is_first_half && next < bytes.len() {
+            if next < bytes.len() {
                 // It is below `end`.
                 starts.extend(u32::try_from(next));
             }
@@ -61,10 +59,4 @@ impl LineIndex {
     pub(crate) fn size(&self) -> usize {
         self.starts.capacity() * size_of::<u32>()
     }
-}
-
-/// `line` without the terminator it may end with.
-pub(crate) fn without_terminator(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, lines as lines_of};
 
-use crate::lines::without_terminator;
 use crate::{SourceError, Sources, Text};
 
 /// At most so many bytes are hashed to find lines of which only the hash is known; where it would take more, they are
@@ -123,10 +122,10 @@ fn too_short(text: &Text, span: LineSpan) -> String {
 
 fn by_content(text: Arc<Text>, span: LineSpan, content: &str) -> Located {
     let lines: Vec<&str> = lines_of(content).collect();
-    if text
-        .slice(span)
-        .is_some_and(|now| lines_of(now).eq(lines.iter().copied()))
-    {
+    let as_it_is = text.lines().range(span).map(|range| &text.as_str()[range]);
+    let is_it = |now: &str| lines_of(now).eq(lines.iter().copied());
+    // They differ where the last line is empty.
+    if text.slice(span).into_iter().chain(as_it_is).any(is_it) {
         return Located::Fresh { text, span };
     }
     let places = starts_of(&text, &lines);
@@ -234,20 +233,4 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
 fn span_at(start: u32, lines: usize) -> Option<LineSpan> {
     let last = u32::try_from(lines).ok()?.checked_sub(1)?;
     LineSpan::new(start, start.checked_add(last)?).ok()
-}
-
-/// Lines without their terminators, as [`crate::LineIndex`] counts them.
-fn lines_of(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(without_terminator(text));
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let Some(end) = text.find(['\n', '\r']) else {
-            rest = None;
-            return Some(text);
-        };
-        let after = &text[end..];
-        let length = if after.starts_with("\r\n") { 2 } else { 1 };
-        rest = Some(&after[length..]);
-        Some(&text[..end])
-    })
 }

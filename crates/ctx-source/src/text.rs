@@ -1,10 +1,10 @@
 //! A file as text.
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, without_line_end};
 use ctx_secrets::Secret;
 
 use crate::decode::{Decoded, decode};
-use crate::lines::{LineIndex, without_terminator};
+use crate::lines::LineIndex;
 
 /// The text of one state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Secrets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Conversion {
-    /// What it was: `UTF-16LE`, `windows-1252`, …
+    /// What it was: `UTF-16LE`, `windows-1252`, … or `CR line ends`.
     pub from: &'static str,
     /// How many characters could not be read and are U+FFFD now.
     pub replaced: usize,
@@ -106,7 +106,7 @@ impl Text {
     /// Lines `span` as they are, but for the terminator of the last; `None` past the end.
     pub fn slice(&self, span: LineSpan) -> Option<&str> {
         let lines = &self.content[self.lines.range(span)?];
-        Some(without_terminator(lines))
+        Some(without_line_end(lines))
     }
 
     /// Line `number`, from 1, without its terminator.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, without_line_end};
 
 use crate::{Outline, Symbol, SymbolKind, is_encoded};
 
@@ -74,7 +74,7 @@ impl Piece {
     }
 }
 
-/// Lines as grammars count them; their ends are left out.
+/// Lines as grammars count them, which are those of [`ctx_model::lines`]; their ends are left out.
 pub fn lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let mut start = 0;
@@ -82,7 +82,7 @@ pub fn lines(text: &str) -> Vec<&str> {
     // To count them first costs less than to make room again and again.
     let mut lines = Vec::with_capacity(ends().count() + 1);
     for end in ends().chain([body.len()]) {
-        lines.push(&body[start..end]);
+        lines.push(without_line_end(&body[start..end]));
         start = end + 1;
     }
     lines

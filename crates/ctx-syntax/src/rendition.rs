@@ -34,14 +34,9 @@ impl<'t> Source<'t> {
         text: &'t str,
         outline: impl Into<Arc<Outline>>,
     ) -> Self {
-        let mut lines = pieces::lines(text);
-        // A line's number is the same whatever ends it.
-        for line in &mut lines {
-            *line = line.strip_suffix('\r').unwrap_or(line);
-        }
         Source {
             language,
-            lines,
+            lines: pieces::lines(text),
             outline: outline.into(),
         }
     }

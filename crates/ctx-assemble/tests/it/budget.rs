@@ -2,7 +2,9 @@
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
-use ctx_model::{BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, Tokens};
+use ctx_model::{
+    BuildOptions, Chunk, ChunkKind, CounterName, Format, GroupBy, Relevance, Selection, Tokens,
+};
 use ctx_tokens::TokenCounter;
 
 use crate::support::{build, chunk, files, is_sound, options, try_build};
@@ -101,6 +103,30 @@ fn header_and_footer_over_the_budget_are_refused_with_the_budget_that_works() {
                 self::smallest(&chunks, &wanted.with_max_tokens(less)),
                 smallest
             );
+        }
+    }
+}
+
+#[test]
+fn a_whole_context_that_fits_is_built_whatever_its_chunks_are_worth() {
+    let mut chunks = files(2);
+    for worth in [0.0, 1.0] {
+        chunks[0].relevance = Relevance::new(worth).unwrap();
+        for format in Format::ALL {
+            for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
+                let options = options(10_000)
+                    .with_format(format)
+                    .with_selection(selection);
+                for chunks in [&chunks[..], &chunks[..1], &[chunk("a", 0.0, "x")]] {
+                    let total = build(chunks, &options).tokens.total;
+                    let exactly = options.clone().with_max_tokens(total);
+                    assert_eq!(build(chunks, &exactly).tokens.total, total);
+                    for more in 1..8 {
+                        let tokens = total + Tokens::new(more);
+                        build(chunks, &exactly.clone().with_max_tokens(tokens));
+                    }
+                }
+            }
         }
     }
 }

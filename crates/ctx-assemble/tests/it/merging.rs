@@ -140,6 +140,33 @@ fn text_that_contradicts_its_lines_is_reported_and_not_merged() {
     );
 }
 
+/// `a\n` may be lines 1-2 of a file whose second line is empty, or a line less than it is said to be.
+#[test]
+fn a_merged_block_has_no_blank_line_that_no_chunk_has() {
+    let slice = |id: &str, start: u32, end: u32, content: &str| {
+        let span = LineSpan::new(start, end).unwrap();
+        chunk(id, 0.5, content).with_path("a.txt").with_span(span)
+    };
+    let unsure = slice("unsure", 1, 2, "a\n");
+    let below = slice("below", 3, 3, "c");
+    let built = build(&[unsure.clone(), below.clone()], &options(1_000));
+    assert_eq!(spans(&built), [(1, 2), (3, 3)]);
+    assert_eq!(built.warnings.len(), 1);
+    assert_eq!(built.warnings[0].code, "span_mismatch");
+    assert_eq!(built.warnings[0].id.as_deref(), Some("unsure"));
+    // Another chunk has the line.
+    let empty = slice("empty", 2, 3, "\nc");
+    let built = build(&[unsure.clone(), below, empty], &options(1_000));
+    assert_eq!((spans(&built), built.warnings.len()), (vec![(1, 3)], 0));
+    let other = slice("other", 2, 3, "b\nc");
+    let built = build(&[unsure.clone(), other], &options(1_000));
+    assert_eq!(spans(&built), [(1, 2), (2, 3)]);
+    // Alone it is shown as it was given.
+    let far = slice("far", 4, 4, "d");
+    let built = build(&[unsure, far], &options(1_000));
+    assert_eq!((built.included.len(), built.warnings.len()), (2, 0));
+}
+
 #[test]
 fn chunks_of_different_versions_of_a_file_are_not_merged() {
     let mut old = lines("old", 0.5, 5, 15);

@@ -8,7 +8,7 @@ use ctx_budget::BudgetError;
 use ctx_format::{Slot, neutralise};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, Citation, CounterName, Format, Omitted, OmittedReason,
-    Rendition, Tokens,
+    Rendition, Tokens, Warning, lines,
 };
 use ctx_testkit::generate;
 use ctx_tokens::{CachedCounter, TokenCounter};
@@ -153,8 +153,22 @@ fn lines_that_were_put_together_again_are_those_of_their_file() {
         match build(&chunks, &options) {
             Ok(built) => {
                 is_sound(&chunks, &options, &*counter_of(&options), &built);
-                let of_chunks = built.warnings.iter().find(|it| it.id.is_some());
-                assert_eq!(of_chunks, None, "{}", built.context);
+                // A chunk whose last line is empty, and lost its end, may be one that has a line less.
+                let is_unsure = |id: &str| {
+                    let chunk = chunks.iter().find(|it| it.id == id).unwrap();
+                    let said = chunk.span.unwrap().line_count() as usize;
+                    chunk.content.ends_with('\n') && lines(&chunk.content).count() + 1 == said
+                };
+                let is_wrong = |it: &&Warning| {
+                    let id = it.id.as_deref();
+                    id.is_some_and(|id| it.code != "span_mismatch" || !is_unsure(id))
+                };
+                assert_eq!(
+                    built.warnings.iter().find(is_wrong),
+                    None,
+                    "{}",
+                    built.context
+                );
                 cites_what_files_say(&files, &built);
                 let is_merged = |it: &Omitted| it.reason == OmittedReason::MergedInto;
                 tried.set(tried.get() + 1);

@@ -1,8 +1,13 @@
 //! What the result tells.
 
-use ctx_model::{Exactness, Format, OmittedReason, Relevance, Tokens};
+use ctx_assemble::AssembleError;
+use ctx_budget::BudgetError;
+use ctx_model::{
+    BuildOptions, BuiltContext, Chunk, Exactness, Format, LineSpan, Omitted, OmittedReason,
+    Relevance, Selection, Tokens,
+};
 
-use crate::support::{build, chunk, files, is_sound, options};
+use crate::support::{build, chunk, files, is_sound, options, try_build};
 
 #[test]
 fn nothing_in_gives_a_valid_empty_result() {
@@ -71,6 +76,112 @@ fn a_chunk_enters_at_the_budget_its_receipt_names() {
                 "{omitted:?}"
             );
         }
+    }
+}
+
+/// Shown, or in the block of another.
+fn is_in(built: &BuiltContext, id: &str) -> bool {
+    let is_merged = |it: &Omitted| it.id == id && it.reason == OmittedReason::MergedInto;
+    built.included.iter().any(|it| it.id == id) || built.omitted.iter().any(is_merged)
+}
+
+/// Whether something was omitted that enters somewhere, and each such does.
+#[track_caller]
+fn enters(chunks: &[Chunk], options: &BuildOptions) -> bool {
+    let built = build(chunks, options);
+    let entries = built
+        .omitted
+        .iter()
+        .filter_map(|it| it.enters_at.zip(Some(&it.id)));
+    let entries: Vec<_> = entries.collect();
+    for (at, id) in &entries {
+        let richer = build(chunks, &options.clone().with_max_tokens(*at));
+        assert!(is_in(&richer, id), "{id} at {at}: {:?}", richer.omitted);
+    }
+    !entries.is_empty()
+}
+
+#[test]
+fn a_part_of_a_merged_chunk_enters_at_the_budget_its_receipt_names() {
+    let slice = |id: &str, relevance, start: u32, end: u32| {
+        let lines = (start..=end).map(|it| format!("line number {it} is rather long here\n"));
+        let span = LineSpan::new(start, end).unwrap();
+        let content: String = lines.collect();
+        chunk(id, relevance, &content)
+            .with_path("f.rs")
+            .with_span(span)
+    };
+    let chunks = [
+        slice("a", 0.9, 1, 2),
+        slice("b", 0.2, 3, 19),
+        slice("c", 0.1, 20, 24),
+        chunk("z", 0.5, &"other ".repeat(30)),
+    ];
+    for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
+        let told = [40, 60, 80, 120, 200]
+            .map(|most| enters(&chunks, &options(most).with_selection(selection)));
+        assert!(told.contains(&true), "{selection:?}");
+    }
+}
+
+#[test]
+fn a_pinned_chunk_takes_a_place_from_those_before_it() {
+    let mut chunks = files(5);
+    chunks[4].pinned = true;
+    let options = options(100).with_max_chunks(Some(3));
+    assert!(enters(&chunks, &options));
+    let built = build(&chunks, &options);
+    // Of the three places, the pinned one has one, and the first two the others.
+    assert!(
+        built
+            .omitted
+            .iter()
+            .all(|it| it.id != "id2" || it.enters_at.is_none()),
+        "{built:?}"
+    );
+}
+
+#[test]
+fn where_pieces_do_not_add_up_no_entry_is_named_and_the_smallest_budget_is_tried_out() {
+    let mut chunks: Vec<Chunk> = (0..5)
+        .map(|n| {
+            chunk(
+                &n.to_string(),
+                1.0 - f64::from(n) / 10.0,
+                &"word ".repeat(20),
+            )
+        })
+        .collect();
+    for separator in ["/", "//\n", "\n/x\n"] {
+        let options = options(80).with_chunk_separator(Some(separator.to_owned()));
+        let built = build(&chunks, &options);
+        assert!(!built.omitted.is_empty());
+        assert!(
+            built.omitted.iter().all(|it| it.enters_at.is_none()),
+            "{separator:?}"
+        );
+    }
+    for chunk in &mut chunks {
+        chunk.pinned = true;
+    }
+    for separator in ["/", "//\n", "\n/x\n"] {
+        let at = |most: Tokens| {
+            let options = options(0).with_max_tokens(most);
+            try_build(
+                &chunks,
+                &options.with_chunk_separator(Some(separator.to_owned())),
+            )
+        };
+        let Err(AssembleError::Budget(BudgetError::TooSmall { smallest, .. })) =
+            at(Tokens::new(20))
+        else {
+            panic!("accepted");
+        };
+        assert!(at(smallest).is_ok(), "{smallest} with {separator:?}");
+        assert!(
+            at(smallest.saturating_sub(Tokens::new(1))).is_err(),
+            "{smallest} with {separator:?}"
+        );
     }
 }
 

@@ -67,6 +67,38 @@ fn fields_that_are_unknown_or_missing_are_named() {
 }
 
 #[test]
+fn a_hint_is_about_what_is_wrong() {
+    let with = |rest: &str| format!(r#"{{"id": "bad", "content": "x", "relevance": 1{rest}}}"#);
+    for (bad, hint) in [
+        (
+            r#"{"id": "bad", "content": "x\ud800y", "relevance": 1}"#.to_owned(),
+            "come in pairs",
+        ),
+        (
+            r#"{"id": "bad", "content": "x\udc00y", "relevance": 1}"#.to_owned(),
+            "come in pairs",
+        ),
+        (with(r#", "content": "y""#), "a field is given once"),
+        (with(r#", "startLine": 0, "endLine": 3"#), "count from 1"),
+        (
+            with(r#", "startLine": 4294967296, "endLine": 4294967297"#),
+            "to 4294967295",
+        ),
+        (
+            r#"{"id": "bad", "content": "x"}"#.to_owned(),
+            "a chunk needs",
+        ),
+    ] {
+        for input in [format!("{GOOD}{bad}\n"), format!("[{bad}]")] {
+            let ran = ctx(["assemble"], input);
+            assert_eq!(ran.code, 3, "{ran:?}");
+            let said = ran.stderr.lines().find(|line| line.starts_with("hint: "));
+            assert!(said.is_some_and(|said| said.contains(hint)), "{ran:?}");
+        }
+    }
+}
+
+#[test]
 fn an_id_given_twice_is_refused() {
     ctx(["assemble"], format!("{GOOD}{GOOD}")).fails(3, &["1, 2", "\"good\""]);
 }

@@ -22,7 +22,7 @@ fn verify(folder: &Folder, receipt: &Value) -> Ran {
 }
 
 #[track_caller]
-fn outcomes(ran: &Ran, expected: [&str; 6]) {
+fn outcomes(ran: &Ran, expected: [&str; 7]) {
     let found: Vec<&str> = ran
         .stdout
         .lines()
@@ -49,7 +49,7 @@ fn a_good_receipt_holds_in_every_format() {
         let (folder, receipt) = packed(format);
         let ran = verify(&folder, &receipt);
         ran.ok();
-        outcomes(&ran, ["ok"; 6]);
+        outcomes(&ran, ["ok"; 7]);
         assert!(ran.stdout.contains("2 citations compared"), "{ran:?}");
     }
 }
@@ -88,7 +88,7 @@ fn without_a_folder_the_files_are_not_looked_at() {
     let (_folder, receipt) = packed("xml");
     let ran = ctx(["verify", "-"], receipt.to_string());
     ran.ok();
-    outcomes(&ran, ["ok", "ok", "ok", "ok", "ok", "skipped"]);
+    outcomes(&ran, ["ok", "ok", "ok", "ok", "ok", "ok", "skipped"]);
 }
 
 #[test]
@@ -143,14 +143,159 @@ fn a_changed_receipt_is_found_out() {
     let ran = with(|it| it["tokens"]["header"] = json!(1));
     fails(&ran, "split", &["together"]);
     let ran = with(|it| it["omitted"] = json!([{"id": "b.md", "reason": "over_budget"}]));
-    fails(&ran, "once", &["\"b.md\" is included and omitted"]);
+    fails(&ran, "once, receipt", &["\"b.md\" is included and omitted"]);
     let ran = with(|it| it["included"][0]["citation"] = json!("fil-0000000000"));
     fails(&ran, "texts", &["included[0].citation", "fil-0000000000"]);
     let ran = with(|it| drop(it["included"].as_array_mut().unwrap().pop()));
-    fails(&ran, "texts", &["2 blocks", "tells of 1"]);
+    fails(&ran, "receipt, texts", &["2 blocks", "tells of 1"]);
     let ran = with(|it| it["counter"] = json!("no-such-model"));
     ran.ok();
-    outcomes(&ran, ["ok", "skipped", "ok", "ok", "ok", "ok"]);
+    outcomes(&ran, ["ok", "skipped", "ok", "ok", "ok", "ok", "ok"]);
+}
+
+/// Texts of the caller's that look like blocks, and what comes after blocks, where they are none.
+const OWN: &[&str] = &[
+    "```\nown\n```\n",
+    "```\nShown: nothing\n````\n",
+    "~~~\n```\n~~~\n",
+    "Shown: nothing\n",
+    "----------------------------------------\n",
+    "----------------------------------------\nFile: a\n----------------------------------------\n",
+    "-----------------------------------------\n",
+    "**Sources:**\nShown: nothing\n",
+    "Sources:\n\n- a\n",
+    "> Left out: 1 of 2 chunks.\nLeft out: 1 of 2 chunks.\n",
+    "### own\n",
+    "File: own\n",
+];
+
+#[test]
+fn a_good_receipt_holds_whatever_the_caller_writes_around_the_chunks() {
+    let chunks = json!([
+        {"id": "a", "filePath": "a.rs", "startLine": 1, "endLine": 2, "content": "one\ntwo", "relevance": 0.9},
+        {"id": "b", "filePath": "a.rs", "startLine": 7, "endLine": 7, "content": "```\u{1b}```", "relevance": 0.8},
+        {"id": "c", "content": "-----------------------------------------", "relevance": 0.7},
+        {"id": "d", "content": "", "relevance": 0.6},
+        {"id": "e", "content": "word ".repeat(2_000), "relevance": 0.5},
+    ]);
+    // The other formats tell the caller's own texts apart.
+    for format in ["markdown", "plain"] {
+        for own in OWN {
+            for place in ["contextHeader", "contextFooter", "chunkSeparator"] {
+                for headers in [true, false] {
+                    let mut options =
+                        json!({"format": format, "maxTokens": 900, "includeFileHeaders": headers});
+                    options[place] = json!(own);
+                    let input = json!({"chunks": chunks, "options": options});
+                    let built = ctx(["assemble", "--json"], input.to_string());
+                    // Some of them no context may have.
+                    if built.code == 0 {
+                        ctx(["verify", "-"], built.stdout).ok();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What nothing else in a receipt or its context tells.
+const NOT_CHECKED: &[&str] = &[
+    // Another one may count the same.
+    "counter",
+    "buildTime",
+    "tokens.left",
+    "included.tokens",
+    "included.value",
+    "included.why",
+    "omitted.id",
+    "omitted.reason",
+    "omitted.entersAt",
+    "averageRelevance",
+    "wasTruncated",
+    "certificate.lambda",
+    "warnings.id",
+    "warnings.code",
+    "warnings.detail",
+];
+
+/// `value` with one thing changed, for each thing in it, and the names of the fields that lead there.
+fn changes(value: &Value) -> Vec<(String, Value)> {
+    let within = |name: &str, inner: &str| match (name, inner) {
+        ("", name) | (name, "") => name.to_owned(),
+        (name, inner) => format!("{name}.{inner}"),
+    };
+    let changed = match value {
+        Value::Object(fields) => {
+            let inner = fields.iter().flat_map(|(name, field)| {
+                changes(field).into_iter().map(move |(inner, other)| {
+                    let mut fields = fields.clone();
+                    fields.insert(name.clone(), other);
+                    (within(name, &inner), Value::Object(fields))
+                })
+            });
+            return inner.collect();
+        }
+        Value::Array(items) => {
+            let inner = items.iter().enumerate().flat_map(|(at, item)| {
+                changes(item).into_iter().map(move |(name, other)| {
+                    let mut items = items.clone();
+                    items[at] = other;
+                    (name, Value::Array(items))
+                })
+            });
+            let mut inner: Vec<_> = inner.collect();
+            if let Some((_, fewer)) = items.split_last() {
+                inner.push((String::new(), json!(fewer)));
+            }
+            return inner;
+        }
+        Value::Bool(it) => json!(!it),
+        Value::Number(it) => match it.as_u64() {
+            Some(it) => json!(it + 1),
+            None => json!(it.as_f64().unwrap() / 2.0 + 0.01),
+        },
+        Value::String(it) => json!(match it.as_str() {
+            "exact" => "estimate",
+            "full" => "skeleton",
+            "skeleton" => "full",
+            "markdown" | "xml" | "json" => "plain",
+            "plain" => "markdown",
+            "over_budget" => "max_chunks",
+            "o200k_base" => "cl100k_base",
+            other => return vec![(String::new(), json!(format!("{other}Z")))],
+        }),
+        Value::Null => return Vec::new(),
+    };
+    vec![(String::new(), changed)]
+}
+
+#[test]
+fn whatever_is_changed_in_a_receipt_is_found_out_if_anything_tells() {
+    let chunks = json!([
+        {"id": "a", "content": "aaa aaa", "relevance": 0.9, "filePath": "a.rs", "startLine": 3, "endLine": 3},
+        {"id": "b", "content": "bbb\nccc", "relevance": 0.8, "filePath": "b.rs", "startLine": 1, "endLine": 2, "summary": "sum"},
+        {"id": "c", "content": "ddd ".repeat(400), "relevance": 0.3},
+        {"id": "d", "content": "ee\nff", "relevance": 0.2, "filePath": "b.rs", "startLine": 5, "endLine": 6},
+        {"id": "e", "content": "long ".repeat(400), "relevance": 0.5,
+            "renditions": [{"rendition": "skeleton", "text": "short", "information": 0.5}]},
+    ]);
+    for format in ["markdown", "xml", "json", "plain"] {
+        let options = json!({"format": format, "maxTokens": 250, "includeSources": true});
+        let input = json!({"chunks": chunks, "options": options});
+        let receipt = ctx(["assemble", "--json", "-q"], input.to_string()).json();
+        ctx(["verify", "-"], receipt.to_string()).ok();
+        for (field, changed) in changes(&receipt) {
+            let ran = ctx(["verify", "-"], changed.to_string());
+            if ran.code == 0 {
+                assert!(
+                    NOT_CHECKED.contains(&&*field),
+                    "{format}: {field} may be anything"
+                );
+            } else {
+                assert!([3, 6].contains(&ran.code), "{format}, {field}: {ran:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -210,20 +355,20 @@ fn a_hostile_receipt_reads_nothing_outside_its_folder() {
         #[cfg(unix)]
         let _ = std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link"));
         let ran = verify(&folder, &receipt);
-        fails(&ran, "files", &["citations[0]"]);
+        fails(&ran, "receipt, texts, files", &["citations[0]"]);
         assert!(!ran.stdout.contains("root:"), "{ran:?}");
     }
     let mut receipt = receipt;
     receipt["citations"][0]["endLine"] = json!(4_294_967_295_u32);
     fails(
         &verify(&folder, &receipt),
-        "files",
+        "receipt, texts, files",
         &["citations[0]", "lines"],
     );
     receipt["citations"][0]["startLine"] = json!(0);
     fails(
         &verify(&folder, &receipt),
-        "files",
+        "receipt, texts, files",
         &["citations[0]", "startLine is at least 1"],
     );
 }
@@ -254,7 +399,7 @@ fn files_that_were_named_by_paths_that_lead_out_are_compared() {
     for path in ["sub/../b.md", absolute.to_str().unwrap()] {
         let receipt = folder.run(["pack", path, "src/a.rs", "--json"]).json();
         let ran = verify(&folder, &receipt);
-        outcomes(&ran, ["ok"; 6]);
+        outcomes(&ran, ["ok"; 7]);
         assert!(ran.stdout.contains("2 citations compared"), "{ran:?}");
         folder.write("b.md", "another\n\nand\nmore\n");
         fails(

@@ -6,12 +6,22 @@
 //! one such line stands in place of a body that has nothing in it.
 
 use super::{Parsed, ParsedBlock, category_of_title};
-use crate::{ParseError, fields, markdown, plain};
+use crate::fields::Inline;
+use crate::{ParseError, fields, inline, markdown, plain};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Markdown,
     Plain,
+}
+
+impl Dialect {
+    fn inline(self) -> Inline {
+        match self {
+            Dialect::Markdown => Inline::Markdown,
+            Dialect::Plain => Inline::Plain,
+        }
+    }
 }
 
 /// A line without its newline, and where it begins.
@@ -60,7 +70,26 @@ struct Pending {
     is_complete: bool,
 }
 
-struct Reader<'t> {
+/// What is known of the blocks that are to be read.
+struct Known<'k> {
+    count: usize,
+    is_block: &'k mut dyn FnMut(&ParsedBlock) -> bool,
+    /// So many bytes may still be read in vain.
+    spare: usize,
+}
+
+impl Known<'_> {
+    /// Whether `block` is the next one, with a title from further up or without it.
+    fn takes(&mut self, block: &mut ParsedBlock, has_own_title: bool) -> bool {
+        if (self.is_block)(block) {
+            return true;
+        }
+        !has_own_title && block.title.take().is_some() && (self.is_block)(block)
+    }
+}
+
+struct Reader<'t, 'k> {
+    known: Option<Known<'k>>,
     dialect: Dialect,
     text: &'t str,
     lines: Lines<'t>,
@@ -76,39 +105,72 @@ struct Reader<'t> {
 }
 
 pub(super) fn parse(dialect: Dialect, text: &str) -> Result<Parsed, ParseError> {
-    let mut reader = Reader {
-        dialect,
-        text,
-        lines: Lines {
-            text,
-            next: 0,
-            number: 0,
-        },
-        parsed: Parsed::default(),
-        pending: Pending::default(),
-        title: None,
-        group: None,
-        header_end: None,
-        footer_start: 0,
-    };
-    while let Some(line) = reader.lines.next() {
-        if let Some(close) = reader.opening(line.text) {
-            reader.body(line, &close)?;
-        } else if line.text == fields::SHOWN_NOTHING {
-            reader.nothing(line);
-        } else if reader.is_notice(line) {
-            // The caller's footer is all that can follow.
-            break;
-        } else if reader.begins_sources(line) {
-            reader.sources();
-        } else {
-            reader.outside(line);
-        }
-    }
-    Ok(reader.finish())
+    Reader::new(dialect, text, None).read()
 }
 
-impl Reader<'_> {
+/// See [`super::parse_known`].
+pub(super) fn parse_known(
+    dialect: Dialect,
+    text: &str,
+    count: usize,
+    is_block: &mut dyn FnMut(&ParsedBlock) -> bool,
+) -> Result<Parsed, ParseError> {
+    let known = Known {
+        count,
+        is_block,
+        spare: text.len().saturating_mul(16),
+    };
+    Reader::new(dialect, text, Some(known)).read()
+}
+
+impl<'t, 'k> Reader<'t, 'k> {
+    fn new(dialect: Dialect, text: &'t str, known: Option<Known<'k>>) -> Self {
+        Reader {
+            known,
+            dialect,
+            text,
+            lines: Lines {
+                text,
+                next: 0,
+                number: 0,
+            },
+            parsed: Parsed::default(),
+            pending: Pending::default(),
+            title: None,
+            group: None,
+            header_end: None,
+            footer_start: 0,
+        }
+    }
+
+    fn read(mut self) -> Result<Parsed, ParseError> {
+        while let Some(line) = self.lines.next() {
+            let (may_begin, may_end) = self.may_come();
+            if may_begin && let Some(close) = self.opening(line.text) {
+                self.body(line, &close)?;
+            } else if may_begin && line.text == fields::SHOWN_NOTHING {
+                self.nothing(line);
+            } else if may_end && self.is_notice(line) {
+                // The caller's footer is all that can follow.
+                break;
+            } else if may_end && self.begins_sources(line) {
+                self.sources();
+            } else {
+                self.outside(line);
+            }
+        }
+        Ok(self.finish())
+    }
+
+    /// Whether a block may come, and whether what comes after the blocks may.
+    fn may_come(&self) -> (bool, bool) {
+        let Some(known) = &self.known else {
+            return (true, true);
+        };
+        let is_all = self.parsed.blocks.len() >= known.count;
+        (!is_all && known.spare > 0, is_all)
+    }
+
     /// The line that closes the body which `line` opens.
     fn opening(&mut self, line: &str) -> Option<String> {
         match self.dialect {
@@ -129,39 +191,60 @@ impl Reader<'_> {
     }
 
     /// Reads up to the line that is `close`: the body of the pending block.
-    fn body(&mut self, opening: Line<'_>, close: &str) -> Result<(), ParseError> {
-        let start = self.lines.next;
-        let end = self
-            .lines
-            .find(|line| line.text == close)
-            .ok_or(ParseError::Unclosed {
-                line_number: opening.number,
-            })?
-            .start;
-        // The newline before the closing line belongs to the frame.
-        let body = &self.text[start..end.saturating_sub(1).max(start)];
-        self.complete(opening, body);
+    fn body(&mut self, opening: Line<'t>, close: &str) -> Result<(), ParseError> {
+        let (start, number) = (self.lines.next, self.lines.number);
+        let closing = self.lines.find(|line| line.text == close);
+        let is_read = match closing {
+            Some(closing) => {
+                // The newline before the closing line belongs to the frame.
+                let end = closing.start.saturating_sub(1).max(start);
+                self.complete(opening, &self.text[start..end])
+            }
+            None if self.known.is_some() => false,
+            None => {
+                return Err(ParseError::Unclosed {
+                    line_number: opening.number,
+                });
+            }
+        };
+        if !is_read {
+            // The line opens nothing, and those after it are read once more.
+            if let Some(known) = &mut self.known {
+                known.spare = known.spare.saturating_sub(self.lines.next - start);
+            }
+            (self.lines.next, self.lines.number) = (start, number);
+            self.outside(opening);
+        }
         Ok(())
     }
 
     /// Reads the line in place of a body: the pending block shows nothing.
-    fn nothing(&mut self, line: Line<'_>) {
+    fn nothing(&mut self, line: Line<'t>) {
         self.forget_stale();
-        self.complete(line, "");
+        if !self.complete(line, "") {
+            self.outside(line);
+        }
     }
 
-    /// The pending block, whose body is or begins with `opening`, has been read.
-    fn complete(&mut self, opening: Line<'_>, body: &str) {
+    /// The pending block, whose body is or begins with `opening`, has been read, unless it is known to be none.
+    fn complete(&mut self, opening: Line<'_>, body: &str) -> bool {
         let pending = std::mem::take(&mut self.pending);
         let mut block = pending.block;
         body.clone_into(&mut block.body);
         block.group = self.group;
-        if block.title.is_none() {
+        let has_own_title = block.title.is_some();
+        if !has_own_title {
             block.title.clone_from(&self.title);
         }
         block.settle_title();
+        if let Some(known) = &mut self.known
+            && !known.takes(&mut block, has_own_title)
+        {
+            return false;
+        }
         self.structure(pending.start.unwrap_or(opening.start));
         self.parsed.blocks.push(block);
+        true
     }
 
     /// Marks a structure that begins at `start` and ends with the line read last.
@@ -195,9 +278,10 @@ impl Reader<'_> {
     }
 
     fn sources(&mut self) {
+        let inline = self.dialect.inline();
         for line in self.lines.by_ref() {
             if let Some(label) = line.text.strip_prefix("- ") {
-                self.parsed.sources.push(fields::read_label(label));
+                self.parsed.sources.push(fields::read_label(label, inline));
             } else if !line.text.is_empty() {
                 break;
             }
@@ -224,7 +308,7 @@ impl Reader<'_> {
                 start: Some(line.start),
                 ..Pending::default()
             };
-        } else if fields::read_field(line.text, &mut self.pending.block) {
+        } else if fields::read_field(line.text, &mut self.pending.block, self.dialect.inline()) {
             self.pending.start = Some(start);
             self.pending.has_fields = true;
         } else {
@@ -270,7 +354,9 @@ impl Reader<'_> {
 fn read_title(dialect: Dialect, line: &str) -> Option<ParsedBlock> {
     let mut block = ParsedBlock::default();
     match dialect {
-        Dialect::Markdown => block.title = Some(line.strip_prefix(markdown::TITLE)?.to_owned()),
+        Dialect::Markdown => {
+            block.title = Some(inline::unescaped(line.strip_prefix(markdown::TITLE)?));
+        }
         Dialect::Plain => {
             let (word, text) = [plain::FILE, plain::NAME, plain::ID]
                 .into_iter()

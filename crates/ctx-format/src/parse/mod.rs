@@ -101,6 +101,31 @@ pub fn parse(format: Format, text: &str) -> Result<Parsed, ParseError> {
     }
 }
 
+/// Reads a document whose blocks are known: there are `count`, and `is_block` says of what may be the next one whether it
+/// is. In Markdown and plain text, whatever else looks like a block is then the caller's own text, as is what looks like
+/// a notice or a list of sources before the last block. A title that a block may have from a heading further up is left
+/// out where the block is not taken with it. XML and JSON tell the caller's texts apart: they are [`parse`]d, and
+/// nothing is asked.
+///
+/// Fewer blocks than `count` are read where the others are not found. O(n) in the length of `text`, and what `is_block`
+/// takes; of what it refuses, sixteen times that length is looked at.
+///
+/// # Errors
+/// Those of [`parse`] for XML and JSON, and none for Markdown and plain text.
+pub fn parse_known(
+    format: Format,
+    text: &str,
+    count: usize,
+    is_block: &mut dyn FnMut(&ParsedBlock) -> bool,
+) -> Result<Parsed, ParseError> {
+    let dialect = match format {
+        Format::Markdown => lines::Dialect::Markdown,
+        Format::Plain => lines::Dialect::Plain,
+        Format::Xml | Format::Json => return parse(format, text),
+    };
+    lines::parse_known(dialect, text, count, is_block)
+}
+
 fn category_of_title(title: &str) -> Option<Category> {
     Category::ALL
         .into_iter()

@@ -4,7 +4,7 @@ use ctx_format::{Block, FormatOptions, formatter, parse};
 use ctx_model::{BuildOptions, Chunk, Format, GroupBy, Relevance, XmlContent};
 use ctx_testkit::generate;
 use proptest::prelude::*;
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::support;
 
@@ -12,6 +12,10 @@ use crate::support;
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     pub(crate) titles: usize,
+    /// The text of each heading of a block.
+    pub(crate) headings: Vec<String>,
+    /// What is markup inside a line.
+    pub(crate) inline: Vec<String>,
     pub(crate) code: Vec<(String, String)>,
     pub(crate) others: Vec<String>,
 }
@@ -20,7 +24,7 @@ pub(crate) struct Outline {
 pub(crate) fn outline(markdown: &str) -> Outline {
     let mut outline = Outline::default();
     let mut depth = 0;
-    let mut is_code = false;
+    let (mut is_code, mut is_heading) = (false, false);
     for event in Parser::new(markdown) {
         match event {
             Event::Start(tag) => {
@@ -32,7 +36,14 @@ pub(crate) fn outline(markdown: &str) -> Outline {
                             outline.others.push("a nested code block".to_owned());
                         }
                     }
-                    Tag::Heading { .. } if depth == 0 => outline.titles += 1,
+                    Tag::Heading { level, .. } if depth == 0 => {
+                        outline.titles += 1;
+                        is_heading = *level == HeadingLevel::H3;
+                        outline.headings.extend(is_heading.then(String::new));
+                    }
+                    Tag::Emphasis | Tag::Strong | Tag::Link { .. } | Tag::Image { .. } => {
+                        outline.inline.push(format!("{tag:?}"));
+                    }
                     Tag::Paragraph | Tag::List(None) | Tag::BlockQuote(_) | Tag::Item => {}
                     tag if depth == 0 => outline.others.push(format!("{tag:?}")),
                     _ => {}
@@ -42,8 +53,13 @@ pub(crate) fn outline(markdown: &str) -> Outline {
             Event::End(tag) => {
                 depth -= 1;
                 is_code &= tag != TagEnd::CodeBlock;
+                is_heading &= !matches!(tag, TagEnd::Heading(_));
             }
             Event::Text(text) if is_code => outline.code.last_mut().unwrap().1.push_str(&text),
+            Event::Text(text) if is_heading => outline.headings.last_mut().unwrap().push_str(&text),
+            Event::Code(_) | Event::InlineHtml(_) | Event::Html(_) => {
+                outline.inline.push(format!("{event:?}"));
+            }
             _ => {}
         }
     }
@@ -69,6 +85,15 @@ fn markdown_is_what_it_says(options: &BuildOptions, chunks: &[Chunk]) -> Result<
         .collect();
     prop_assert_eq!(bodies, expected, "{}", text);
     prop_assert_eq!(outline.others, Vec::<String>::new(), "{}", text);
+    // The heading of the sources, which is not a chunk's.
+    let own = usize::from(options.include_sources && !chunks.is_empty());
+    prop_assert_eq!(
+        outline.inline.len(),
+        own,
+        "{:?} in {}",
+        outline.inline,
+        text
+    );
     if options.group_by == GroupBy::None {
         let titles = if options.include_file_headers {
             chunks.len()
@@ -76,6 +101,12 @@ fn markdown_is_what_it_says(options: &BuildOptions, chunks: &[Chunk]) -> Result<
             0
         };
         prop_assert_eq!(outline.titles, titles, "{}", text);
+        let given = chunks.iter().take(titles);
+        let given = given.map(|chunk| support::line(support::block_of(chunk).title()));
+        let given: Vec<String> = given
+            .map(|title| title.trim_matches(' ').to_owned())
+            .collect();
+        prop_assert_eq!(outline.headings, given, "{}", text);
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use std::thread::{self, ThreadId};
 
 use ctx_model::{Chunk, LineSpan, OmittedReason, Relation, Relevance, RenditionKind};
 use ctx_resolve::{Resolved, Resolver};
-use ctx_source::{Limits, Root, Secrets, Sources};
-use ctx_syntax::{Outline, Outlines};
+use ctx_source::{Limits, Root, Secrets, Sources, Text};
+use ctx_syntax::{Outline, Outlines, Source};
 use tempfile::TempDir;
 
 const SHAPES: &str = "import math\n\ndef area(r):\n    \"\"\"Of a circle.\"\"\"\n    square = r * r\n    return scale(square)\n\n\ndef unused():\n    pass\n";
@@ -94,6 +94,49 @@ fn each_file_that_was_read_is_told_with_its_hash() {
     assert_eq!(files, wanted.into());
 }
 
+/// Each row of an outline is the line of the source that has its number, whatever `\r` there are.
+#[test]
+fn rows_of_outlines_are_lines_of_the_source() {
+    let ends = ["\n", "\r\n", "\r\r\n", "\rx\n"];
+    for [first, second] in ends
+        .map(|first| ends.map(|second| [first, second]))
+        .concat()
+    {
+        let code = format!(
+            "# \ra{first}import math{second}\n# one\rtwo{first}def area(r):{second}    return r{first}"
+        );
+        let text = Text::decode("a.py", code.into_bytes(), Secrets::Shown).unwrap();
+        let source = Source::new("a.py", text.as_str(), &ctx_syntax::Limits::default());
+        assert_eq!(source.line_count(), text.lines().count());
+        for (number, line) in source.lines(source.whole()) {
+            assert_eq!(text.line(number), Some(line), "{text:?}");
+        }
+        let symbols = &source.outline().symbols;
+        assert!(!symbols.is_empty(), "{text:?}");
+        for symbol in symbols {
+            let line = text.line(symbol.span.start()).unwrap();
+            assert!(line.contains(&symbol.name), "{line:?} has no {symbol:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hit_after_a_lone_return_is_shown_with_its_number() {
+    let (folder, plain) = setting();
+    let code = "# a\rb\ndef area(r):\n    return r\n";
+    fs::write(folder.path().join("mixed.py"), code).unwrap();
+    fs::write(folder.path().join("mac.py"), code.replace('\n', "\r")).unwrap();
+    for (path, first) in [("mixed.py", 2), ("mac.py", 3)] {
+        let resolved = run(&plain, vec![hit("a", path, (first, first + 1), "")]);
+        let [area] = &resolved.chunks[..] else {
+            panic!("{resolved:?}");
+        };
+        assert_eq!(area.content, "def area(r):\n    return r");
+        let skeleton = &area.renditions[0];
+        assert_eq!(skeleton.lines()[0], Some(first), "{skeleton:?}");
+    }
+}
+
 #[test]
 fn lines_around_a_hit_are_shown_on_request() {
     let (_folder, plain) = setting();
@@ -114,6 +157,22 @@ fn lines_around_a_hit_are_shown_on_request() {
     );
     assert_eq!(scale.span, LineSpan::new(1, 2).ok(), "a file has its ends");
     assert_eq!(gone.content, "as stored");
+}
+
+#[test]
+fn lines_that_end_in_an_empty_one_are_where_they_were_said_to_be() {
+    let (folder, plain) = setting();
+    fs::write(folder.path().join("p.txt"), "p1\np2\np3\n\n").unwrap();
+    let widened = plain.with_context_lines(1);
+    for content in ["p3\n\n", "p3\n"] {
+        let resolved = run(&widened, vec![hit("a", "p.txt", (3, 4), content)]);
+        assert_eq!(resolved.warnings, [], "{content:?}");
+        let [shown] = &resolved.chunks[..] else {
+            panic!("{resolved:?}");
+        };
+        assert_eq!(shown.span, LineSpan::new(2, 4).ok());
+        assert_eq!(shown.content, "p2\np3\n\n");
+    }
 }
 
 #[test]
@@ -308,7 +367,7 @@ fn hits_with_good_places_are_all_resolved() {
             let Ok(text) = sources.text(&path) else {
                 continue;
             };
-            let source = ctx_syntax::Source::new(&path, text.as_str(), &limits);
+            let source = Source::new(&path, text.as_str(), &limits);
             for symbol in &source.outline().symbols {
                 let id = format!("{path}#{}", hits.len());
                 let stored = text.slice(symbol.span).unwrap();
@@ -493,6 +552,6 @@ fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_index
 
 /// As a store has it.
 fn hash(text: &str) -> [u8; 32] {
-    let text = ctx_source::Text::decode("a", text.as_bytes().to_vec(), Secrets::Masked);
+    let text = Text::decode("a", text.as_bytes().to_vec(), Secrets::Masked);
     *text.unwrap().hash()
 }

@@ -1,4 +1,4 @@
-//! Line numbers, against a reading of the text one character at a time.
+//! Line numbers, against a reading of the text one character at a time, and against the lines of the model.
 
 use ctx_model::LineSpan;
 use ctx_source::{LineIndex, Secrets, Text};
@@ -10,12 +10,7 @@ fn plainly(text: &str) -> Vec<String> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         lines.last_mut().unwrap().push(c);
-        let ends = match c {
-            '\n' => true,
-            '\r' => chars.peek() != Some(&'\n'),
-            _ => false,
-        };
-        if ends && chars.peek().is_some() {
+        if c == '\n' && chars.peek().is_some() {
             lines.push(String::new());
         }
     }
@@ -24,17 +19,21 @@ fn plainly(text: &str) -> Vec<String> {
 
 #[track_caller]
 fn agrees(text: &str) {
+    let decoded = Text::decode("", text.as_bytes().to_vec(), Secrets::Shown).unwrap();
+    let text = decoded.as_str();
     let expected = plainly(text);
     let index = LineIndex::new(text).unwrap();
     assert_eq!(index.count() as usize, expected.len(), "{text:?}");
-    let decoded = Text::decode("", text.as_bytes().to_vec(), Secrets::Shown).unwrap();
+    let of_model: Vec<&str> = ctx_model::lines(text).collect();
+    let of_text = (1..=index.count()).map(|number| decoded.line(number).unwrap());
+    assert!(of_text.eq(of_model), "{text:?}");
     let mut offset = 0;
     for (line, number) in expected.iter().zip(1_u32..) {
         let span = LineSpan::new(number, number).unwrap();
         assert_eq!(&text[index.range(span).unwrap()], line, "{text:?}");
         assert_eq!(
             decoded.line(number).unwrap(),
-            line.trim_end_matches(['\r', '\n'])
+            ctx_model::without_line_end(line)
         );
         for at in offset..offset + line.len() {
             assert_eq!(index.line_of(at), number, "{text:?} at {at}");

@@ -113,6 +113,7 @@ proptest! {
         text in prop_oneof!["[ \t\n\r\x0b\x0c\x1c\u{85}\u{a0}\u{2028}\u{3000}xé]{0,40}", any::<String>()],
     ) {
         let source = Source::new("a.txt", &text, &Limits::default());
+        prop_assert!(ctx_model::lines(&text).eq(source.lines(source.whole()).map(|(_, line)| line)));
         let lines = source.lines(source.whole());
         let plainly = lines.filter(|(_, line)| !line.trim().is_empty()).count();
         prop_assert_eq!(source.said(source.whole()), plainly);

@@ -1,0 +1,228 @@
+//! Whether the parts of a receipt agree with each other, and with the notice in its context.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctx::assemble::is_citation_id;
+use ctx::format::{FormatOptions, Notice, formatter, parse_known};
+use ctx::model::{BuiltContext, Format, Omitted, OmittedReason};
+
+use super::{Check, Shown};
+
+/// Sums of floating point numbers in another order differ by less.
+const ROUNDING: f64 = 1e-9;
+/// Blocks tell relevance to a hundredth.
+const HUNDREDTH: f64 = 0.005;
+
+/// All of it. `shown` are the blocks, where they are those of the receipt.
+pub(super) fn agrees(receipt: &BuiltContext, shown: Option<&[Shown<'_>]>) -> Check {
+    let mut failures = Vec::new();
+    citations(receipt, &mut failures);
+    omissions(receipt, &mut failures);
+    certificate(receipt, &mut failures);
+    files(receipt, &mut failures);
+    if let Some(shown) = shown {
+        relevance(receipt, shown, &mut failures);
+        notice(receipt, shown, &mut failures);
+    }
+    Check::new("receipt", "its parts agree".to_owned(), failures)
+}
+
+/// Each block has a citation of its own, and each citation is of something that is shown.
+fn citations(receipt: &BuiltContext, failures: &mut Vec<String>) {
+    let mut own = BTreeMap::new();
+    for (number, included) in receipt.included.iter().enumerate() {
+        if let Some(before) = own.insert(&*included.citation, number) {
+            failures.push(format!(
+                "included[{number}].citation is that of included[{before}]"
+            ));
+        }
+    }
+    let is_merged = |it: &&Omitted| it.reason == OmittedReason::MergedInto;
+    let merged = receipt.omitted.iter().filter(is_merged).map(|it| &*it.id);
+    let included = receipt.included.iter().map(|it| &*it.id);
+    let shown: BTreeSet<&str> = included.chain(merged).collect();
+    let mut seen = BTreeSet::new();
+    for (number, citation) in receipt.citations.iter().enumerate() {
+        let mut fail =
+            |why: &str| failures.push(format!("citations[{number}] ({}): {why}", citation.id));
+        if !seen.insert(&*citation.id) {
+            fail("its id is another's too");
+        }
+        if !is_citation_id(citation) {
+            fail("its id does not stand for its source, lines and hash");
+        }
+        if !shown.contains(&*citation.chunk_id) {
+            fail("its chunk is not shown");
+        }
+        if citation
+            .file_path
+            .as_ref()
+            .is_some_and(|path| *path != citation.source)
+        {
+            fail("its source is not its file");
+        }
+    }
+}
+
+/// What stands for a chunk that was left out is there, and is named where there has to be one.
+fn omissions(receipt: &BuiltContext, failures: &mut Vec<String>) {
+    let included: BTreeSet<&str> = receipt.included.iter().map(|it| &*it.id).collect();
+    let known: BTreeSet<&str> = receipt.omitted.iter().map(|it| &*it.id).collect();
+    for (number, omitted) in receipt.omitted.iter().enumerate() {
+        let mut fail =
+            |why: &str| failures.push(format!("omitted[{number}] ({}): {why}", omitted.id));
+        let is_there = |other: &str| included.contains(other) || known.contains(other);
+        match (omitted.reason, omitted.other.as_deref()) {
+            (OmittedReason::MergedInto, Some(other)) if !included.contains(other) => {
+                fail("the chunk that it is merged into is not shown");
+            }
+            (OmittedReason::DuplicateOf, Some(other)) if !is_there(other) => {
+                fail("the chunk that it is a duplicate of is not there");
+            }
+            (OmittedReason::MergedInto | OmittedReason::DuplicateOf, None) => {
+                fail("the chunk that stands for it is not named");
+            }
+            (OmittedReason::MergedInto | OmittedReason::DuplicateOf, Some(_)) | (_, None) => {}
+            (_, Some(_)) => fail("nothing stands for a chunk that was left out for this reason"),
+        }
+        if omitted.enters_at.is_some() && omitted.reason != OmittedReason::OverBudget {
+            fail("no budget lets it in");
+        }
+    }
+    if !receipt.was_truncated && receipt.omitted.iter().any(has_no_room) {
+        failures
+            .push("wasTruncated is false, and chunks were left out for want of room".to_owned());
+    }
+}
+
+fn has_no_room(omitted: &Omitted) -> bool {
+    matches!(
+        omitted.reason,
+        OmittedReason::OverBudget | OmittedReason::MaxChunks
+    )
+}
+
+/// The value is that of what is shown, and the gap that between it and the bound.
+fn certificate(receipt: &BuiltContext, failures: &mut Vec<String>) {
+    let told = receipt.certificate;
+    let sum: f64 = receipt.included.iter().map(|it| it.value).sum();
+    // What tells nothing new is worth less, and what the previous context had may be worth more.
+    let most = sum + ROUNDING * sum.abs().max(1.0);
+    if told.value > most && receipt.shared_prefix.is_none() {
+        let value = told.value;
+        failures.push(format!(
+            "certificate.value is {value}, and the chunks are worth {sum} together"
+        ));
+    }
+    if told.upper_bound < told.value - ROUNDING * told.value.abs() {
+        failures.push("certificate.upperBound is below certificate.value".to_owned());
+    }
+    let gap = if told.upper_bound > 0.0 {
+        (told.upper_bound - told.value) / told.upper_bound
+    } else {
+        0.0
+    };
+    if (gap - told.gap).abs() > ROUNDING {
+        let told = told.gap;
+        failures.push(format!(
+            "certificate.gap is {told}, and by the value and the bound {gap}"
+        ));
+    }
+}
+
+/// The files are those of what is shown, each once.
+fn files(receipt: &BuiltContext, failures: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    let paths = receipt
+        .included
+        .iter()
+        .filter_map(|it| it.file_path.as_deref());
+    let wanted: Vec<&str> = paths.filter(|path| seen.insert(*path)).collect();
+    if receipt.files != wanted {
+        failures
+            .push("files are not those of the chunks that are shown, in their order".to_owned());
+    }
+}
+
+/// The mean relevance, where the blocks tell their own.
+fn relevance(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String>) {
+    let told = receipt.average_relevance;
+    let mut sum = 0.0;
+    let mut count = 0_u32;
+    for relevance in shown.iter().filter_map(|it| it.block.relevance) {
+        sum += relevance;
+        count += 1;
+    }
+    let mean = sum / f64::from(count.max(1));
+    let is_told = usize::try_from(count).is_ok_and(|count| count == shown.len());
+    let is_wrong = is_told && (mean - told).abs() > HUNDREDTH + ROUNDING;
+    if is_wrong || !(0.0..=1.0).contains(&told) {
+        failures.push(format!(
+            "averageRelevance is {told}, and that of the blocks {mean}"
+        ));
+    }
+}
+
+/// The notice tells of as many chunks as the receipt.
+fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String>) {
+    let count = |is_so: &dyn Fn(OmittedReason) -> bool| {
+        receipt.omitted.iter().filter(|it| is_so(it.reason)).count()
+    };
+    let is_missing = |it| {
+        matches!(
+            it,
+            OmittedReason::OverBudget | OmittedReason::MaxChunks | OmittedReason::BelowMinRelevance
+        )
+    };
+    let (missing, twins) = (
+        count(&is_missing),
+        count(&|it| it == OmittedReason::DuplicateOf),
+    );
+    let merged = count(&|it| it == OmittedReason::MergedInto);
+    // Some are merged, and some left out for other reasons, before the context is built: it tells of none of these.
+    let least = shown.len() + missing + twins;
+    let totals = least..=least + merged;
+    if totals.clone().any(|total| {
+        missing > 0
+            && says(
+                receipt,
+                &Notice {
+                    omitted: missing,
+                    total,
+                },
+            )
+    }) {
+        return;
+    }
+    let mut blocks = shown.iter().map(|it| &it.block);
+    let mut is_next = |block: &ctx::format::ParsedBlock| {
+        let mut rest = blocks.clone();
+        let is_it = rest.next() == Some(block);
+        if is_it {
+            blocks = rest;
+        }
+        is_it
+    };
+    let parsed = parse_known(receipt.format, &receipt.context, shown.len(), &mut is_next);
+    let notice = parsed.ok().and_then(|it| it.notice);
+    // Where there is no block, the caller's own text may look like a notice.
+    let is_clear = !shown.is_empty() || matches!(receipt.format, Format::Xml | Format::Json);
+    if let Some(Notice { omitted, total }) = notice.filter(|_| is_clear)
+        && (omitted != missing || !totals.contains(&total))
+    {
+        failures.push(format!(
+            "the context says that {omitted} of {total} chunks were left out, the receipt tells of {missing} of {}",
+            totals.end()
+        ));
+    }
+}
+
+/// Whether the context of Markdown or plain text has this notice.
+fn says(receipt: &BuiltContext, notice: &Notice) -> bool {
+    let Ok(formatter) = formatter(receipt.format, &FormatOptions::default()) else {
+        return false;
+    };
+    let mut text = String::new();
+    formatter.notice(notice, &mut text);
+    matches!(receipt.format, Format::Markdown | Format::Plain) && receipt.context.contains(&text)
+}

@@ -1,0 +1,150 @@
+//! Text that Markdown shows as it is, on one line: what would act there is escaped by a backslash, and read back.
+
+/// Appends `line`, which is neutralised, so that CommonMark shows exactly its characters (0.31, chapter 6). A character is
+/// escaped only where it could act: in the words of most paths and sentences none is. White space at its ends, which no
+/// heading keeps, is left as it is. O(bytes).
+pub(crate) fn push_escaped(out: &mut String, line: &str) {
+    let mut from = 0;
+    for at in acting(line) {
+        out.push_str(&line[from..at]);
+        out.push('\\');
+        from = at;
+    }
+    out.push_str(&line[from..]);
+}
+
+/// Where the characters of `line` are that could act, all of them of ASCII; those of emphasis where it could begin: where
+/// none begins, none ends. O(bytes).
+pub(crate) fn acting(line: &str) -> impl Iterator<Item = usize> {
+    // Up to where a run of marks goes, and whether emphasis could begin with it.
+    let mut run = (0, false);
+    line.bytes().enumerate().filter_map(move |(at, byte)| {
+        if matches!(byte, b'*' | b'_') {
+            if at >= run.0 {
+                let after = line[at..].trim_start_matches(char::from(byte));
+                run = (
+                    line.len() - after.len(),
+                    opens_emphasis(&line[..at], byte, after),
+                );
+            }
+            return run.1.then_some(at);
+        }
+        (byte.is_ascii_punctuation() && acts(&line[at..], byte)).then_some(at)
+    })
+}
+
+/// The same as a heading, whose last words `#` would be taken for its end.
+pub(crate) fn push_escaped_heading(out: &mut String, line: &str) {
+    let start = out.len();
+    push_escaped(out, line);
+    let text = out[start..].trim_end();
+    let without = text.trim_end_matches('#');
+    let is_end =
+        without.len() < text.len() && (without.is_empty() || without.ends_with([' ', '\t']));
+    if is_end {
+        out.insert(start + without.len(), '\\');
+    }
+}
+
+/// What [`push_escaped`] made a line of.
+pub(crate) fn unescaped(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        let escaped = chars.next_if(|next| c == '\\' && next.is_ascii_punctuation());
+        text.push(escaped.unwrap_or(c));
+    }
+    text
+}
+
+/// Whether `byte`, with which `text` begins, could act, and not as a mark of emphasis.
+fn acts(text: &str, byte: u8) -> bool {
+    let next = || text[1..].chars().next();
+    match byte {
+        b'`' => true,
+        // At the end, it breaks the line.
+        b'\\' => next().is_none_or(|next| next.is_ascii_punctuation()),
+        b'<' => {
+            next().is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
+        }
+        b'&' => is_entity(&text[1..]),
+        // Without what a link leads to, brackets are brackets.
+        b']' => matches!(next(), Some('(' | '[')),
+        _ => false,
+    }
+}
+
+/// Whether emphasis could begin with a run of `mark` between `before` and `after`.
+fn opens_emphasis(before: &str, mark: u8, after: &str) -> bool {
+    let Some(next) = after.chars().next().filter(|next| !next.is_whitespace()) else {
+        return false;
+    };
+    // Inside a word an underscore is a letter; a star there opens nothing before punctuation.
+    let is_after_word = before
+        .chars()
+        .next_back()
+        .is_some_and(char::is_alphanumeric);
+    !(is_after_word && (mark == b'_' || next.is_ascii_punctuation()))
+}
+
+/// Whether `rest`, which comes after an ampersand, makes a character reference of it.
+fn is_entity(rest: &str) -> bool {
+    let name = rest.trim_start_matches('#');
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric());
+    rest.len() - name.len() <= 1 && end.is_some_and(|end| end > 0 && name[end..].starts_with(';'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn escaped(line: &str, expected: &str) {
+        let mut out = String::new();
+        push_escaped(&mut out, line);
+        assert_eq!(out, expected);
+        assert_eq!(unescaped(&out), line);
+    }
+
+    #[test]
+    fn what_cannot_act_keeps_its_bytes() {
+        for line in [
+            "src/some_module/file-name.test.rs",
+            "pages/[slug]/index.tsx",
+            r"C:\work\file.txt",
+            "use std::collections::*",
+            "a & b < c > d * e ~ f!",
+            "#include x # y",
+            "name (src/a_b.rs:3) [id]",
+            "R&D, AT&T",
+            "日本語_テスト.rs",
+        ] {
+            escaped(line, line);
+        }
+    }
+
+    #[test]
+    fn what_could_act_is_escaped() {
+        escaped("![p](http://a/p.png)", r"![p\](http://a/p.png)");
+        escaped("__init__.py", r"\_\_init__.py");
+        escaped("see <img src=x>", r"see \<img src=x>");
+        escaped("`a` *b* &lt; &#9;", r"\`a\` \*b* \&lt; \&#9;");
+        escaped(r"a\*b\", r"a\\\*b\\");
+        escaped("Vec<T>", r"Vec\<T>");
+    }
+
+    #[test]
+    fn a_heading_keeps_the_hashes_it_ends_with() {
+        for (line, expected) in [
+            ("notes #", r"notes \#"),
+            ("notes ##", r"notes \##"),
+            ("#", r"\#"),
+            ("c#", "c#"),
+        ] {
+            let mut out = "### ".to_owned();
+            push_escaped_heading(&mut out, line);
+            assert_eq!(out, format!("### {expected}"));
+            assert_eq!(unescaped(expected), line);
+        }
+    }
+}
