@@ -1,6 +1,6 @@
 //! Text that Markdown shows as it is, on one line: what would act there is escaped by a backslash, and read back.
 
-/// Appends `line`, which is neutralised, so that CommonMark shows exactly its characters (0.31, chapter 6). A character is
+/// Appends `line`, which is neutralised, so that CommonMark shows its characters, emphasis aside (0.31, chapter 6). A character is
 /// escaped only where it could act: in the words of most paths and sentences none is. White space at its ends, which no
 /// heading keeps, is left as it is. O(bytes).
 pub(crate) fn push_escaped(out: &mut String, line: &str) {
@@ -13,22 +13,11 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
     out.push_str(&line[from..]);
 }
 
-/// Where the characters of `line` are that could act, all of them of ASCII; those of emphasis where it could begin: where
-/// none begins, none ends. O(bytes).
+/// Where the characters of `line` are that could act, all of them of ASCII. Emphasis is not among it: it leads nowhere and
+/// fetches nothing, and `__init__.py` is to stand as it is for who reads the text. O(bytes).
 pub(crate) fn acting(line: &str) -> impl Iterator<Item = usize> {
-    // Up to where a run of marks goes, and whether emphasis could begin with it.
-    let mut run = (0, false);
-    line.bytes().enumerate().filter_map(move |(at, byte)| {
-        if matches!(byte, b'*' | b'_') {
-            if at >= run.0 {
-                let after = line[at..].trim_start_matches(char::from(byte));
-                run = (
-                    line.len() - after.len(),
-                    opens_emphasis(&line[..at], byte, after),
-                );
-            }
-            return run.1.then_some(at);
-        }
+    let bytes = line.bytes().enumerate();
+    bytes.filter_map(|(at, byte)| {
         (byte.is_ascii_punctuation() && acts(&line[at..], byte)).then_some(at)
     })
 }
@@ -57,7 +46,7 @@ pub(crate) fn unescaped(line: &str) -> String {
     text
 }
 
-/// Whether `byte`, with which `text` begins, could act, and not as a mark of emphasis.
+/// Whether `byte`, with which `text` begins, could act.
 fn acts(text: &str, byte: u8) -> bool {
     let next = || text[1..].chars().next();
     match byte {
@@ -72,19 +61,6 @@ fn acts(text: &str, byte: u8) -> bool {
         b']' => matches!(next(), Some('(' | '[')),
         _ => false,
     }
-}
-
-/// Whether emphasis could begin with a run of `mark` between `before` and `after`.
-fn opens_emphasis(before: &str, mark: u8, after: &str) -> bool {
-    let Some(next) = after.chars().next().filter(|next| !next.is_whitespace()) else {
-        return false;
-    };
-    // Inside a word an underscore is a letter; a star there opens nothing before punctuation.
-    let is_after_word = before
-        .chars()
-        .next_back()
-        .is_some_and(char::is_alphanumeric);
-    !(is_after_word && (mark == b'_' || next.is_ascii_punctuation()))
 }
 
 /// Whether `rest`, which comes after an ampersand, makes a character reference of it.
@@ -118,6 +94,8 @@ mod tests {
             "name (src/a_b.rs:3) [id]",
             "R&D, AT&T",
             "日本語_テスト.rs",
+            "pkg/__init__.py",
+            "*a* and **b** of _c_",
         ] {
             escaped(line, line);
         }
@@ -126,10 +104,9 @@ mod tests {
     #[test]
     fn what_could_act_is_escaped() {
         escaped("![p](http://a/p.png)", r"![p\](http://a/p.png)");
-        escaped("__init__.py", r"\_\_init__.py");
         escaped("see <img src=x>", r"see \<img src=x>");
-        escaped("`a` *b* &lt; &#9;", r"\`a\` \*b* \&lt; \&#9;");
-        escaped(r"a\*b\", r"a\\\*b\\");
+        escaped("`a` &lt; &#9;", r"\`a\` \&lt; \&#9;");
+        escaped(r"a\*b\", r"a\\*b\\");
         escaped("Vec<T>", r"Vec\<T>");
     }
 

@@ -8,7 +8,7 @@ use ctx_rank::{
     Bag, Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
     source_priority, usage_frequency,
 };
-use ctx_resolve::Resolver;
+use ctx_resolve::{Resolved, Resolver};
 use ctx_retrieve::{Found, Message};
 
 use crate::gather::{Named, NamedPart, Recalled, Unresolved};
@@ -98,6 +98,7 @@ impl Candidates {
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let mut read = resolver.resolve(chunks);
+        forget_gone(&mut read, &gathered.recent);
         for (path, hash) in clipped {
             // What changed in between is known to have changed: no text has this hash.
             if read.files.get(&path) != Some(&hash) {
@@ -341,9 +342,22 @@ fn recalled_chunk(recalled: &Recalled, keywords: &[String]) -> Chunk {
     chunk
 }
 
+/// Lets those of the files that were shown lately go that cannot be read: what was removed since is nothing that was asked for.
+fn forget_gone(read: &mut Resolved, recent: &[(String, i64)]) {
+    let recent: BTreeSet<String> = recent.iter().map(|(path, _)| recent_id(path)).collect();
+    let gone = read.omitted.extract_if(.., |it| recent.contains(&it.id));
+    let gone: BTreeSet<String> = gone.map(|it| it.id).collect();
+    let is_gone = |it: &Warning| it.id.as_ref().is_some_and(|it| gone.contains(it));
+    read.warnings.retain(|it| !is_gone(it));
+}
+
+fn recent_id(path: &str) -> String {
+    format!("recent {path}")
+}
+
 /// A chunk of all of a file that was shown lately, dated by when.
 fn recent_chunk((path, at): &(String, i64), keywords: &[String]) -> Chunk {
-    let mut chunk = Chunk::new(format!("recent {path}"), "", Relevance::ZERO)
+    let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
         .with_path(path.clone())
         .with_kind(ChunkKind::File);
     chunk.origin = Origin::File;
