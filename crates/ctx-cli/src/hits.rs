@@ -127,7 +127,9 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> Vec<(String, Option<(u32, u32)>, f64)> {
+    type Place = (String, Option<(u32, u32)>, f64);
+
+    fn told(text: &str) -> Vec<Place> {
         let place = |it: Near| {
             let span = it.span.map(|it| (it.start(), it.end()));
             (it.path, span, it.score)

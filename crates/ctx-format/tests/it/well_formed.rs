@@ -44,8 +44,12 @@ pub(crate) fn outline(markdown: &str) -> Outline {
                     Tag::Link { .. } | Tag::Image { .. } => {
                         outline.inline.push(format!("{tag:?}"));
                     }
-                    Tag::Emphasis | Tag::Strong => {}
-                    Tag::Paragraph | Tag::List(None) | Tag::BlockQuote(_) | Tag::Item => {}
+                    Tag::Emphasis
+                    | Tag::Strong
+                    | Tag::Paragraph
+                    | Tag::List(None)
+                    | Tag::BlockQuote(_)
+                    | Tag::Item => {}
                     tag if depth == 0 => outline.others.push(format!("{tag:?}")),
                     _ => {}
                 }
