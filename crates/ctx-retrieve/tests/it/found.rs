@@ -820,8 +820,8 @@ async fn what_another_search_says_of_a_file_is_said_of_what_is_found_in_it() {
     let plain = retriever.retrieve(&query, &options).await;
     assert_eq!(paths(&plain)[0], "docs/guide.md");
     let near = vec![Near::new("src/proxy.py", None, 0.0)];
-    let retrieved = retriever.with_semantic(Arc::new(near));
-    let retrieved = retrieved.retrieve(&query, &options).await;
-    assert_eq!(paths(&retrieved)[0], "src/proxy.py");
-    assert_eq!(retrieved.found.len(), plain.found.len());
+    let both = retriever.with_semantic(Arc::new(near));
+    let both = both.retrieve(&query, &options).await;
+    assert_eq!(paths(&both)[0], "src/proxy.py");
+    assert_eq!(both.found.len(), plain.found.len());
 }
