@@ -202,7 +202,7 @@ impl Run<'_> {
                 "selected"
             );
             if total <= limit {
-                let entries = if outcome.chosen.iter().all(Option::is_some) {
+                let entries = if count_left_out(plan.candidates, &outcome) == 0 {
                     no_entries(&plan)
                 } else {
                     stage("entry budgets", control, || entry_budgets(&mut plan, limit))?

@@ -192,12 +192,13 @@ fn chunk<'a>(
 
 /// A chunk that names a file and has no content.
 fn of_file(text: &str) -> Option<Chunk> {
-    let mut fields: serde_json::Map<String, serde_json::Value> = object(text).ok()?;
+    let fields: serde_json::Map<String, serde_json::Value> = object(text).ok()?;
     if !fields.contains_key("filePath") || fields.contains_key("content") {
         return None;
     }
-    fields.insert("content".to_owned(), "".into());
-    serde_json::from_value(fields.into()).ok()
+    // Read as it stands: a map would take the last of two fields of one name.
+    let rest = text.trim_start().strip_prefix('{')?;
+    serde_json::from_str(&format!("{{\"content\":\"\",{rest}")).ok()
 }
 
 fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, Failure> {

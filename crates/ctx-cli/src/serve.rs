@@ -120,7 +120,7 @@ async fn serve(
     let backend = backend(args, limits.workers).await.map_err(refused)?;
     let server = Server::bind(args.addr, backend, options.with_limits(limits));
     let server = server.await.map_err(refused)?;
-    let stop = Stop::new(args.tokens.is_none())?;
+    let stop = Stop::new(args.tokens.is_none() && !signals::ignores_hangups())?;
     if let Some(path) = &args.tokens {
         signals::read_again(path.clone(), server.credentials(), report)?;
     }

@@ -32,10 +32,10 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     if !text.masked().is_empty() {
         report.note("masked secrets in the file (--keep-secrets shows them)");
     }
-    // Lines are counted as editors do, whatever ends them.
+    // What is shown ends its lines with line feeds.
     let unified;
-    let body = if text.as_str().contains('\r') {
-        unified = text.as_str().replace("\r\n", "\n").replace('\r', "\n");
+    let body = if text.as_str().contains("\r\n") {
+        unified = text.as_str().replace("\r\n", "\n");
         unified.as_str()
     } else {
         text.as_str()

@@ -1,10 +1,9 @@
 //! A file into what is written of it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use ctx_source::Text;
-use ctx_syntax::{Outline, Piece, is_encoded, language_name, lines, pieces};
+use ctx_syntax::{Outline, Piece, language_name, lines, pieces, without_encoded};
 use tantivy::{Document, TantivyDocument};
 
 use crate::ahead::Held;
@@ -41,7 +40,12 @@ pub(crate) fn documents(
         modified_at: Some(modified_at),
         ..Stored::default()
     };
-    let mut of_file = of_file(fields, path, &said(text.as_str(), &lines), &stored);
+    let mut of_file = of_file(
+        fields,
+        path,
+        &without_encoded(text.as_str(), &lines),
+        &stored,
+    );
     if let Some(packed) = outline.seal(text.hash()) {
         of_file.add_bytes(fields.outline, &packed);
     }
@@ -50,15 +54,6 @@ pub(crate) fn documents(
         documents.push(of_piece(fields, path, &lines, &piece, &stored));
     }
     documents
-}
-
-/// `text`, of which these are the `lines`, without those that are encoded: nobody asks for them by a word.
-fn said<'t>(text: &'t str, lines: &[&str]) -> Cow<'t, str> {
-    if !lines.iter().any(|it| is_encoded(it)) {
-        return text.into();
-    }
-    let said: Vec<&str> = lines.iter().filter(|it| !is_encoded(it)).copied().collect();
-    said.join("\n").into()
 }
 
 fn of_file(fields: &Fields, path: &str, text: &str, stored: &Stored) -> TantivyDocument {

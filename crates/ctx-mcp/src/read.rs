@@ -58,11 +58,7 @@ impl File {
 }
 
 fn unified(text: &Text) -> String {
-    if text.as_str().contains('\r') {
-        text.as_str().replace("\r\n", "\n").replace('\r', "\n")
-    } else {
-        text.as_str().to_owned()
-    }
+    text.as_str().replace("\r\n", "\n")
 }
 
 /// `context_read`.

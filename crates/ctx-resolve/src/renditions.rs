@@ -20,6 +20,9 @@ const TOGETHER: usize = 64 << 10;
 const LONG: usize = 60;
 /// So many words tell which lines of a long span say most, the first.
 const MOST_TOLD: usize = 128;
+/// What the first place of an excerpt tells of a long part, and what any number of others does: see note 0006.
+const FIRST: f64 = 0.3;
+const MORE: f64 = 0.35;
 /// So many lines before and after one that says something are read with it: an excerpt shows them.
 const AROUND: u32 = 2;
 
@@ -191,6 +194,15 @@ impl Known {
     }
 }
 
+/// What so many places of a long part tell of it at least, however long it is: 0.3 by the first, and ever less by each.
+fn told_by(places: usize) -> f64 {
+    let more = f64::from(u32::try_from(places.saturating_sub(1)).unwrap_or(u32::MAX));
+    if places == 0 {
+        return 0.0;
+    }
+    FIRST + MORE * more / (more + 4.0)
+}
+
 /// Every way to show `span` that is shorter than the one before it, the longest first; the full text,
 /// which the chunk has already, left out. `keywords` tell which lines an excerpt is about; without
 /// any there is none. O(bytes + symbols).
@@ -199,28 +211,28 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> V
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let said = source.said(span);
     let mut renditions = Vec::new();
-    let mut add = |kind: RenditionKind, matches: &[u32]| {
+    let mut add = |kind: RenditionKind, matches: &[u32], least: f64| {
         let lines = source.render(span, kind, matches);
         let length = lines.size();
         if length == 0 || length >= shortest {
             return;
         }
-        let information = source.information(kind, &lines, said);
+        let information = source.information(kind, &lines, said).max(least);
         // A share, and a line for each number: it is one.
         renditions.extend(lines.into_rendition(kind, information));
         shortest = length;
     };
     if !matches.is_empty() {
-        add(RenditionKind::Excerpt, &matches);
         let best = if said < LONG {
             Vec::new()
         } else {
             keywords.by_worth(source, &matches)
         };
+        add(RenditionKind::Excerpt, &matches, told_by(best.len()));
         for count in counts(best.len()) {
             let mut some = best[..count].to_vec();
             some.sort_unstable();
-            add(RenditionKind::Excerpt, &some);
+            add(RenditionKind::Excerpt, &some, told_by(count));
         }
     }
     for kind in [
@@ -228,7 +240,7 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> V
         RenditionKind::Signature,
         RenditionKind::Mention,
     ] {
-        add(kind, &[]);
+        add(kind, &[], 0.0);
     }
     renditions
 }

@@ -58,7 +58,7 @@ impl Origins {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
             for (name, value) in [
-                (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT"),
+                (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
                 (ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, Content-Type"),
                 (ACCESS_CONTROL_MAX_AGE, "600"),
             ] {

@@ -162,7 +162,10 @@ fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Op
         let Some(mark) = mark(answer, part, before.map(|(_, id)| id), known) else {
             continue;
         };
-        list = Some((open, mark.id.clone()));
+        // What is no id leads no list.
+        if known.of(&mark.id).is_some() || is_label(&mark.id) {
+            list = Some((open, mark.id.clone()));
+        }
         let used = known.of(&mark.id).map(|it| &it.id);
         if let Some(id) = used.filter(|id| !resolved.used.contains(id)) {
             resolved.used.push(id.clone());

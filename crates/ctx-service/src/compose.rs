@@ -42,7 +42,7 @@ pub(crate) fn compose(
     counter: &dyn TokenCounter,
     control: &Control,
 ) -> Result<BuiltContext, AssembleError> {
-    let mut merged = Vec::new();
+    let mut merged: Vec<Omitted> = Vec::new();
     loop {
         let mut built = assemble(&candidates.chunks, options, counter, control)?;
         let again = shown_twice(&built.included, candidates);
@@ -53,6 +53,12 @@ pub(crate) fn compose(
             return Ok(built);
         }
         let omitted = |(id, whole)| Omitted::new(id, OmittedReason::MergedInto).with_other(whole);
+        // What others were merged into may be merged in turn.
+        for it in &mut merged {
+            if let Some(larger) = it.other.as_ref().and_then(|whole| again.get(whole)) {
+                it.other = Some(larger.clone());
+            }
+        }
         merged.extend(again.iter().map(omitted));
         candidates.hold(again);
     }

@@ -1,5 +1,7 @@
 //! Names for what no grammar is known for: data, and two look-ups.
 
+use std::borrow::Cow;
+
 use crate::Language;
 
 /// Extension, language as an info string names it. Sorted, so that a look-up is a binary search.
@@ -146,6 +148,15 @@ fn file_name(path: &str) -> &str {
 fn find(table: &'static [(&str, &str)], key: &str) -> Option<&'static str> {
     let at = table.binary_search_by_key(&key, |(name, _)| name).ok()?;
     Some(table[at].1)
+}
+
+/// `text`, of which these are the `lines`, without those that are [encoded](is_encoded): nobody asks for them by a word. O(bytes).
+pub fn without_encoded<'t>(text: &'t str, lines: &[&str]) -> Cow<'t, str> {
+    if !lines.iter().any(|it| is_encoded(it)) {
+        return text.into();
+    }
+    let said: Vec<&str> = lines.iter().filter(|it| !is_encoded(it)).copied().collect();
+    said.join("\n").into()
 }
 
 #[cfg(test)]

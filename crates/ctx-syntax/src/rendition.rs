@@ -9,8 +9,6 @@ use crate::{Language, Limits, Outline, Symbol, SymbolKind, pieces};
 
 /// How many lines are shown before and after one that matches.
 const CONTEXT: u32 = 2;
-/// What the lines of an excerpt tell beyond its skeleton, against their share of all.
-const CHOSEN: f64 = 0.45;
 
 /// A text, its lines, and what it says of itself.
 #[derive(Clone, Debug)]
@@ -101,7 +99,7 @@ impl<'t> Source<'t> {
 
     /// How much of the information of a span its rendition keeps, 0 to 1: the share of the lines that are not blank,
     /// of which the span has `said` ([`Source::said`]), and at least what names are worth. A rule of thumb: names and
-    /// signatures tell more than their number of lines, and lines that are chosen more than others: 0.3 and 0.45 of their share.
+    /// signatures tell more than their number of lines.
     pub fn information(&self, kind: RenditionKind, lines: &Lines<'_>, said: usize) -> f64 {
         let least = match kind {
             RenditionKind::Full => return 1.0,
@@ -116,12 +114,7 @@ impl<'t> Source<'t> {
             reason = "there are fewer than 2^52 lines"
         )]
         let share = shown as f64 / said.max(1) as f64;
-        let chosen = if kind == RenditionKind::Excerpt {
-            least + CHOSEN * share
-        } else {
-            least
-        };
-        share.max(chosen).min(1.0)
+        share.max(least).min(1.0)
     }
 
     fn clip(&self, span: LineSpan) -> Option<LineSpan> {

@@ -18,6 +18,15 @@ pub(super) struct Stop {
     hangup: Option<Signal>,
 }
 
+/// Whether whoever started this wants hang-ups ignored, as `nohup` does; told by Linux alone.
+pub(super) fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    // The first bit is the first signal's.
+    mask.is_some_and(|it| it & 1 == 1)
+}
+
 impl Stop {
     /// Also by a hang-up, if `is_hung_up`.
     #[cfg_attr(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ctx_model::LineSpan;
 use ctx_rank::Analyzer;
-use ctx_syntax::{Language, Limits, Outline, Piece, language_name, lines, pieces};
+use ctx_syntax::{Language, Limits, Outline, Piece, language_name, lines, pieces, without_encoded};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::FileText;
@@ -111,7 +111,7 @@ fn rows(analyzer: &mut Analyzer, file: FileText, hash: [u8; 32]) -> (FileRow, Ve
         .collect();
     let mut terms = Vector::default();
     terms.add(analyzer, &file.path, Label::A);
-    terms.add(analyzer, &file.text, Label::D);
+    terms.add(analyzer, &without_encoded(&file.text, &lines), Label::D);
     let row = FileRow {
         outline: outline.seal(&hash),
         hash,

@@ -6,7 +6,7 @@ use ctx_model::LineSpan;
 use ctx_rank::Query;
 
 use super::{WIDE, of_each, unique};
-use crate::ports::{Answer, FileSearch, Hit, Near, Part, PartQuery, Semantic};
+use crate::ports::{Answer, FileSearch, Hit, Near, PartQuery, Semantic};
 
 /// Places that are looked up.
 const NEAR: usize = 200;
@@ -35,13 +35,8 @@ pub(crate) async fn semantic(
     let mut found: BTreeMap<(&str, u32, u32), Hit> = BTreeMap::new();
     for (rank, it) in (1_u32..).zip(&near) {
         let worth = (1.0 + SLOW) / (f64::from(rank) + SLOW);
-        let Some(span) = it.span else {
-            let file = Hit::new(Part::of_file(&it.path), worth);
-            found.entry((&it.path, 0, 0)).or_insert(file);
-            continue;
-        };
         for part in parts.get(it.path.as_str()).into_iter().flatten() {
-            let score = worth * common(part.span, span);
+            let score = worth * it.span.map_or(1.0, |span| common(part.span, span));
             let (path, first, last) = part.place();
             let best = found.entry((path, first, last));
             let best = best.or_insert_with(|| Hit::new(part.part.clone(), 0.0));

@@ -812,16 +812,12 @@ async fn another_search_is_asked_by_the_text_of_the_question() {
 }
 
 #[tokio::test]
-async fn what_another_search_says_of_a_file_is_said_of_what_is_found_in_it() {
-    let retriever = Retriever::new(Arc::new(library()));
-    let query = Arc::new(Query::analyse("connection"));
-    let mut options = options();
-    options.strategies = vec![Strategy::Coverage, Strategy::Semantic];
-    let plain = retriever.retrieve(&query, &options).await;
-    assert_eq!(paths(&plain)[0], "docs/guide.md");
-    let near = vec![Near::new("src/proxy.py", None, 0.0)];
-    let both = retriever.with_semantic(Arc::new(near));
-    let both = both.retrieve(&query, &options).await;
-    assert_eq!(paths(&both)[0], "src/proxy.py");
-    assert_eq!(both.found.len(), plain.found.len());
+async fn what_another_search_says_of_a_file_is_said_of_all_of_it() {
+    let near = vec![
+        Near::new("gone.py", None, 2.0),
+        Near::new("src/proxy.py", None, 1.0),
+        Near::new("src/cache.py", None, 0.0),
+    ];
+    let retrieved = nearest(near, "whatever was meant").await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py", "src/cache.py"]);
 }

@@ -19,6 +19,7 @@ use crate::backend::{
 };
 use crate::batch::{self, OF_FOLDER, THROUGH_FILE, above};
 use crate::build::now;
+use crate::cause::cause;
 
 /// What is left to do for a file, as its row has it: nothing,
 const DONE: i64 = 0;
@@ -161,7 +162,16 @@ impl Store {
         }
         files::remove(&self.files, &leaving)
             .map_err(|error| BackendError::failed("remove a file", error))?;
-        self.database.forget_shown(&leaving)?;
+        if !leaving.is_empty() {
+            // What shows them and is not written yet would note them again.
+            self.database.write(&self.quota);
+            if let Err(error) = self.database.forget_shown(&leaving) {
+                tracing::error!(
+                    cause = cause(&error),
+                    "when files were shown cannot be forgotten"
+                );
+            }
+        }
         self.place(&pending)?;
         self.update()?;
         self.database.note_done()?;

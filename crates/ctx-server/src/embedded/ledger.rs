@@ -36,7 +36,7 @@ impl Ledger {
         );
         let now = now();
         let kept = |row: &Row<'_>| {
-            let at = created_at(&row.get::<_, String>(2)?).unwrap_or(now);
+            let at = created_at(&row.get::<_, String>(2)?);
             Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned(), at))
         };
         let mut get = contexts.prepare(&get).map_err(of_contexts)?;
@@ -44,7 +44,9 @@ impl Ledger {
         let mut ledger = Ledger::default();
         for row in rows {
             let (seq, bytes, at) = row.map_err(of_contexts)?;
-            ledger.add(seq, bytes, at);
+            // They are in the order in which they were given last: none was given before the one before it.
+            let before = ledger.contexts.back().map(|it| it.at);
+            ledger.add(seq, bytes, at.max(before).unwrap_or(now));
         }
         Ok(ledger)
     }

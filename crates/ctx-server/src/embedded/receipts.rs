@@ -103,7 +103,7 @@ impl Database {
     }
 
     /// Writes what is not written yet. Meanwhile it is still found in memory.
-    fn write(&self, quota: &Quota) {
+    pub(super) fn write(&self, quota: &Quota) {
         // First, so that who waits for another's writing finds nothing left to write.
         let mut contexts = self.contexts();
         // Whoever comes from now on may have come too late for this.

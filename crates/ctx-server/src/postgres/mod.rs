@@ -154,9 +154,8 @@ impl Backend for Postgres {
         let store = self.owned(owner)?;
         let names: Vec<&str> = paths.iter().map(String::as_str).collect();
         let there = store.hashes(&names).await.map_err(failed)?;
-        if !there.is_empty() {
-            store.remove(&paths).await.map_err(failed)?;
-        }
+        // Also what is not there: a removal that broke off may have left when it was shown.
+        store.remove(&paths).await.map_err(failed)?;
         Ok(Removed::of(paths, |path| there.contains_key(path)))
     }
 

@@ -252,7 +252,8 @@ pub(crate) async fn feedback(
 
 /// A context that was built before, and why it is what it is.
 ///
-/// Receipts are kept for a day by default, and shorter where those of an owner come to more than 256 MiB: the oldest make room.
+/// Receipts are kept for a day by default, and shorter where those of an owner come to more than 256 MiB: the oldest make room. Older ones go when others are
+/// written.
 /// What a 404 says tells how long.
 #[utoipa::path(get, path = "/v1/context/{id}", tag = "context",
     params(("id" = String, Path, description = "The context", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(

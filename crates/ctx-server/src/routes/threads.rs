@@ -80,7 +80,8 @@ pub(crate) async fn get(
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
 }
 
-/// Remove a thread with its messages and what is pinned to it. The answer is what it was.
+/// Remove a thread with its messages and what is pinned to it. The answer is what it was. Receipts of its contexts say what
+/// those showed for as long as they are kept.
 #[utoipa::path(delete, path = "/v1/threads/{id}", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),
