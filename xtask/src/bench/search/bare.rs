@@ -52,8 +52,11 @@ pub(super) fn paths(root: &Path) -> Result<Vec<String>> {
                 .strip_prefix(root)?
                 .to_string_lossy()
                 .replace('\\', "/");
-            let is_left_out = matches!(Role::of(&below), Role::Generated | Role::Vendored);
-            if !is_left_out && !fs::read_to_string(&path)?.trim().is_empty() {
+            let text = fs::read_to_string(&path)?;
+            // As ctx leaves out what says that a machine wrote it.
+            let role = Role::of_text(&below, &text);
+            let is_left_out = matches!(role, Role::Generated | Role::Vendored);
+            if !is_left_out && !text.trim().is_empty() {
                 paths.push(below);
             }
         }
