@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
-use ctx_syntax::Source;
+use ctx_syntax::{CONTEXT, Source};
 
 use crate::prose::counts;
 
@@ -23,8 +23,6 @@ const MOST_TOLD: usize = 128;
 /// What the first place of an excerpt tells of a long part, and what any number of others does: see note 0006.
 const FIRST: f64 = 0.3;
 const MORE: f64 = 0.35;
-/// So many lines before and after one that says something are read with it: an excerpt shows them.
-const AROUND: u32 = 2;
 
 /// What a line is to have, to be what an excerpt is about: any of some words, in any case.
 #[derive(Clone, Debug, Default)]
@@ -113,8 +111,8 @@ impl Keywords {
             let before = lines[..at]
                 .iter()
                 .rev()
-                .take_while(|&&it| line - it <= AROUND);
-            let after = lines[at..].iter().take_while(|&&it| it - line <= AROUND);
+                .take_while(|&&it| line - it <= CONTEXT);
+            let after = lines[at..].iter().take_while(|&&it| it - line <= CONTEXT);
             let near = &words[at - before.count()..at + after.count()];
             let mut sum = 0.0;
             each(near.iter().fold(0, |all, it| all | it), |word| {
@@ -128,7 +126,7 @@ impl Keywords {
         for (_, line) in worth {
             if !shown.contains(&line) {
                 chosen.push(line);
-                shown.extend(line.saturating_sub(AROUND)..=line.saturating_add(AROUND));
+                shown.extend(line.saturating_sub(CONTEXT)..=line.saturating_add(CONTEXT));
             }
         }
         chosen

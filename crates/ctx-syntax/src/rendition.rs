@@ -7,8 +7,8 @@ use ctx_model::{LineSpan, RenditionKind};
 use crate::lines::{Line, Lines, Shown, indentation, mark};
 use crate::{Language, Limits, Outline, Symbol, SymbolKind, pieces};
 
-/// How many lines are shown before and after one that matches.
-const CONTEXT: u32 = 2;
+/// How many lines an excerpt shows before and after one that matches.
+pub const CONTEXT: u32 = 2;
 
 /// A text, its lines, and what it says of itself.
 #[derive(Clone, Debug)]
