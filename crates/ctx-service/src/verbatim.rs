@@ -106,7 +106,13 @@ fn plain(text: &str) -> String {
         if !plain.is_empty() {
             plain.push(' ');
         }
-        plain.extend(word.chars().flat_map(char::to_lowercase));
+        if word.is_ascii() {
+            plain.push_str(word);
+            let start = plain.len() - word.len();
+            plain[start..].make_ascii_lowercase();
+        } else {
+            plain.extend(word.chars().flat_map(char::to_lowercase));
+        }
     }
     plain
 }
