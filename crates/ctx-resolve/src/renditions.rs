@@ -1,6 +1,7 @@
 //! The ways to show a span, from an excerpt down to a mention.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
@@ -28,8 +29,10 @@ const MORE: f64 = 0.35;
 #[derive(Clone, Debug, Default)]
 pub struct Keywords {
     finder: Option<AhoCorasick>,
-    /// Finds all of them, also where one is in another.
-    all: Option<AhoCorasick>,
+    /// The first of them, in lower case,
+    told: Vec<String>,
+    /// and what finds all of those, also where one is in another: made for the first long span.
+    all: OnceLock<Option<AhoCorasick>>,
 }
 
 impl Keywords {
@@ -50,14 +53,24 @@ impl Keywords {
             // alike wherever one may begin, so they are to be few and short.
             .match_kind(MatchKind::LeftmostFirst)
             .prefilter(words.iter().map(String::len).sum::<usize>() <= MOST_LOOKED_AT);
-        let told = &words[..words.len().min(MOST_TOLD)];
-        let mut all = AhoCorasick::builder();
-        all.kind(Some(AhoCorasickKind::ContiguousNFA));
         // So few are never too many.
+        let finder = finder.build(&words).ok();
+        let mut told = words;
+        told.truncate(MOST_TOLD);
         Keywords {
-            finder: finder.build(&words).ok(),
-            all: all.build(told).ok(),
+            finder,
+            told,
+            all: OnceLock::new(),
         }
+    }
+
+    fn all(&self) -> Option<&AhoCorasick> {
+        let make = || {
+            let mut all = AhoCorasick::builder();
+            all.kind(Some(AhoCorasickKind::ContiguousNFA));
+            all.build(&self.told).ok()
+        };
+        self.all.get_or_init(make).as_ref()
     }
 
     /// The lines of `span` with one of them. O(bytes).
@@ -89,7 +102,7 @@ impl Keywords {
     /// `lines` of `source`, those first around which most is said: each of the words by its rarity among `lines`. A line that
     /// an excerpt shows with one before it is left out. O(bytes × words).
     fn by_worth(&self, source: &Source<'_>, lines: &[u32]) -> Vec<u32> {
-        let Some(all) = &self.all else {
+        let Some(all) = self.all() else {
             return Vec::new();
         };
         let words_of = |&line: &u32| {
