@@ -53,7 +53,7 @@ impl Keywords {
             // alike wherever one may begin, so they are to be few and short.
             .match_kind(MatchKind::LeftmostFirst)
             .prefilter(words.iter().map(String::len).sum::<usize>() <= MOST_LOOKED_AT);
-        // So few are never too many.
+        // So few are never too many, here and in `all`.
         let finder = finder.build(&words).ok();
         let mut told = words;
         told.truncate(MOST_TOLD);

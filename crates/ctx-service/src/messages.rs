@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ctx_model::Relevance;
 use ctx_rank::{Query, is_stop_word};
 
-use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT};
+use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT, push_lower};
 
 /// So many messages of a question are looked for, the first.
 const MESSAGES: usize = 8;
@@ -206,7 +206,7 @@ fn tokens(text: &str, numbers: &BTreeMap<&str, usize>) -> Vec<Token> {
         let length = if is_of_word(c) {
             let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
             lower.clear();
-            lower.extend(rest[..end].chars().flat_map(char::to_lowercase));
+            push_lower(&mut lower, &rest[..end]);
             let number = numbers.get(lower.as_str()).copied();
             tokens.push(number.map_or(Token::Other, Token::Word));
             end

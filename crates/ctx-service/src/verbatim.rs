@@ -106,15 +106,20 @@ fn plain(text: &str) -> String {
         if !plain.is_empty() {
             plain.push(' ');
         }
-        if word.is_ascii() {
-            plain.push_str(word);
-            let start = plain.len() - word.len();
-            plain[start..].make_ascii_lowercase();
-        } else {
-            plain.extend(word.chars().flat_map(char::to_lowercase));
-        }
+        push_lower(&mut plain, word);
     }
     plain
+}
+
+/// Adds `word` to `text` in lower case, character by character: a sigma at its end is as any other. O(bytes).
+pub(crate) fn push_lower(text: &mut String, word: &str) {
+    if word.is_ascii() {
+        let start = text.len();
+        text.push_str(word);
+        text[start..].make_ascii_lowercase();
+    } else {
+        text.extend(word.chars().flat_map(char::to_lowercase));
+    }
 }
 
 #[cfg(test)]
