@@ -118,26 +118,30 @@ fn messages(query: &Query) -> Vec<Message> {
     let typed = query.typed.as_deref().and_then(message_in);
     let all = typed.into_iter().chain(quoted);
     let all = all.filter(|(text, _)| text.trim().len() <= LONG);
-    let all = all.map(|(text, is_whole)| Message {
-        said: said(text),
-        is_whole,
+    let all = all.map(|(text, may_be_whole)| {
+        let said = said(text);
+        let is_whole = may_be_whole && !has_mark(text) && !said.iter().any(|it| it.is_value);
+        Message { said, is_whole }
     });
     let is_long = |it: &Message| it.said.len() >= FEW_WORDS;
     all.filter(is_long).take(MESSAGES).collect()
 }
 
-/// What of a typed question may be a message, and whether only all of it is one. One that asks has it behind a colon.
+/// What of a typed question may be a message, and whether it is all of the question. One that asks has it behind a colon.
 fn message_in(typed: &str) -> Option<(&str, bool)> {
     let first = typed.split_whitespace().next()?.to_lowercase();
     if ASKS.contains(&first.as_str()) {
         return typed.split_once(": ").map(|(_, it)| (it, false));
     }
-    let has_mark = typed.contains(['(', '[', '{', '!']) || typed.contains(": ");
-    let has_value = || said(typed).iter().any(|it| it.is_value);
-    Some((typed, !has_mark && !has_value()))
+    Some((typed, true))
 }
 
-/// The words and values of a message.
+/// Whether `text` looks like a message, values aside.
+fn has_mark(text: &str) -> bool {
+    text.contains(['(', '[', '{', '!']) || text.contains(": ")
+}
+
+/// The words and values of a message. O(bytes²): what is long is none.
 fn said(text: &str) -> Vec<Said> {
     let mut all = Vec::new();
     let (mut rest, mut last) = (text, ' ');
@@ -462,6 +466,14 @@ mod tests {
         for mark in ["{", "'+", "%(", "${"] {
             let text = mark.repeat((1 << 20) / mark.len());
             check("say \"no such option at all\"", &[&text], &[0]);
+        }
+    }
+
+    #[test]
+    fn a_question_too_long_for_a_message_is_not_read_as_one() {
+        // Its words and values took minutes to tell.
+        for unit in ["`", "a::", " `a"] {
+            check(&unit.repeat(100_000), &["no such option at all"], &[]);
         }
     }
 
