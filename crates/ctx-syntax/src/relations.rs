@@ -1,6 +1,7 @@
 //! What refers to what, among the files of a project.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::OnceLock;
 
 use ctx_model::LineSpan;
 use rapidhash::{RapidHashMap, RapidHashSet};
@@ -84,7 +85,8 @@ pub enum Direction {
 pub struct Graph<'f> {
     nodes: Vec<Node<'f>>,
     outgoing: Ends,
-    incoming: Ends,
+    /// Made for the first that asks.
+    incoming: OnceLock<Ends>,
 }
 
 /// Edges by the node at one end, those of a node the surest first.
@@ -174,7 +176,8 @@ impl<'f> Graph<'f> {
 
     /// What leads to node `id`, the surest first.
     pub fn incoming(&self, id: usize) -> &[Edge] {
-        self.incoming.of_node(id)
+        let back = || Ends::of(self.outgoing.edges.clone(), self.nodes.len(), |it| it.to);
+        self.incoming.get_or_init(back).of_node(id)
     }
 
     /// The nodes of this name: a path, or a symbol's name, qualified or not.
@@ -276,7 +279,7 @@ struct Builder<'f> {
     /// The node of each file, and of its first symbol.
     files: Vec<(usize, usize)>,
     /// A path without its extension → its file.
-    stems: RapidHashMap<String, SmallVec<[usize; 2]>>,
+    stems: RapidHashMap<&'f str, SmallVec<[usize; 2]>>,
     /// The names that are referred to.
     said: RapidHashSet<&'f str>,
     /// Each of them → its symbols: file and node.
@@ -399,7 +402,7 @@ impl<'f> Builder<'f> {
             wanted.push_str(part);
         }
         while !wanted.is_empty() {
-            if let Some(files) = self.stems.get(&wanted) {
+            if let Some(files) = self.stems.get(wanted.as_str()) {
                 let shared = |file: &usize| {
                     let other = self.nodes[self.files[*file].0].path;
                     path.bytes()
@@ -430,34 +433,24 @@ impl<'f> Builder<'f> {
         self.edges
             .dedup_by(|later, first| place(later) == place(first));
         let nodes = self.nodes.len();
-        let outgoing = Ends::of(self.edges.clone(), nodes, |it| it.from);
-        let incoming = Ends::of(self.edges, nodes, |it| it.to);
         Graph {
             nodes: self.nodes,
-            outgoing,
-            incoming,
+            outgoing: Ends::of(self.edges, nodes, |it| it.from),
+            incoming: OnceLock::new(),
         }
     }
 }
 
 /// The ends of `path` by which an import may name it: `a/b/c.py` is `c`, `b/c` and `a/b/c`; a file that
 /// stands for its folder has the folder's too.
-fn stems(path: &str) -> Vec<String> {
+fn stems(path: &str) -> impl Iterator<Item = &str> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.split('.').next().unwrap_or(file);
-    let whole =
-        if matches!(stem, "mod" | "index" | "__init__" | "lib" | "main") && !folder.is_empty() {
-            folder.to_owned()
-        } else if folder.is_empty() {
-            stem.to_owned()
-        } else {
-            format!("{folder}/{stem}")
-        };
-    let mut ends = vec![whole.clone()];
-    let mut rest = whole.as_str();
-    while let Some((_, after)) = rest.split_once('/') {
-        ends.push(after.to_owned());
-        rest = after;
-    }
-    ends
+    let is_folder = matches!(stem, "mod" | "index" | "__init__" | "lib" | "main");
+    let whole = match (folder, is_folder) {
+        ("", _) => stem,
+        (folder, true) => folder,
+        (folder, false) => &path[..folder.len() + 1 + stem.len()],
+    };
+    std::iter::successors(Some(whole), |rest| Some(rest.split_once('/')?.1))
 }
