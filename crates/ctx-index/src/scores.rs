@@ -5,7 +5,7 @@
 //! each document. And sums of the same numbers in the same order are the same whatever the segments are.
 
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{Postings as _, SegmentPostings};
+use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
 use tantivy::query::{Bm25StatisticsProvider, Bm25Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{
@@ -14,6 +14,7 @@ use tantivy::{
 };
 
 use crate::best::{Best, Scored};
+use crate::statistics::{self, Live};
 
 /// So many sums are compared at once.
 const RUN: usize = 64;
@@ -76,7 +77,7 @@ impl<'s> Scores<'s> {
     /// of the terms), and four bytes for each document; with `within`, O(its documents for each term), and eight bytes
     /// for each.
     pub(crate) fn of(
-        searcher: &'s Searcher,
+        live: &'s Live<'_>,
         clauses: &[Clause],
         within: Option<&[Term]>,
         statistics: &dyn Bm25StatisticsProvider,
@@ -96,13 +97,13 @@ impl<'s> Scores<'s> {
             ([Gain::Bm25 { term, .. }], None) => Some(std::slice::from_ref(*term)),
             (_, within) => within,
         };
-        let segments = searcher.segment_readers().iter();
-        let segments = segments.map(|it| OfSegment::new(it, within));
-        let mut segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
-        for gain in &gains {
-            for segment in &mut segments {
-                segment.add(gain)?;
+        let mut segments = Vec::new();
+        for (known, segment) in live.each() {
+            let mut scores = OfSegment::new(segment, within)?;
+            for gain in &gains {
+                scores.add(gain, known)?;
             }
+            segments.push(scores);
         }
         Ok(Scores { segments })
     }
@@ -176,41 +177,52 @@ impl<'s> OfSegment<'s> {
         })
     }
 
-    fn add(&mut self, gain: &Gain<'_>) -> tantivy::Result<()> {
+    fn add(&mut self, gain: &Gain<'_>, known: &statistics::OfSegment) -> tantivy::Result<()> {
         match gain {
             Gain::Bm25 {
                 term,
                 weight,
                 counting,
-            } => self.add_bm25(term, *counting, weight),
-            Gain::Any { terms, worth } => self.add_to_any(terms, *worth),
+            } => match known.list(self.segment, term)? {
+                Some(list) => self.add_bm25((term.field(), &list), *counting, weight),
+                None => Ok(()),
+            },
+            Gain::Any { terms, worth } => self.add_to_any(terms, *worth, known),
         }
     }
 
     fn add_bm25(
         &mut self,
-        term: &Term,
+        (field, list): (Field, &TermInfo),
         counting: IndexRecordOption,
         weight: &Bm25Weight,
     ) -> tantivy::Result<()> {
-        let lengths = self.segment.fieldnorms_readers().get_field(term.field())?;
+        let lengths = self.segment.fieldnorms_readers().get_field(field)?;
         let lengths =
             lengths.unwrap_or_else(|| FieldNormReader::constant(self.segment.max_doc(), 1));
         let sums = &mut self.sums;
-        let index = self.segment.inverted_index(term.field())?;
-        each_posting(&index, term, counting, self.within.as_deref(), |posting| {
+        let index = self.segment.inverted_index(field)?;
+        each_posting(&index, list, counting, self.within.as_deref(), |posting| {
             sums[posting.place] +=
                 weight.score(lengths.fieldnorm_id(posting.document), posting.count);
         })
     }
 
-    fn add_to_any(&mut self, terms: &[Term], worth: Score) -> tantivy::Result<()> {
+    fn add_to_any(
+        &mut self,
+        terms: &[Term],
+        worth: Score,
+        known: &statistics::OfSegment,
+    ) -> tantivy::Result<()> {
         let mut is_in = vec![0_u64; self.sums.len().div_ceil(64)];
         for term in terms {
+            let Some(list) = known.list(self.segment, term)? else {
+                continue;
+            };
             let sums = &mut self.sums;
             let index = self.segment.inverted_index(term.field())?;
             let counting = IndexRecordOption::Basic;
-            each_posting(&index, term, counting, self.within.as_deref(), |posting| {
+            each_posting(&index, &list, counting, self.within.as_deref(), |posting| {
                 let (word, bit) = (posting.place / 64, 1 << (posting.place % 64));
                 if is_in[word] & bit == 0 {
                     is_in[word] |= bit;
@@ -232,7 +244,10 @@ impl<'s> OfSegment<'s> {
             let tokens = &tokens[..tokens.len().min(usize::from(u8::MAX))];
             for token in tokens {
                 let term = Term::from_field_text(field, token);
-                each_posting(&index, &term, IndexRecordOption::Basic, None, |posting| {
+                let Some(list) = index.get_term_info(&term)? else {
+                    continue;
+                };
+                each_posting(&index, &list, IndexRecordOption::Basic, None, |posting| {
                     if shared[posting.place] == 0 {
                         documents.push(posting.document);
                     }
@@ -290,7 +305,10 @@ fn documents_of(segment: &SegmentReader, terms: &[Term]) -> tantivy::Result<Vec<
     let mut documents = Vec::new();
     for term in terms {
         let index = segment.inverted_index(term.field())?;
-        each_posting(&index, term, IndexRecordOption::Basic, None, |posting| {
+        let Some(list) = index.get_term_info(term)? else {
+            continue;
+        };
+        each_posting(&index, &list, IndexRecordOption::Basic, None, |posting| {
             documents.push(posting.document);
         })?;
     }
@@ -308,19 +326,17 @@ struct Posting {
     count: u32,
 }
 
-/// Calls `visit` with each document of `index` that holds `term`, ascending; `within` has those that are looked at.
+/// Calls `visit` with each document in `list`, which is of `index`, ascending; `within` has those that are looked at.
 /// What is not counted is there once.
 fn each_posting(
     index: &InvertedIndexReader,
-    term: &Term,
+    list: &TermInfo,
     counting: IndexRecordOption,
     within: Option<&[DocId]>,
     mut visit: impl FnMut(Posting),
 ) -> tantivy::Result<()> {
     let Some(within) = within else {
-        let Some(mut block) = index.read_block_postings(term, counting)? else {
-            return Ok(());
-        };
+        let mut block = index.read_block_postings_from_terminfo(list, counting)?;
         while !block.docs().is_empty() {
             for (at, &document) in block.docs().iter().enumerate() {
                 visit(Posting {
@@ -333,15 +349,14 @@ fn each_posting(
         }
         return Ok(());
     };
-    if let Some(postings) = index.read_postings(term, counting)? {
-        each_among(postings, within, |place, postings| {
-            visit(Posting {
-                document: within[place],
-                place,
-                count: postings.term_freq(),
-            });
+    let postings = index.read_postings_from_terminfo(list, counting)?;
+    each_among(postings, within, |place, postings| {
+        visit(Posting {
+            document: within[place],
+            place,
+            count: postings.term_freq(),
         });
-    }
+    });
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption, STRING, Schema, TEXT};
 use tantivy::{Index, TantivyDocument};
 
 use super::*;
+use crate::statistics::Statistics;
 
 /// More than there are documents.
 const MOST: usize = 2_000;
@@ -153,7 +154,9 @@ fn sums_are_those_of_the_text_index() {
                     .map(|it| Term::from_field_text(fixture.id, &it.to_string()));
                 terms.collect::<Vec<Term>>()
             });
-            let scores = Scores::of(searcher, &clauses, paths.as_deref(), searcher).unwrap();
+            let statistics = Statistics::default();
+            let live = statistics.of(searcher);
+            let scores = Scores::of(&live, &clauses, paths.as_deref(), searcher).unwrap();
             let found = scores.best(Best::new(MOST));
             prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
 

@@ -84,7 +84,7 @@ impl Index {
         let paths = paths.map(|path| Term::from_field_text(self.fields.path, path));
         let paths: Vec<Term> = paths.collect();
         let within = (!paths.is_empty()).then_some(&*paths);
-        let scores = Scores::of(live.searcher, &clauses, within, statistics)?;
+        let scores = Scores::of(live, &clauses, within, statistics)?;
         self.best(live, &scores, wanted.limit)
     }
 
@@ -233,7 +233,7 @@ impl Index {
                 boost: 1.0,
                 counting: Basic,
             };
-            let scores = Scores::of(&searcher, &[clause], None, &live)?;
+            let scores = Scores::of(&live, &[clause], None, &live)?;
             self.best(&live, &scores, limit).map(scored)
         };
         names.iter().map(one).collect()

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use quick_cache::sync::Cache;
 use tantivy::index::SegmentId;
-use tantivy::postings::SegmentPostings;
+use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Opstamp, Searcher, SegmentReader, Term};
@@ -24,7 +24,7 @@ use crate::scores::each_among;
 /// b = 0.75 for all fields, and a mean that is taken for a third of what it is makes that k = 3 and b = 0.9.
 /// Whole files repeat their words more than parts do.
 const LENGTH: u64 = 3;
-/// Of so many terms it is remembered how many documents of a segment hold them.
+/// Of so many terms it is remembered where a segment has its list, and how long that is.
 const TERMS: usize = 1 << 12;
 
 /// A segment, and up to which deletion.
@@ -38,18 +38,20 @@ pub(crate) struct Statistics {
 }
 
 /// What is known of the documents of a segment that are there.
-struct OfSegment {
+pub(crate) struct OfSegment {
     /// By the number of the field.
     held: Vec<OnceLock<Held>>,
-    replaced: Option<Replaced>,
+    /// What is in the segment and is there no more, ascending.
+    replaced: Vec<DocId>,
+    terms: Cache<Term, Option<Listed>>,
 }
 
-/// What is in a segment and is there no more.
-struct Replaced {
-    /// Ascending.
-    documents: Vec<DocId>,
-    /// How many of the documents that are there hold a term.
-    counts: Cache<Term, u64>,
+/// A term that documents of a segment hold.
+#[derive(Clone, Debug)]
+struct Listed {
+    list: TermInfo,
+    /// How many of them are there.
+    count: u64,
 }
 
 /// How many documents have something in a field, and how long that is together.
@@ -79,13 +81,10 @@ fn generation_of(segment: &SegmentReader) -> Generation {
 impl OfSegment {
     fn new(segment: &SegmentReader) -> Self {
         let all = 0..segment.max_doc();
-        let replaced = segment.has_deletes().then(|| Replaced {
-            documents: all.filter(|it| segment.is_deleted(*it)).collect(),
-            counts: Cache::new(TERMS),
-        });
         OfSegment {
             held: segment.schema().fields().map(|_| OnceLock::new()).collect(),
-            replaced,
+            replaced: all.filter(|it| segment.is_deleted(*it)).collect(),
+            terms: Cache::new(TERMS),
         }
     }
 
@@ -98,19 +97,28 @@ impl OfSegment {
         Ok(*known.get_or_init(|| held))
     }
 
-    fn count(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<u64> {
-        let index = segment.inverted_index(term.field())?;
-        let Some(replaced) = &self.replaced else {
-            return Ok(u64::from(index.doc_freq(term)?));
-        };
-        replaced.counts.get_or_insert_with(term, || {
-            let postings = index.read_postings(term, IndexRecordOption::Basic)?;
-            let count = |it: SegmentPostings| {
-                let mut count = u64::from(it.doc_freq());
-                each_among(it, &replaced.documents, |_, _| count -= 1);
-                count
+    /// Where the list of `term` is in `segment`, which this is of.
+    pub(crate) fn list(
+        &self,
+        segment: &SegmentReader,
+        term: &Term,
+    ) -> tantivy::Result<Option<TermInfo>> {
+        Ok(self.listed(segment, term)?.map(|it| it.list))
+    }
+
+    fn listed(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<Option<Listed>> {
+        self.terms.get_or_insert_with(term, || {
+            let index = segment.inverted_index(term.field())?;
+            let Some(list) = index.get_term_info(term)? else {
+                return Ok(None);
             };
-            Ok(postings.map_or(0, count))
+            let mut count = u64::from(list.doc_freq);
+            if !self.replaced.is_empty() {
+                let basic = IndexRecordOption::Basic;
+                let postings = index.read_postings_from_terminfo(&list, basic)?;
+                each_among(postings, &self.replaced, |_, _| count -= 1);
+            }
+            Ok(Some(Listed { list, count }))
         })
     }
 }
@@ -143,7 +151,8 @@ pub(crate) struct Live<'s> {
 }
 
 impl Live<'_> {
-    fn each(&self) -> impl Iterator<Item = (&OfSegment, &SegmentReader)> {
+    /// What is known of each segment, by ordinal.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&OfSegment, &SegmentReader)> {
         let segments = self.segments.iter().map(AsRef::as_ref);
         segments.zip(self.searcher.segment_readers())
     }
@@ -201,7 +210,8 @@ impl Bm25StatisticsProvider for Live<'_> {
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         self.each().try_fold(0, |sum, (known, segment)| {
-            Ok(sum + known.count(segment, term)?)
+            let listed = known.listed(segment, term)?;
+            Ok(sum + listed.map_or(0, |it| it.count))
         })
     }
 }
