@@ -73,12 +73,8 @@ pub(crate) fn worth<'t>(
     texts: impl Iterator<Item = &'t str>,
 ) -> Vec<f64> {
     let messages = messages(query);
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::default();
-    for said in messages.iter().flat_map(|it| &it.said) {
-        let next = numbers.len();
-        numbers.entry(&said.word).or_insert(next);
-    }
-    numbers.remove("");
+    let said = messages.iter().flat_map(|it| &it.said);
+    let numbers = Numbers::of(said.map(|it| it.word.as_str()));
     let mut lengths = vec![Vec::new(); messages.len()];
     for text in texts {
         if messages.is_empty() {
@@ -200,26 +196,77 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// The words of messages, each under a number.
+struct Numbers<'m> {
+    of_words: BTreeMap<&'m str, usize>,
+    /// The lengths of those that begin with a byte, a bit for each: most words of a text are none of them.
+    lengths: [u64; 256],
+}
+
+impl<'m> Numbers<'m> {
+    fn of(words: impl Iterator<Item = &'m str>) -> Self {
+        let mut numbers = Numbers {
+            of_words: BTreeMap::new(),
+            lengths: [0; 256],
+        };
+        for word in words {
+            let Some(&first) = word.as_bytes().first() else {
+                continue;
+            };
+            let next = numbers.of_words.len();
+            numbers.of_words.entry(word).or_insert(next);
+            numbers.lengths[usize::from(first)] |= length_bit(word);
+        }
+        numbers
+    }
+
+    /// The number of `word`, in lower case.
+    fn get(&self, word: &str) -> Option<usize> {
+        self.of_words.get(word).copied()
+    }
+
+    /// The same of a word in any case; `lower` is overwritten.
+    fn get_in_any_case(&self, word: &str, lower: &mut String) -> Option<usize> {
+        let first = word.as_bytes().first()?.to_ascii_lowercase();
+        // The lower case of others may be longer, and begin with another byte.
+        if word.is_ascii() && self.lengths[usize::from(first)] & length_bit(word) == 0 {
+            return None;
+        }
+        lower.clear();
+        push_lower(lower, word);
+        self.get(lower)
+    }
+}
+
+/// A bit for the length of `word` in bytes, one for all that are long.
+fn length_bit(word: &str) -> u64 {
+    1 << word.len().min(63)
+}
+
 /// The words of `text` that have a number, and its places for values. O(bytes).
-fn tokens(text: &str, numbers: &BTreeMap<&str, usize>) -> Vec<Token> {
+fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
     let mut tokens = Vec::new();
+    let mut push = |token| {
+        // Of others in a row each says what the first does.
+        if token != Token::Other || tokens.last() != Some(&Token::Other) {
+            tokens.push(token);
+        }
+    };
     let mut lower = String::new();
     let mut rest = text;
     let mut last = ' ';
     while let Some(c) = rest.chars().next() {
         let length = if is_of_word(c) {
             let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
-            lower.clear();
-            push_lower(&mut lower, &rest[..end]);
-            let number = numbers.get(lower.as_str()).copied();
-            tokens.push(number.map_or(Token::Other, Token::Word));
+            let number = numbers.get_in_any_case(&rest[..end], &mut lower);
+            push(number.map_or(Token::Other, Token::Word));
             end
         } else if let Some(end) = place_at(rest, last) {
-            tokens.push(Token::Place);
+            push(Token::Place);
             end
         } else {
             if "{};=".contains(c) {
-                tokens.push(Token::Other);
+                push(Token::Other);
             }
             // What a backslash stands before is one character with it.
             let escaped = rest.strip_prefix('\\').and_then(|it| it.chars().next());
@@ -275,8 +322,8 @@ fn letters(text: &str, most: usize) -> usize {
 
 impl Message {
     /// What the longest run in a text of `tokens` is worth, in words; 0 where there is none.
-    fn longest(&self, tokens: &[Token], numbers: &BTreeMap<&str, usize>) -> f64 {
-        let number = |it: &Said| numbers.get(it.word.as_str()).copied();
+    fn longest(&self, tokens: &[Token], numbers: &Numbers<'_>) -> f64 {
+        let number = |it: &Said| numbers.get(&it.word);
         let own: Vec<Option<usize>> = self.said.iter().map(number).collect();
         let mut best = 0.0_f64;
         // Runs that end with the token before, by how much of the message is before their ends.
