@@ -129,6 +129,9 @@ impl Pool {
     pub(crate) fn take(&mut self, strategy: Strategy, hits: Vec<Hit>) -> usize {
         let mut parts = 0;
         self.held.reserve(hits.len());
+        self.places.reserve(hits.len());
+        self.items.reserve(hits.len());
+        self.said[strategy.index()].reserve(hits.len());
         // A score that is no number was none to begin with.
         for hit in hits.into_iter().filter(|it| it.score.is_finite()) {
             let number = self.number(hit.part);

@@ -77,7 +77,7 @@ impl Part {
 
     fn is_in_tests(&self) -> bool {
         let name = self.qualified_name.as_deref().unwrap_or_default();
-        name.split("::").any(|it| matches!(it, "test" | "tests"))
+        name.split(':').any(|it| matches!(it, "test" | "tests"))
     }
 
     /// What tells it from any other of its store, and puts those in order.
