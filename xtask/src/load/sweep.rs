@@ -18,6 +18,10 @@ const QUICKER: f64 = 1.03;
 const MOST_WARMING: usize = 16;
 /// The steps in search of it: each so much more than the one before.
 const STEP: f64 = 1.12;
+/// So many steps at most.
+const MOST_STEPS: usize = 16;
+/// What is then left between it and what was too much is halved until that is no more than so much more.
+const CLOSE: f64 = 1.03;
 
 /// One kind of questions, at every level.
 #[derive(Debug)]
@@ -74,25 +78,19 @@ pub(crate) async fn run(
         repeats * 100.0,
         warm.len(),
     );
-    let mut steps: Vec<Level> = Vec::new();
-    let (mut rate, mut knee, mut failed) = (closed * 0.6, 0.0, 0);
-    // Twice: a machine that others use is at times slow for a moment.
-    while failed < 2 && steps.len() < 16 {
+    let mut search = Search::from(closed * 0.6);
+    let (mut steps, mut knee) = (Vec::new(), 0.0);
+    while let Some(rate) = search.next() {
         let level = level::run(client, served, &mut questions, rate, time).await?;
         println!("{}", line(&level));
-        if level.share() >= ANSWERED {
+        let is_answered = level.share() >= ANSWERED;
+        if is_answered {
             knee = level.offered();
-            failed = 0;
-        } else {
-            failed += 1;
         }
+        search.note(rate, is_answered);
         steps.push(level);
-        rate *= match knee {
-            0.0 => 0.5,
-            _ => STEP,
-        };
     }
-    ensure!(knee > 0.0, "the knee is below {rate:.1} builds/s");
+    ensure!(knee > 0.0, "the knee is below {:.1} builds/s", search.rate);
     println!("the knee is at {knee:.0} builds/s");
     let mut levels = Vec::new();
     for multiple in MULTIPLES {
@@ -107,6 +105,58 @@ pub(crate) async fn run(
         knee,
         levels,
     })
+}
+
+/// The search for the highest rate of which nearly all is answered: a climb, and then halvings of what is left.
+#[derive(Debug)]
+struct Search {
+    /// What is asked next in the climb.
+    rate: f64,
+    /// The highest that was answered; 0 before any was.
+    low: f64,
+    /// Those that were not, above it.
+    above: Vec<f64>,
+    asked: usize,
+}
+
+impl Search {
+    fn from(rate: f64) -> Self {
+        Search {
+            rate,
+            low: 0.0,
+            above: Vec::new(),
+            asked: 0,
+        }
+    }
+
+    /// The rate that is to be asked.
+    fn next(&self) -> Option<f64> {
+        if self.climbs() {
+            return (self.asked < MOST_STEPS).then_some(self.rate);
+        }
+        let high = self.above.iter().copied().fold(f64::INFINITY, f64::min);
+        (high > self.low * CLOSE).then(|| (self.low * high).sqrt())
+    }
+
+    /// Until two were not answered: a machine that others use is at times slow for a moment.
+    fn climbs(&self) -> bool {
+        self.above.len() < 2 || self.low == 0.0
+    }
+
+    fn note(&mut self, rate: f64, is_answered: bool) {
+        self.asked += 1;
+        if is_answered {
+            self.low = rate;
+            self.above.retain(|it| *it > rate);
+        } else {
+            self.above.push(rate);
+        }
+        self.rate = if self.low == 0.0 {
+            rate * 0.5
+        } else {
+            rate * STEP
+        };
+    }
 }
 
 /// Whether either of the last two rates is more than those before: what a server keeps of texts and counts makes it
@@ -141,6 +191,39 @@ fn line(level: &Level) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The rates of a search that starts with `first`, where `answered` says of which nearly all is answered.
+    fn searched(first: f64, answered: impl Fn(usize, f64) -> bool) -> (Vec<f64>, f64) {
+        let mut search = Search::from(first);
+        let mut rates = Vec::new();
+        while let Some(rate) = search.next() {
+            search.note(rate, answered(rates.len(), rate));
+            rates.push(rate);
+        }
+        (rates, search.low)
+    }
+
+    #[test]
+    fn the_knee_is_found_to_a_few_percent() {
+        for knee in [10.0, 97.0, 180.0, 311.0, 500.0] {
+            let (rates, low) = searched(100.0, |_, rate| rate <= knee);
+            assert!(low <= knee && knee < low * CLOSE, "{knee}: {rates:?}");
+        }
+        let (rates, low) = searched(100.0, |_, _| false);
+        assert!(
+            rates.len() == MOST_STEPS && low == 0.0,
+            "nothing is answered"
+        );
+        let (rates, _) = searched(100.0, |_, _| true);
+        assert_eq!(rates.len(), MOST_STEPS);
+    }
+
+    #[test]
+    fn one_slow_moment_is_passed_over() {
+        let slow = |at: usize, rate: f64| at != 2 && rate <= 200.0;
+        let (rates, low) = searched(100.0, slow);
+        assert!(low <= 200.0 && 200.0 < low * CLOSE, "{rates:?}");
+    }
 
     #[test]
     fn it_is_warm_when_two_levels_bring_nothing() {
