@@ -28,7 +28,7 @@ pub(crate) fn features(candidates: &[Candidate<'_>], options: &BuildOptions) -> 
             if let Some(symbol) = chunk.qualified_name.as_ref().or(chunk.name.as_ref()) {
                 told.push((id(format!("\0symbol {symbol}")), last));
             }
-            for keyword in &chunk.matched_keywords {
+            for keyword in &*chunk.matched_keywords {
                 let keyword = keyword.to_lowercase();
                 // Features are nested: what a rendition tells, every fuller one tells too.
                 let until = texts

@@ -1,5 +1,7 @@
 //! The one thing that goes in: a search hit, a file, a message, an explicit reference.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ChunkKind, LineSpan, ModelError, Relevance, Rendition};
@@ -69,8 +71,8 @@ pub struct Chunk {
     pub relations: Vec<Relation>,
     /// When it was made: milliseconds since 1970-01-01T00:00:00Z.
     pub created_at: Option<i64>,
-    /// The words of the question it matched.
-    pub matched_keywords: Vec<String>,
+    /// The words of the question it matched. They are shared, as all hits of a question may have the same.
+    pub matched_keywords: Arc<[String]>,
     /// Whether it must appear, in some rendition.
     pub pinned: bool,
     /// Other ways to show it, beside its full text.
@@ -97,7 +99,7 @@ impl Chunk {
             imports: Vec::new(),
             relations: Vec::new(),
             created_at: None,
-            matched_keywords: Vec::new(),
+            matched_keywords: Arc::default(),
             pinned: false,
             renditions: Vec::new(),
         }
@@ -254,7 +256,7 @@ impl TryFrom<ChunkWire> for Chunk {
             imports: wire.imports,
             relations: wire.relations,
             created_at: wire.created_at,
-            matched_keywords: wire.matched_keywords,
+            matched_keywords: wire.matched_keywords.into(),
             pinned: wire.pinned,
             renditions: wire.renditions,
         };
@@ -283,7 +285,7 @@ impl From<Chunk> for ChunkWire {
             imports: chunk.imports,
             relations: chunk.relations,
             created_at: chunk.created_at,
-            matched_keywords: chunk.matched_keywords,
+            matched_keywords: chunk.matched_keywords.to_vec(),
             pinned: chunk.pinned,
             renditions: chunk.renditions,
         }

@@ -1,7 +1,7 @@
 //! The ways to show a span, from an excerpt down to a mention.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use ctx_model::{LineSpan, Rendition, RenditionKind};
@@ -179,27 +179,28 @@ fn take(
 /// Keywords, and the words that they are of: most chunks have the same.
 #[derive(Default)]
 pub(crate) struct Known {
-    words: Vec<String>,
+    words: Arc<[String]>,
     keywords: Keywords,
 }
 
 impl Known {
-    pub(crate) fn new(words: &[String]) -> Self {
+    pub(crate) fn new(words: Arc<[String]>) -> Self {
         Known {
-            words: words.to_vec(),
-            keywords: Keywords::new(words),
+            keywords: Keywords::new(&words),
+            words,
         }
     }
 
     /// Those of `words`, if it is of these.
-    pub(crate) fn of(&self, words: &[String]) -> Option<&Keywords> {
-        (self.words == words).then_some(&self.keywords)
+    pub(crate) fn of(&self, words: &Arc<[String]>) -> Option<&Keywords> {
+        let are_these = Arc::ptr_eq(&self.words, words) || self.words == *words;
+        are_these.then_some(&self.keywords)
     }
 
     /// Those of `words`, made if they have to be.
-    pub(crate) fn or_made(&mut self, words: &[String]) -> &Keywords {
-        if self.words != words {
-            *self = Known::new(words);
+    pub(crate) fn or_made(&mut self, words: &Arc<[String]>) -> &Keywords {
+        if self.of(words).is_none() {
+            *self = Known::new(Arc::clone(words));
         }
         &self.keywords
     }

@@ -328,7 +328,9 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         by_file.entry(path).or_default().push((index, chunk));
     }
     let first = by_file.values().flatten().next();
-    let keywords = first.map_or_else(Known::default, |it| Known::new(&it.1.matched_keywords));
+    let keywords = first.map_or_else(Known::default, |it| {
+        Known::new(Arc::clone(&it.1.matched_keywords))
+    });
     let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
     within.sources.prepare(&paths);
     let look_up = |(path, chunks)| match path {
@@ -408,7 +410,6 @@ fn of_file(
     let changed = is_of_another.then(|| Changed::new(text.as_str(), &outline));
     let mut found: Vec<Found> = look_up(changed.as_ref());
     let source = Source::with_outline(language, text.as_str(), Arc::clone(&outline));
-    let imports = imports(&outline);
     let mut is_first = true;
     let mut own = Known::default();
     for it in &mut found {
@@ -426,7 +427,7 @@ fn of_file(
             .take()
             .or(language.map(|it| it.name().to_owned()));
         if chunk.imports.is_empty() && std::mem::take(&mut is_first) {
-            chunk.imports.clone_from(&imports);
+            chunk.imports = imports(&outline);
         }
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
             let words = &chunk.matched_keywords;
@@ -452,10 +453,9 @@ fn is_of_the_file(warning: &Warning) -> bool {
 /// Each module once, in their order.
 fn imports(outline: &Outline) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let modules = outline.imports.iter().map(|it| it.module.clone());
-    modules
-        .filter(|module| seen.insert(module.clone()))
-        .collect()
+    let modules = outline.imports.iter().map(|it| it.module.as_str());
+    let modules = modules.filter(|it| seen.insert(*it));
+    modules.map(str::to_owned).collect()
 }
 
 /// Lines `span` without what ends the last one; with it where that is empty, for else it would seem a line less.

@@ -294,7 +294,7 @@ fn hours(now: i64, at: i64) -> f64 {
 fn named_chunk(
     part: &NamedPart,
     resolver: &Resolver,
-    keywords: &[String],
+    keywords: &Arc<[String]>,
     clipped: &mut Vec<(String, [u8; 32])>,
 ) -> Result<Chunk, String> {
     let span = match part.lines {
@@ -315,7 +315,7 @@ fn named_chunk(
         .with_pin();
     chunk.span = span;
     chunk.origin = Origin::Reference;
-    chunk.matched_keywords = keywords.to_vec();
+    chunk.matched_keywords = Arc::clone(keywords);
     if let Some(hit) = &part.hit {
         chunk.kind = chunk_kind(&hit.kind);
         chunk.name.clone_from(&hit.name);
@@ -332,13 +332,13 @@ fn within(wanted: LineSpan, path: &str, count: u32) -> Result<LineSpan, String> 
 }
 
 /// A chunk of what a label was given to, as it was found then.
-fn recalled_chunk(recalled: &Recalled, keywords: &[String]) -> Chunk {
+fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
     let Recalled { label, place } = recalled;
     let mut chunk = Chunk::new(format!("{RECALLED}{label}"), "", Relevance::ONE)
         .with_path(place.path.clone())
         .with_span(place.lines);
     chunk.origin = origin_of(label).unwrap_or_default();
-    chunk.matched_keywords = keywords.to_vec();
+    chunk.matched_keywords = Arc::clone(keywords);
     chunk
 }
 
@@ -356,12 +356,12 @@ fn recent_id(path: &str) -> String {
 }
 
 /// A chunk of all of a file that was shown lately, dated by when.
-fn recent_chunk((path, at): &(String, i64), keywords: &[String]) -> Chunk {
+fn recent_chunk((path, at): &(String, i64), keywords: &Arc<[String]>) -> Chunk {
     let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
         .with_path(path.clone())
         .with_kind(ChunkKind::File);
     chunk.origin = Origin::File;
     chunk.created_at = Some(at.saturating_mul(1_000));
-    chunk.matched_keywords = keywords.to_vec();
+    chunk.matched_keywords = Arc::clone(keywords);
     chunk
 }

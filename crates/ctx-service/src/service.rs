@@ -274,7 +274,7 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
         chunk.name.clone_from(&hit.name);
         chunk.qualified_name.clone_from(&hit.qualified_name);
         chunk.language.clone_from(&hit.language);
-        chunk.matched_keywords.clone_from(&keywords);
+        chunk.matched_keywords = Arc::clone(&keywords);
         chunk
     };
     let mut chunks: Vec<Chunk> = found.iter().map(chunk).collect();
@@ -283,7 +283,7 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
 }
 
 /// The words that tell which lines of a part the question is about.
-pub(crate) fn keywords(query: &Query) -> Vec<String> {
+pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     let is_told = |region: Region| !matches!(region, Region::CodeBlock | Region::Trace);
     let names = query
         .names
@@ -298,7 +298,7 @@ pub(crate) fn keywords(query: &Query) -> Vec<String> {
     let mut keywords: Vec<String> = names.chain(terms).filter(|it| it.len() > 2).collect();
     keywords.sort_unstable();
     keywords.dedup();
-    keywords
+    keywords.into()
 }
 
 /// What the store calls it as a kind of chunk.

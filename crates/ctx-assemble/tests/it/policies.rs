@@ -114,7 +114,7 @@ fn diversity_prefers_what_is_new() {
             relevance,
             &format!("{id} {keyword} {}", "word ".repeat(40)),
         );
-        chunk.matched_keywords = vec![keyword.to_owned()];
+        chunk.matched_keywords = [keyword.to_owned()].into();
         chunk.with_path(format!("{id}.md"))
     };
     let chunks = [

@@ -183,7 +183,7 @@ prop_compose! {
         (chunk.name, chunk.qualified_name, chunk.path, chunk.language) = names;
         chunk.span = span;
         (chunk.expanded_context, chunk.summary, chunk.content_hash) = (texts.1, texts.2, texts.3);
-        (chunk.imports, chunk.matched_keywords) = (lists.0, lists.2);
+        (chunk.imports, chunk.matched_keywords) = (lists.0, lists.2.into());
         chunk.relations =
             lists.1.into_iter().map(|(kind, target)| Relation { kind, target }).collect();
         chunk.created_at = created_at;

@@ -43,7 +43,7 @@ fn run(resolver: &Resolver, hits: Vec<Chunk>) -> Resolved {
 fn a_hit_becomes_its_code_with_all_that_belongs_to_it() {
     let (_folder, sources) = setting();
     let mut wanted = hit("a", "app/shapes.py", (3, 6), "");
-    wanted.matched_keywords = vec!["SCALE".to_owned()];
+    wanted.matched_keywords = ["SCALE".to_owned()].into();
     let resolved = run(&sources, vec![wanted, hit("b", "app/util.py", (1, 2), "")]);
     assert_eq!(
         (resolved.omitted.len(), resolved.warnings.len()),
