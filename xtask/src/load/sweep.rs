@@ -85,7 +85,7 @@ pub(crate) async fn run(
         println!("{}", line(&level));
         let is_answered = level.share() >= ANSWERED;
         if is_answered {
-            knee = level.offered();
+            knee = level.offered().max(knee);
         }
         search.note(rate, is_answered);
         steps.push(level);
