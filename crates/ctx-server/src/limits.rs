@@ -88,6 +88,14 @@ impl Limits {
         }
     }
 
+    /// These for a store that is a database: two builds for each core, since one that waits for the database leaves its core
+    /// to another.
+    #[must_use]
+    pub fn for_database(self) -> Self {
+        let workers = self.cores.saturating_mul(2).min(Limits::MOST_WORKERS);
+        self.with_workers(NonZeroUsize::new(workers).unwrap_or(NonZeroUsize::MIN))
+    }
+
     /// These with requests taken for so long after the server is told to stop.
     #[must_use]
     pub fn with_grace(self, grace_time: Duration) -> Self {
@@ -130,6 +138,24 @@ impl Default for Limits {
             source_time: Duration::from_secs(2),
             grace_time: Duration::ZERO,
             drain_time: Duration::from_secs(10),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_has_two_builds_for_each_core_and_no_more_than_make_sense() {
+        for (cores, workers) in [(1, 2), (2, 4), (64, Limits::MOST_WORKERS)] {
+            let limits = Limits {
+                cores,
+                ..Limits::default()
+            };
+            let limits = limits.for_database();
+            assert_eq!(limits.workers, workers);
+            assert_eq!(limits.queue, workers * QUEUED);
         }
     }
 }
