@@ -18,8 +18,8 @@ const QUICKER: f64 = 1.03;
 const MOST_WARMING: usize = 16;
 /// The steps in search of it: each so much more than the one before.
 const STEP: f64 = 1.12;
-/// So many steps at most.
-const MOST_STEPS: usize = 16;
+/// So many rates are asked at most.
+const MOST_STEPS: usize = 24;
 /// What is then left between it and what was too much is halved until that is no more than so much more.
 const CLOSE: f64 = 1.03;
 
@@ -52,10 +52,10 @@ impl Sweep {
     }
 }
 
-/// Warms up, climbs until requests are turned away or late, and goes on beyond.
+/// Warms up, climbs until requests are turned away or late, halves what is left between, and goes on beyond.
 ///
 /// # Errors
-/// Not even a little is answered.
+/// Not even a little is answered, or all that was asked.
 pub(crate) async fn run(
     client: &Client,
     served: &Served,
@@ -79,18 +79,21 @@ pub(crate) async fn run(
         warm.len(),
     );
     let mut search = Search::from(closed * 0.6);
-    let (mut steps, mut knee) = (Vec::new(), 0.0);
+    let mut steps = Vec::new();
     while let Some(rate) = search.next() {
         let level = level::run(client, served, &mut questions, rate, time).await?;
         println!("{}", line(&level));
-        let is_answered = level.share() >= ANSWERED;
-        if is_answered {
-            knee = level.offered().max(knee);
-        }
-        search.note(rate, is_answered);
+        // What came, and not what was to come: that differs by some percent where the time is short.
+        search.note(level.offered(), level.share() >= ANSWERED);
         steps.push(level);
     }
-    ensure!(knee > 0.0, "the knee is below {:.1} builds/s", search.rate);
+    let knee = search.low;
+    let asked = steps.last().map_or(0.0, Level::offered);
+    ensure!(knee > 0.0, "the knee is below {asked:.1} builds/s");
+    ensure!(
+        !search.above.is_empty(),
+        "the knee is above {knee:.1} builds/s"
+    );
     println!("the knee is at {knee:.0} builds/s");
     let mut levels = Vec::new();
     for multiple in MULTIPLES {
@@ -111,7 +114,7 @@ pub(crate) async fn run(
 #[derive(Debug)]
 struct Search {
     /// What is asked next in the climb.
-    rate: f64,
+    climb: f64,
     /// The highest that was answered; 0 before any was.
     low: f64,
     /// Those that were not, above it.
@@ -122,7 +125,7 @@ struct Search {
 impl Search {
     fn from(rate: f64) -> Self {
         Search {
-            rate,
+            climb: rate,
             low: 0.0,
             above: Vec::new(),
             asked: 0,
@@ -131,8 +134,11 @@ impl Search {
 
     /// The rate that is to be asked.
     fn next(&self) -> Option<f64> {
+        if self.asked == MOST_STEPS {
+            return None;
+        }
         if self.climbs() {
-            return (self.asked < MOST_STEPS).then_some(self.rate);
+            return Some(self.climb);
         }
         let high = self.above.iter().copied().fold(f64::INFINITY, f64::min);
         (high > self.low * CLOSE).then(|| (self.low * high).sqrt())
@@ -145,17 +151,21 @@ impl Search {
 
     fn note(&mut self, rate: f64, is_answered: bool) {
         self.asked += 1;
+        if self.climbs() {
+            let is_found = is_answered || self.low > 0.0;
+            self.climb *= if is_found { STEP } else { 0.5 };
+        }
+        if is_answered && self.low == 0.0 {
+            // The machine may have been slow at the beginning, and the last of those is worth another try.
+            self.climb = self.above.last().copied().unwrap_or(self.climb);
+            self.above.clear();
+        }
         if is_answered {
-            self.low = rate;
-            self.above.retain(|it| *it > rate);
-        } else {
+            self.low = self.low.max(rate);
+            self.above.retain(|it| *it > self.low);
+        } else if rate > self.low {
             self.above.push(rate);
         }
-        self.rate = if self.low == 0.0 {
-            rate * 0.5
-        } else {
-            rate * STEP
-        };
     }
 }
 
@@ -209,19 +219,19 @@ mod tests {
             let (rates, low) = searched(100.0, |_, rate| rate <= knee);
             assert!(low <= knee && knee < low * CLOSE, "{knee}: {rates:?}");
         }
-        let (rates, low) = searched(100.0, |_, _| false);
-        assert!(
-            rates.len() == MOST_STEPS && low == 0.0,
-            "nothing is answered"
-        );
-        let (rates, _) = searched(100.0, |_, _| true);
-        assert_eq!(rates.len(), MOST_STEPS);
+        for answered in [false, true] {
+            let (rates, low) = searched(100.0, |_, _| answered);
+            assert!(rates.len() == MOST_STEPS && (low > 0.0) == answered);
+        }
     }
 
     #[test]
-    fn one_slow_moment_is_passed_over() {
-        let slow = |at: usize, rate: f64| at != 2 && rate <= 200.0;
-        let (rates, low) = searched(100.0, slow);
+    fn a_slow_moment_while_it_climbs_is_passed_over() {
+        for slow in 0..6 {
+            let (rates, low) = searched(100.0, |at, rate| at != slow && rate <= 200.0);
+            assert!(low <= 200.0 && 200.0 < low * CLOSE, "{slow}: {rates:?}");
+        }
+        let (rates, low) = searched(100.0, |at, rate| at > 1 && rate <= 200.0);
         assert!(low <= 200.0 && 200.0 < low * CLOSE, "{rates:?}");
     }
 
