@@ -2,8 +2,8 @@
 //!
 //! All of it is of the documents that are there, and of no others: replaced ones are in their segments until
 //! these are merged, and the same files are to be weighed the same whatever became of others before. Nor are the
-//! text index's own counts of tokens used, as a merge estimates them. What costs more than a look into a
-//! dictionary is remembered for each segment as long as nothing more is deleted from it.
+//! text index's own counts of tokens used, as a merge estimates them. What costs as much as a look into a
+//! dictionary or more is remembered for each segment as long as nothing more is deleted from it.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -24,8 +24,11 @@ use crate::scores::each_among;
 /// b = 0.75 for all fields, and a mean that is taken for a third of what it is makes that k = 3 and b = 0.9.
 /// Whole files repeat their words more than parts do.
 const LENGTH: u64 = 3;
-/// Of so many terms it is remembered where a segment has its list, and how long that is.
-const TERMS: usize = 1 << 12;
+/// Of so many terms it is remembered where a segment has its list, and how long that is; in small segments of fewer. Each
+/// takes some 200 bytes.
+const TERMS: usize = 1 << 11;
+/// Of so many in a segment of one document.
+const FEW_TERMS: usize = 64;
 
 /// A segment, and up to which deletion.
 type Generation = (SegmentId, Option<Opstamp>);
@@ -84,7 +87,7 @@ impl OfSegment {
         OfSegment {
             held: segment.schema().fields().map(|_| OnceLock::new()).collect(),
             replaced: all.filter(|it| segment.is_deleted(*it)).collect(),
-            terms: Cache::new(TERMS),
+            terms: Cache::new(TERMS.min(FEW_TERMS + segment.max_doc() as usize)),
         }
     }
 

@@ -193,8 +193,8 @@ impl Known {
 
     /// Those of `words`, if it is of these.
     pub(crate) fn of(&self, words: &Arc<[String]>) -> Option<&Keywords> {
-        let are_these = Arc::ptr_eq(&self.words, words) || self.words == *words;
-        are_these.then_some(&self.keywords)
+        // Of those that are shared, their places alone are compared.
+        (self.words == *words).then_some(&self.keywords)
     }
 
     /// Those of `words`, made if they have to be.

@@ -77,6 +77,7 @@ impl Part {
 
     fn is_in_tests(&self) -> bool {
         let name = self.qualified_name.as_deref().unwrap_or_default();
+        // By one byte, which is found in less time than two; what is between the two is empty.
         name.split(':').any(|it| matches!(it, "test" | "tests"))
     }
 

@@ -525,6 +525,33 @@ mod tests {
     }
 
     #[test]
+    fn words_have_the_numbers_they_have_in_lower_case() {
+        let long = "x".repeat(64);
+        let words = ["kelvin", "straße", "été", "i\u{307}", "ab", &long];
+        let numbers = Numbers::of(words.into_iter());
+        let mut lower = String::from("left over");
+        let longer = "X".repeat(65);
+        for (word, expected) in [
+            ("kelvin", Some(0)),
+            ("KELVIN", Some(0)),
+            // A sign that is a letter in lower case.
+            ("\u{212a}elvin", Some(0)),
+            ("STRAßE", Some(1)),
+            ("ÉTÉ", Some(2)),
+            ("\u{130}", Some(3)),
+            ("aB", Some(4)),
+            ("abc", None),
+            ("ac", None),
+            ("X", None),
+            (longer.as_str(), None),
+            (&longer[1..], Some(5)),
+        ] {
+            let found = numbers.get_in_any_case(word, &mut lower);
+            assert_eq!(found, expected, "{word:?}");
+        }
+    }
+
+    #[test]
     fn places_for_values_are_known() {
         let is_place = |text: &str, last: char| place_at(text, last);
         for text in [

@@ -174,7 +174,7 @@ impl<'f> Graph<'f> {
         self.outgoing.of_node(id)
     }
 
-    /// What leads to node `id`, the surest first.
+    /// What leads to node `id`, the surest first. The first time it is O(edges) log of it.
     pub fn incoming(&self, id: usize) -> &[Edge] {
         let back = || Ends::of(self.outgoing.edges.clone(), self.nodes.len(), |it| it.to);
         self.incoming.get_or_init(back).of_node(id)
@@ -213,12 +213,12 @@ impl<'f> Graph<'f> {
             if distance == depth {
                 continue;
             }
-            let out = self.outgoing(at).iter().map(|edge| edge.to);
-            let back = self.incoming(at).iter().map(|edge| edge.from);
+            let out = || self.outgoing(at).iter().map(|edge| edge.to);
+            let back = || self.incoming(at).iter().map(|edge| edge.from);
             let next: Vec<usize> = match direction {
-                Direction::Outgoing => out.collect(),
-                Direction::Incoming => back.collect(),
-                Direction::Both => out.chain(back).collect(),
+                Direction::Outgoing => out().collect(),
+                Direction::Incoming => back().collect(),
+                Direction::Both => out().chain(back()).collect(),
             };
             for node in next {
                 if seen.insert(node) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ctx_syntax::{Direction, EdgeKind, Graph, Language, Limits, Outline};
+use ctx_syntax::{Direction, Edge, EdgeKind, Graph, Language, Limits, Outline};
 
 fn outline(path: &str, text: &str) -> Outline {
     Outline::of(text, Language::of(path, text), &Limits::default())
@@ -136,10 +136,37 @@ fn a_neighbourhood_is_bounded_and_has_a_direction() {
 
 #[test]
 fn the_order_of_files_does_not_matter() {
+    let told = |files: &[(&str, &str)]| {
+        let outlines = outlines(files);
+        let graph = graph(&outlines);
+        // What leads to a node is told when it is asked for.
+        let back: Vec<Vec<Edge>> = (0..graph.nodes().len())
+            .map(|id| graph.incoming(id).to_vec())
+            .collect();
+        format!("{graph:?} {back:?}")
+    };
     let mut files = FILES.to_vec();
-    let before = format!("{:?}", graph(&outlines(&files)));
+    let before = told(&files);
     files.reverse();
-    assert_eq!(format!("{:?}", graph(&outlines(&files))), before);
+    assert_eq!(told(&files), before);
+}
+
+#[test]
+fn what_leads_to_a_node_is_what_goes_out_to_it() {
+    let outlines = outlines(FILES);
+    let graph = graph(&outlines);
+    let copy = graph.clone();
+    let order = |it: &Edge| (it.from, it.to, it.kind);
+    for id in 0..graph.nodes().len() {
+        let all = (0..graph.nodes().len()).flat_map(|it| graph.outgoing(it));
+        let mut expected: Vec<Edge> = all.filter(|it| it.to == id).copied().collect();
+        let mut found = graph.incoming(id).to_vec();
+        assert_eq!(found, copy.incoming(id));
+        assert!(found.is_sorted_by(|a, b| a.weight >= b.weight));
+        expected.sort_by_key(order);
+        found.sort_by_key(order);
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
