@@ -37,6 +37,18 @@ impl Serving {
         Serving::by(shell, folder, flags, errors)
     }
 
+    /// The same, of one that is not, though whoever runs the tests is.
+    #[cfg(unix)]
+    fn heeding_hangups(folder: &Folder) -> Self {
+        let name = env!("CARGO_BIN_EXE_ctx");
+        let mut program = Command::new(name);
+        if cfg!(target_os = "linux") {
+            program = Command::new("env");
+            program.args(["--default-signal=HUP", name]);
+        }
+        Serving::by(program, folder, &[], Stdio::null())
+    }
+
     fn by(mut program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
         let mut child = program
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
@@ -247,7 +259,7 @@ fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
 #[cfg(unix)]
 fn a_hang_up_ends_it_as_a_termination_does_where_there_is_no_file_of_tokens() {
     let folder = Folder::new();
-    let mut serving = Serving::start(&folder);
+    let mut serving = Serving::heeding_hangups(&folder);
     serving.signal("HUP");
     assert_eq!(serving.child.wait().unwrap().code(), Some(0));
 }
