@@ -32,16 +32,8 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
     if !text.masked().is_empty() {
         report.note("masked secrets in the file (--keep-secrets shows them)");
     }
-    // What is shown ends its lines with line feeds.
-    let unified;
-    let body = if text.as_str().contains("\r\n") {
-        unified = text.as_str().replace("\r\n", "\n");
-        unified.as_str()
-    } else {
-        text.as_str()
-    };
     let path = place.path.to_string_lossy();
-    let source = Source::new(&path, body, &Limits::default());
+    let source = Source::new(&path, text.as_str(), &Limits::default());
     if let Some(fallback) = source.outline().fallback {
         report.note(&format!("shown by its lines: {fallback}"));
     }

@@ -21,9 +21,9 @@ const TITLE: usize = 200;
 /// So many others of the name that was asked for are told.
 const MOST_OTHERS: usize = 5;
 
-/// A file's text with the line ends of editors, and its outline.
+/// A file's text and its outline.
 struct File {
-    body: String,
+    text: Arc<Text>,
     language: Option<Language>,
     outline: Arc<Outline>,
     /// What is to be known of how it is shown, in sentences.
@@ -33,32 +33,28 @@ struct File {
 impl File {
     fn open(folder: &Folder, path: &str) -> Result<Self, Fault> {
         let text = folder.resolver().sources().text(path)?;
-        let body = unified(&text);
-        let language = Language::of(path, &body);
-        let outline = Outline::of(&body, language, &ctx_syntax::Limits::default());
+        let language = Language::of(path, text.as_str());
+        let outline = Outline::of(text.as_str(), language, &ctx_syntax::Limits::default());
         let converted = text.converted();
         let converted = converted.map(|it| format!("The file was decoded from {}.", it.from));
         let masked = (!text.masked().is_empty())
             .then(|| "Secrets in the file are shown as so many asterisks.".to_owned());
+        let notes = converted.into_iter().chain(masked).collect();
         Ok(File {
-            body,
+            text,
             language,
             outline: Arc::new(outline),
-            notes: converted.into_iter().chain(masked).collect(),
+            notes,
         })
     }
 
     fn source(&self) -> Source<'_> {
-        Source::with_outline(self.language, &self.body, Arc::clone(&self.outline))
+        Source::with_outline(self.language, self.text.as_str(), Arc::clone(&self.outline))
     }
 
     fn language(&self) -> &'static str {
         self.language.map_or("text", Language::name)
     }
-}
-
-fn unified(text: &Text) -> String {
-    text.as_str().replace("\r\n", "\n")
 }
 
 /// `context_read`.
@@ -78,7 +74,7 @@ pub(crate) fn read(
         &arguments.path,
         &span.to_string(),
         rendition.as_str(),
-        &file.body,
+        file.text.as_str(),
     ]);
     let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let count = source.line_count();
@@ -216,7 +212,7 @@ fn of_file(
     limit: &Limit,
 ) -> Result<Reply, Fault> {
     let file = File::open(folder, path)?;
-    let digest = pages::digest(&[shown, &file.body]);
+    let digest = pages::digest(&[shown, file.text.as_str()]);
     let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let lines = symbols(&file.outline, usize::MAX, 0);
     let title = format!("{} ({})", title(shown), file.language());

@@ -101,16 +101,18 @@ fn enters(chunks: &[Chunk], options: &BuildOptions) -> bool {
     !entries.is_empty()
 }
 
+/// Lines of one file.
+fn slice(id: &str, relevance: f64, start: u32, end: u32) -> Chunk {
+    let lines = (start..=end).map(|it| format!("line number {it} is rather long here\n"));
+    let span = LineSpan::new(start, end).unwrap();
+    let content: String = lines.collect();
+    chunk(id, relevance, &content)
+        .with_path("f.rs")
+        .with_span(span)
+}
+
 #[test]
 fn a_part_of_a_merged_chunk_enters_at_the_budget_its_receipt_names() {
-    let slice = |id: &str, relevance, start: u32, end: u32| {
-        let lines = (start..=end).map(|it| format!("line number {it} is rather long here\n"));
-        let span = LineSpan::new(start, end).unwrap();
-        let content: String = lines.collect();
-        chunk(id, relevance, &content)
-            .with_path("f.rs")
-            .with_span(span)
-    };
     let chunks = [
         slice("a", 0.9, 1, 2),
         slice("b", 0.2, 3, 19),
@@ -121,6 +123,34 @@ fn a_part_of_a_merged_chunk_enters_at_the_budget_its_receipt_names() {
         let told = [40, 60, 80, 120, 200]
             .map(|most| enters(&chunks, &options(most).with_selection(selection)));
         assert!(told.contains(&true), "{selection:?}");
+    }
+}
+
+/// Nothing else is left out: there is nothing else.
+#[test]
+fn the_parts_that_a_merged_chunk_leaves_out_enter_at_the_budget_that_is_told() {
+    let chunks = [
+        slice("a", 0.9, 1, 2),
+        slice("b", 0.4, 3, 9),
+        slice("c", 0.1, 10, 12),
+    ];
+    for selection in [Selection::InOrder, Selection::Density, Selection::Optimal] {
+        let options = options(60).with_selection(selection).with_notice(false);
+        let with = |most: Tokens| build(&chunks, &options.clone().with_max_tokens(most));
+        let built = build(&chunks, &options);
+        assert_eq!(built.included.len(), 1, "{selection:?}: a alone");
+        assert_eq!(built.omitted.len(), 2, "{selection:?}: {built:?}");
+        let mut at = Tokens::ZERO;
+        for it in &built.omitted {
+            at = it.enters_at.expect("it is over budget");
+            assert!(at > options.max_tokens, "{selection:?}: {it:?}");
+            assert!(is_in(&with(at), &it.id), "{selection:?}: {it:?}");
+        }
+        // First fit has room for all of it, and then for the last.
+        if selection == Selection::InOrder {
+            let less = at.saturating_sub(Tokens::new(1));
+            assert!(!is_in(&with(less), "c"), "{at:?}");
+        }
     }
 }
 

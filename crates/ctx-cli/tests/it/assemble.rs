@@ -446,3 +446,32 @@ fn with_a_root_a_chunk_that_names_its_file_needs_no_content() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn with_a_root_a_field_that_is_given_twice_is_refused() {
+    let folder = Folder::of([("a.rs", b"fn a() {}\n"), ("b.rs", b"fn b() {}\n")]);
+    let lines = r#""startLine": 1, "endLine": 1"#;
+    for (field, hit) in [
+        ("filePath", r#""filePath": "a.rs", "filePath": "b.rs""#),
+        ("filePath", r#""filePath": "a.rs", "file\u0050ath": "a.rs""#),
+        ("relevance", r#""filePath": "a.rs", "relevance": 1"#),
+        ("id", r#""filePath": "a.rs", "id": "b""#),
+        ("endLine", r#""filePath": "a.rs", "endLine": 2"#),
+        (
+            "content",
+            r#""filePath": "a.rs", "content": "a", "content": "b""#,
+        ),
+    ] {
+        let hit = format!(r#" {{"id": "hit", "relevance": 0.5, {lines}, {hit}}}"#);
+        for input in [
+            hit.clone(),
+            format!("[{hit}]"),
+            format!(r#"{{"chunks": [{hit}]}}"#),
+        ] {
+            folder.write("hits.json", input);
+            let ran = folder.run(["assemble", "hits.json", "--root", "."]);
+            ran.fails(3, &[&format!("duplicate field `{field}`")]);
+            assert!(ran.stderr.contains("a field is given once"), "{ran:?}");
+        }
+    }
+}

@@ -271,6 +271,35 @@ fn an_answer_is_of_the_files_as_they_are_now() {
     assert!(!run.stdout.contains("parser.rs"), "{run:?}");
 }
 
+/// A carriage return ends a line before a line feed, and is a character anywhere else.
+#[test]
+fn the_lines_of_an_answer_are_those_that_are_shown_by_their_numbers() {
+    let text =
+        "fn first() {\n    open();\r    close();\n}\n\r\nfn tariff() {\r\n    due();\r\r\n}\n";
+    let asked = Asked::of([("a.rs", text.as_bytes())]);
+    let result = asked.run(&["query", "tariff", "--json"]).json();
+    let parts = result["included"].as_array().unwrap();
+    let part = parts.iter().find(|it| it["id"] == "a.rs:5-7").unwrap();
+    assert_eq!(
+        (&part["startLine"], &part["endLine"]),
+        (&5.into(), &7.into())
+    );
+    let show = |place: &str| asked.run(&["show", place, "--json"]).json()["lines"].clone();
+    let expected = serde_json::json!([
+        {"number": 5, "text": "fn tariff() {"},
+        {"number": 6, "text": "    due();\r"},
+        {"number": 7, "text": "}"},
+    ]);
+    assert_eq!(show("a.rs:5-7"), expected);
+    assert_eq!(show("a.rs#tariff"), expected);
+    assert_eq!(show("a.rs:2")[0]["text"], "    open();\r    close();");
+    let context = result["context"].as_str().unwrap();
+    assert!(
+        context.contains("fn tariff() {\r\n    due();\\u{d}\r\n}\n"),
+        "{context:?}"
+    );
+}
+
 #[test]
 fn without_an_update_the_index_answers_as_it_is() {
     let asked = Asked::small();

@@ -24,7 +24,33 @@ impl Serving {
 
     /// Its errors go there.
     fn telling(folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        let program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        Serving::by(program, folder, flags, errors)
+    }
+
+    /// The same, of a program that is to ignore hang-ups.
+    #[cfg(target_os = "linux")]
+    fn ignoring_hangups(folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+        let mut shell = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_ctx");
+        shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", program]);
+        Serving::by(shell, folder, flags, errors)
+    }
+
+    /// The same, of one that is not, though whoever runs the tests is.
+    #[cfg(unix)]
+    fn heeding_hangups(folder: &Folder) -> Self {
+        let name = env!("CARGO_BIN_EXE_ctx");
+        let mut program = Command::new(name);
+        if cfg!(target_os = "linux") {
+            program = Command::new("env");
+            program.args(["--default-signal=HUP", name]);
+        }
+        Serving::by(program, folder, &[], Stdio::null())
+    }
+
+    fn by(mut program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+        let mut child = program
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
             .args(flags)
             .current_dir(folder.path())
@@ -58,6 +84,14 @@ impl Serving {
             .args([&format!("-{name}"), &id])
             .status();
         assert!(sent.unwrap().success());
+    }
+
+    /// Whether a hang-up comes to nothing.
+    #[cfg(target_os = "linux")]
+    fn ignores_hangups(&self) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+        u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap() & 1 == 1
     }
 
     /// The status of what is answered.
@@ -225,9 +259,39 @@ fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
 #[cfg(unix)]
 fn a_hang_up_ends_it_as_a_termination_does_where_there_is_no_file_of_tokens() {
     let folder = Folder::new();
-    let mut serving = Serving::start(&folder);
+    let mut serving = Serving::heeding_hangups(&folder);
     serving.signal("HUP");
     assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+}
+
+/// As by `nohup`.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hang_up_that_is_ignored_from_the_beginning_does_not_end_it() {
+    let folder = Folder::new();
+    let mut serving = Serving::ignoring_hangups(&folder, &[], Stdio::null());
+    serving.signal("HUP");
+    assert!(serving.ignores_hangups());
+    assert_eq!(serving.status("GET /v1/threads", &serving.token), "200");
+    serving.signal("TERM");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn with_a_file_of_tokens_a_hang_up_has_it_read_again_also_where_it_is_ignored_from_the_beginning() {
+    let folder = Folder::new();
+    let (tokens, told) = (folder.path().join("tokens"), folder.path().join("told"));
+    let (token, line) = new_token("ada");
+    std::fs::write(&tokens, new_token("ada").1).unwrap();
+    let errors = File::create(&told).unwrap();
+    let serving = Serving::ignoring_hangups(&folder, &["--tokens", "tokens"], errors.into());
+    assert_eq!(serving.status("GET /v1/threads", &token), "401");
+    std::fs::write(&tokens, &line).unwrap();
+    serving.signal("HUP");
+    let said = "the tokens in tokens are let in from now on: 1";
+    wait_until(|| std::fs::read_to_string(&told).unwrap().contains(said));
+    assert_eq!(serving.status("GET /v1/threads", &token), "200");
 }
 
 #[test]

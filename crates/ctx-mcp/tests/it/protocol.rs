@@ -148,6 +148,27 @@ async fn files_are_read_by_lines_symbol_and_rendition() {
     }
 }
 
+/// A carriage return ends a line before a line feed, and is a character anywhere else.
+#[tokio::test]
+async fn the_lines_of_an_answer_are_those_that_are_read_by_their_numbers() {
+    let text =
+        "fn first() {\n    open();\r    close();\n}\n\r\nfn tariff() {\r\n    due();\r\r\n}\n";
+    let project = Project::of(&[("a.rs", text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let arguments = json!({"query": "tariff"});
+    let reply = client.call("context_query", arguments).await;
+    assert!(reply.text().contains("Lines 5-7\n"), "{}", reply.text());
+    for mut arguments in [json!({"lines": "5-7"}), json!({"symbol": "tariff"})] {
+        arguments["path"] = "a.rs".into();
+        let reply = client.call("context_read", arguments).await;
+        let lines = ["startLine", "endLine", "lines"].map(|it| reply.fact(it).as_u64());
+        assert_eq!(lines, [Some(5), Some(7), Some(7)]);
+        let shown = reply.text();
+        let its = "\nfn tariff() {\n    due();\\u{d}\n}";
+        assert!(shown.ends_with(its), "{shown:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_folder_is_outlined_by_its_files() {
     let project = Project::new();

@@ -12,8 +12,11 @@ use crate::build::now;
 /// So much of a receipt is looked at for when it was made, which stands behind its id.
 const BEGINNING: usize = 160;
 
+/// Smaller numbers of contexts are those of earlier versions, which say nothing of a time.
+const TIMES: i64 = 1 << 40;
+
 /// A context that is kept.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kept {
     seq: i64,
     bytes: u64,
@@ -22,7 +25,7 @@ struct Kept {
 }
 
 /// The contexts that are kept, in the order in which they go.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
     contexts: VecDeque<Kept>,
     bytes: u64,
@@ -36,8 +39,9 @@ impl Ledger {
         );
         let now = now();
         let kept = |row: &Row<'_>| {
-            let at = created_at(&row.get::<_, String>(2)?);
-            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned(), at))
+            let seq = row.get(0)?;
+            let at = created_at(&row.get::<_, String>(2)?).max(time_of(seq));
+            Ok((seq, row.get::<_, i64>(1)?.cast_unsigned(), at))
         };
         let mut get = contexts.prepare(&get).map_err(of_contexts)?;
         let rows = get.query_map([], kept).map_err(of_contexts)?;
@@ -46,7 +50,7 @@ impl Ledger {
             let (seq, bytes, at) = row.map_err(of_contexts)?;
             // They are in the order in which they were given last: none was given before the one before it.
             let before = ledger.contexts.back().map(|it| it.at);
-            ledger.add(seq, bytes, at.max(before).unwrap_or(now));
+            ledger.add(seq, bytes, at.max(before).unwrap_or(now).min(now));
         }
         Ok(ledger)
     }
@@ -90,6 +94,16 @@ impl Ledger {
         }
         gone
     }
+}
+
+/// The number of a context that is given `at` after the one of number `last`: that tells when, once it is read again.
+pub(super) fn number(last: i64, at: i64) -> i64 {
+    at.max(last.saturating_add(1))
+}
+
+/// When the context of number `seq` was given, where that tells.
+fn time_of(seq: i64) -> Option<i64> {
+    Some(seq).filter(|it| *it >= TIMES)
 }
 
 fn milliseconds(keeping: &Keeping) -> i64 {
@@ -149,6 +163,28 @@ mod tests {
         assert_eq!(about_to_go(10_000, 40), [1]);
         assert_eq!(about_to_go(10_000, 80), [0_i64; 0]);
         assert_eq!(about_to_go(300, 1_000), [1, 2]);
+    }
+
+    #[test]
+    fn what_earlier_versions_made_the_latest_again_is_as_late_as_what_is_before_it() {
+        let contexts = Connection::open_in_memory().unwrap();
+        let table = r#"CREATE TABLE contexts (seq, receipt);
+            INSERT INTO contexts VALUES (3, '{"createdAt":200,'), (5, '{"createdAt":300,'), (6, '{"createdAt":100,'), (9, '')"#;
+        contexts.execute_batch(table).unwrap();
+        let kept = Ledger::read(&contexts).unwrap().contexts;
+        let kept: Vec<(i64, i64)> = kept.iter().map(|it| (it.seq, it.at)).collect();
+        assert_eq!(kept, [(3, 200), (5, 300), (6, 300), (9, 300)]);
+    }
+
+    #[test]
+    fn a_number_tells_when_and_is_larger_than_the_one_before_it() {
+        let (before, at) = (TIMES + 7, TIMES + 9);
+        assert_eq!(number(4, at), at);
+        for last in [at, at + 5] {
+            assert_eq!(number(last, at), last + 1);
+        }
+        assert_eq!(time_of(number(before, at)), Some(at));
+        assert_eq!(time_of(number(4, 0)), None);
     }
 
     #[test]

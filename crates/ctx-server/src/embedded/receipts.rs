@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use tokio_util::task::TaskTracker;
 
 use super::database::{Database, Result, read_failed, write_failed};
-use super::ledger::Ledger;
+use super::ledger::{self, Ledger};
 use super::rows::CONTEXTS;
 use super::shown::{note_beside, shown_by};
 use super::{Keeping, Quota};
@@ -195,7 +195,7 @@ fn keep(
                 .map_err(|error| BackendError::failed("write a context", error))?,
             Err(error) => return Err(error),
         };
-        last += 1;
+        last = ledger::number(last, *at);
         then.add(last, text.len() as u64, *at);
         let row = [prime.id().to_owned().into(), last.into(), text.into()];
         CONTEXTS.put(&transaction, &row)?;

@@ -5,9 +5,10 @@ use ctx_assemble::Cancel;
 use ctx_model::BuildOptions;
 use tempfile::TempDir;
 
-use super::receipts::MOST_UNWRITTEN;
+use super::receipts::{MOST_UNWRITTEN, keep_behind};
 use super::rows::SHOWN;
 use super::*;
+use crate::build::now;
 
 /// Calls `look` with a folder for each of about `few` bytes of `file` (or each `step`th, where all are to be tried): one
 /// that `copy` gives, with the file in it and a bit of that byte turned.
@@ -144,6 +145,56 @@ async fn receipts_are_let_go_by_bytes_and_by_age_and_not_by_number() {
     let store = backend.store(&owner).await.unwrap();
     assert_eq!(written(&store), [&*last]);
     assert!(backend.receipt(&owner, &ids[0]).await.unwrap().is_none());
+}
+
+/// Also those that were answered again meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn receipts_are_let_go_after_a_restart_as_they_would_have_been_before() {
+    let folder = empty();
+    let [ada, bob] = ["ada", "bob"].map(|it| Owner::new(it).unwrap());
+    let mut quota = Quota::default();
+    quota.contexts.age = Duration::from_secs(100);
+    let backend = Embedded::open(folder.path(), quota.clone()).unwrap();
+    let begun = now() - 1_000_000;
+    let mut primes = Vec::new();
+    for number in 0..5 {
+        primes.push(built(&backend, &bob, number).await);
+    }
+    let ids: Vec<&str> = primes.iter().map(Prime::id).collect();
+    let answer = async |store: &Store, number: usize, second: i64| {
+        let mut prime = primes[number].clone();
+        prime.answered_at = begun + 1_000 * second;
+        keep_behind(
+            &store.database,
+            &prime,
+            &store.quota,
+            &TaskTracker::new(),
+            (),
+        )
+        .await;
+        store.database.write(&store.quota);
+    };
+    let store = backend.store(&ada).await.unwrap();
+    // At 40 there is time left for the second, and at 55 the first is made the latest.
+    for (number, second) in [(0, 0), (1, 10), (2, 20), (1, 40), (0, 55)] {
+        answer(&store, number, second).await;
+    }
+    assert_eq!(written(&store), [ids[1], ids[2], ids[0]]);
+    let ledger = store.database.ledger.lock().unwrap().clone();
+    backend.settle().await;
+    drop((store, backend));
+    let backend = Embedded::open(folder.path(), quota).unwrap();
+    let store = backend.store(&ada).await.unwrap();
+    assert_eq!(*store.database.ledger.lock().unwrap(), ledger);
+    for (number, second, left) in [
+        (3, 115, &[2, 0, 3][..]),
+        (4, 125, &[0, 3, 4]),
+        (4, 156, &[3, 4]),
+    ] {
+        answer(&store, number, second).await;
+        let left: Vec<&str> = left.iter().map(|it| ids[*it]).collect();
+        assert_eq!(written(&store), left, "{second}");
+    }
 }
 
 /// The contexts that are written, in the order in which they are let go.

@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 
 use super::accept::Form;
 use super::query::Id;
-use super::{Building, Json, Keeping, answer, aside};
+use super::{Building, Json, Keeping, answer, aside, ask, ask_in, plain};
 use crate::Owner;
 use crate::admission::Place;
 use crate::asked::carried;
@@ -103,13 +103,12 @@ fn reply<'p>(prime: &'p Prime, built: &'p BuiltContext) -> Reply<ContextData<'p>
 
 /// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
 async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
     let id = id.to_owned();
     let page = Page {
         limit: PageLimit::new(1).unwrap_or_default(),
         after: None,
     };
-    let work = |_| async move {
+    ask(app, identity, |backend, owner| async move {
         match backend.messages(&owner, &id, page).await {
             Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
                 what,
@@ -118,9 +117,8 @@ async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Pr
             }),
             found => found.map(|_| ()),
         }
-    };
-    let place = job::enter(app, &app.store, &identity.owner)?;
-    job::run(app, place, None, work).await
+    })
+    .await
 }
 
 /// The build as a stream of events. It ends with the stream, whoever ends that.
@@ -239,15 +237,14 @@ pub(crate) async fn feedback(
         handle: request.handle,
         useful: request.useful,
     };
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.feedback(&owner, vote).await };
-    let counted = job::run(&app, place, None, work).await?;
+    let counted = ask_in(&app, &identity, place, |backend, owner| async move {
+        backend.feedback(&owner, vote).await
+    });
     let data = FeedbackData {
         success: true,
-        counted,
+        counted: counted.await?,
     };
-    let meta = NoMeta {};
-    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+    Ok(plain(StatusCode::OK, data))
 }
 
 /// A context that was built before, and why it is what it is.
@@ -266,10 +263,10 @@ pub(crate) async fn receipt(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { kept(&*backend, &owner, id).await };
-    let place = job::enter(&app, &app.store, &identity.owner)?;
-    let kept = job::run(&app, place, None, work).await?;
+    let kept = ask(&app, &identity, |backend, owner| async move {
+        kept(&*backend, &owner, id).await
+    });
+    let kept = kept.await?;
     let meta = ContextMeta::of(&kept.receipt);
     let data = ReceiptData::from(kept);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
@@ -289,13 +286,12 @@ pub(crate) async fn resolve(
     Id(id): Id,
     Json { request, place, .. }: Json<ResolveRequest, Keeping>,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
-    let work = |_| async move {
+    let resolved = ask_in(&app, &identity, place, |backend, owner| async move {
         let kept = kept(&*backend, &owner, id).await?;
         let resolving = move || kept.resolve(&request.answer);
         aside("resolve an answer", resolving).await?
-    };
-    let (resolved, citations) = job::run(&app, place, None, work).await?;
+    });
+    let (resolved, citations) = resolved.await?;
     let meta = ResolvedMeta::of(&resolved);
     let data = ResolvedData::new(resolved, &citations);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))

@@ -1,15 +1,12 @@
 //! Files.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Building, Json, answer, aside};
+use super::{Building, Json, answer, aside, ask, ask_in};
 use crate::auth::Identity;
-use crate::backend::{BackendError, FilePage, Ingested, KeptFile, NewFile, Removed};
-use crate::job;
+use crate::backend::{FilePage, Ingested, KeptFile, NewFile, Removed};
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{
@@ -29,12 +26,11 @@ pub(crate) async fn ingest(
     identity: Identity,
     Json { request, place, .. }: Json<FilesRequest, Building>,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
-    let work = |_| async move {
+    let ingested = ask_in(&app, &identity, place, |backend, owner| async move {
         let (files, secrets) = aside("look for secrets", move || masked(request.files)).await?;
-        Ok::<_, BackendError>((backend.ingest(&owner, files).await?, secrets))
-    };
-    let (data, masked_secrets) = job::run(&app, place, None, work).await?;
+        Ok((backend.ingest(&owner, files).await?, secrets))
+    });
+    let (data, masked_secrets) = ingested.await?;
     let changed = data.files.iter().filter(|it| it.status != "unchanged");
     let meta = FilesMeta {
         changed_count: changed.count(),
@@ -56,9 +52,10 @@ pub(crate) async fn remove(
     identity: Identity,
     Json { request, place, .. }: Json<RemovalRequest, Building>,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner);
-    let work = |_| async move { backend.remove_files(&owner, request.paths).await };
-    let data = job::run(&app, place, None, work).await?;
+    let data = ask_in(&app, &identity, place, |backend, owner| async move {
+        backend.remove_files(&owner, request.paths).await
+    });
+    let data = data.await?;
     let removed = data.files.iter().filter(|it| it.status == "removed");
     let meta = RemovalMeta {
         removed_count: removed.count(),
@@ -78,10 +75,10 @@ pub(crate) async fn list(
     identity: Identity,
     page: FilePage,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.files(&owner, page).await };
-    let place = job::enter(&app, &app.store, &identity.owner)?;
-    let listing = job::run(&app, place, None, work).await?;
+    let listing = ask(&app, &identity, |backend, owner| async move {
+        backend.files(&owner, page).await
+    });
+    let listing = listing.await?;
     let meta = FileListMeta {
         count: listing.items.len(),
         next: listing.next,

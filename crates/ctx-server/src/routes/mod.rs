@@ -7,6 +7,8 @@ mod query;
 mod status;
 mod threads;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -17,12 +19,17 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::backend::BackendError;
+use crate::Owner;
+use crate::admission::Place;
+use crate::auth::Identity;
+use crate::backend::{Backend, BackendError};
 use crate::cause::cause;
+use crate::job;
 use crate::json;
 use crate::openapi;
 use crate::problem::Problem;
-use crate::state::Shared;
+use crate::state::{App, Shared};
+use crate::wire::{NoMeta, Reply};
 
 /// Every route, and their description.
 pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
@@ -58,6 +65,35 @@ async fn refused() -> Problem {
     Problem::method()
 }
 
+/// What the store answers to `work`, which is given the owner that asks, in a place of those of the store.
+async fn ask<T, F>(
+    app: &App,
+    identity: &Identity,
+    work: impl FnOnce(Arc<dyn Backend>, Owner) -> F + Send + 'static,
+) -> Result<T, Problem>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, BackendError>> + Send + 'static,
+{
+    let place = job::enter(app, &app.store, &identity.owner)?;
+    ask_in(app, identity, place, work).await
+}
+
+/// The same in the place of the request.
+async fn ask_in<T, F>(
+    app: &App,
+    identity: &Identity,
+    place: Place,
+    work: impl FnOnce(Arc<dyn Backend>, Owner) -> F + Send + 'static,
+) -> Result<T, Problem>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, BackendError>> + Send + 'static,
+{
+    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
+    job::run(app, place, None, move |_| work(backend, owner)).await
+}
+
 /// Does `work` where it keeps nobody waiting, in the place of the request.
 async fn aside<T: Send + 'static>(
     doing: &'static str,
@@ -65,6 +101,12 @@ async fn aside<T: Send + 'static>(
 ) -> Result<T, BackendError> {
     let done = Hold::current().blocking(work).await;
     done.map_err(|error| BackendError::failed(doing, error))
+}
+
+/// `data`, of which there is nothing more to say.
+fn plain(status: StatusCode, data: impl Serialize) -> Response {
+    let meta = NoMeta {};
+    answer(status, &Reply { data, meta })
 }
 
 /// JSON that no cache keeps.

@@ -1,7 +1,6 @@
 //! Threads and their messages.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -9,12 +8,11 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::query::Id;
-use super::{Json, Keeping, answer};
+use super::{Json, Keeping, answer, ask, ask_in, plain};
 use crate::auth::Identity;
 use crate::backend::{
     Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
 };
-use crate::job;
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::wire::{ListMeta, MessageRequest, NoMeta, PageQuery, PinsRequest, Reply, ThreadRequest};
@@ -35,11 +33,10 @@ pub(crate) async fn create(
         title: request.title,
         pinned: each_once(request.pinned),
     };
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.create_thread(&owner, thread).await };
-    let data = job::run(&app, place, None, work).await?;
-    let meta = NoMeta {};
-    Ok(answer(StatusCode::CREATED, &Reply { data, meta }))
+    let thread = ask_in(&app, &identity, place, |backend, owner| async move {
+        backend.create_thread(&owner, thread).await
+    });
+    Ok(plain(StatusCode::CREATED, thread.await?))
 }
 
 /// List threads, the latest first.
@@ -53,11 +50,10 @@ pub(crate) async fn list(
     identity: Identity,
     page: Page,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.threads(&owner, page).await };
-    let place = job::enter(&app, &app.store, &identity.owner)?;
-    let listing = job::run(&app, place, None, work).await?;
-    Ok(listed(listing))
+    let threads = ask(&app, &identity, |backend, owner| async move {
+        backend.threads(&owner, page).await
+    });
+    Ok(listed(threads.await?))
 }
 
 /// A thread: what is pinned to it, and how many messages it has.
@@ -72,12 +68,10 @@ pub(crate) async fn get(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move { backend.thread(&owner, &id).await.map_err(of_path) };
-    let place = job::enter(&app, &app.store, &identity.owner)?;
-    let data = job::run(&app, place, None, work).await?;
-    let meta = NoMeta {};
-    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+    let thread = ask(&app, &identity, |backend, owner| async move {
+        backend.thread(&owner, &id).await.map_err(of_path)
+    });
+    Ok(plain(StatusCode::OK, thread.await?))
 }
 
 /// Remove a thread with its messages and what is pinned to it. The answer is what it was. Receipts of its contexts say what
@@ -93,15 +87,11 @@ pub(crate) async fn remove(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move {
+    let removed = ask(&app, &identity, |backend, owner| async move {
         let removed = backend.remove_thread(&owner, &id).await;
         removed.map_err(of_path)
-    };
-    let place = job::enter(&app, &app.store, &identity.owner)?;
-    let data = job::run(&app, place, None, work).await?;
-    let meta = NoMeta {};
-    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+    });
+    Ok(plain(StatusCode::OK, removed.await?))
 }
 
 /// Pin something else to a thread: all that is pinned to it from now on, in its order, each once.
@@ -118,14 +108,11 @@ pub(crate) async fn pin(
     Json { request, place, .. }: Json<PinsRequest, Keeping>,
 ) -> Result<Response, Problem> {
     let pinned = each_once(request.pinned);
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move {
+    let thread = ask_in(&app, &identity, place, |backend, owner| async move {
         let thread = backend.pin(&owner, &id, pinned).await;
         thread.map_err(of_path)
-    };
-    let data = job::run(&app, place, None, work).await?;
-    let meta = NoMeta {};
-    Ok(answer(StatusCode::OK, &Reply { data, meta }))
+    });
+    Ok(plain(StatusCode::OK, thread.await?))
 }
 
 /// Add a message to a thread.
@@ -150,19 +137,17 @@ pub(crate) async fn append(
         role: request.role.as_str().to_owned(),
         content: request.content,
     };
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move {
+    let appended = ask_in(&app, &identity, place, |backend, owner| async move {
         let appended = backend.append(&owner, &id, message).await;
         appended.map_err(of_path)
-    };
-    let Appended { message, is_new } = job::run(&app, place, None, work).await?;
-    let (data, meta) = (message, NoMeta {});
+    });
+    let Appended { message, is_new } = appended.await?;
     let status = if is_new {
         StatusCode::CREATED
     } else {
         StatusCode::OK
     };
-    Ok(answer(status, &Reply { data, meta }))
+    Ok(plain(status, message))
 }
 
 /// List the messages of a thread, the oldest first.
@@ -178,14 +163,11 @@ pub(crate) async fn messages(
     Id(id): Id,
     page: Page,
 ) -> Result<Response, Problem> {
-    let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    let work = |_| async move {
+    let messages = ask(&app, &identity, |backend, owner| async move {
         let messages = backend.messages(&owner, &id, page).await;
         messages.map_err(of_path)
-    };
-    let place = job::enter(&app, &app.store, &identity.owner)?;
-    let listing = job::run(&app, place, None, work).await?;
-    Ok(listed(listing))
+    });
+    Ok(listed(messages.await?))
 }
 
 /// What is pinned twice is pinned once, where it stands first.

@@ -1,7 +1,5 @@
 //! What the metrics say of requests.
 
-use std::io::Write as _;
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,7 +8,7 @@ use serde_json::json;
 
 use crate::client::{ADA, Answer, Running};
 use crate::only::Only;
-use crate::overload::{Slow, begin, limits, metric, wait_until};
+use crate::overload::{Slow, begin, begin_stream, limits, metric, wait_until};
 
 const BUILD: &str = "route=\"/v1/context/build\"";
 
@@ -18,20 +16,6 @@ const BUILD: &str = "route=\"/v1/context/build\"";
 fn answered(server: &Running, status: u16) -> String {
     let name = format!("http_requests_total{{{BUILD},method=\"POST\",status=\"{status}\"}}");
     metric(server, &name)
-}
-
-/// Asks for a stream, and reads nothing of it yet.
-fn begin_stream(server: &Running) -> TcpStream {
-    let bearer = format!("Bearer {ADA}");
-    let headers = [
-        ("Authorization", bearer.as_str()),
-        ("Content-Type", "application/json"),
-        ("Accept", "text/event-stream"),
-    ];
-    let mut stream = server.connect();
-    let request = server.request("POST /v1/context/build", &headers, b"{\"message\":\"x\"}");
-    stream.write_all(&request).unwrap();
-    stream
 }
 
 #[test]
@@ -55,7 +39,7 @@ fn a_stream_is_counted_by_what_it_came_to() {
 fn a_stream_is_timed_to_its_end() {
     let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
-    let stream = begin_stream(&server);
+    let stream = begin_stream(&server, ADA);
     starts.recv().unwrap();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(answered(&server, 200), "");
@@ -73,7 +57,7 @@ fn callers_that_go_before_their_answer_are_counted_as_such() {
         let (slow, starts) = Slow::new();
         let server = Running::start(Arc::new(Only(slow)), limits(1, 1));
         let stream = if is_stream {
-            begin_stream(&server)
+            begin_stream(&server, ADA)
         } else {
             begin(&server, ADA)
         };

@@ -1,6 +1,7 @@
 //! More than can be done, callers that go, and the end.
 
 use std::io::Write as _;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -13,6 +14,9 @@ use serde_json::json;
 
 use crate::client::{ADA, Answer, BOB, OPERATOR, Running};
 use crate::only::{Builds, Only, no};
+
+const BODY: &[u8] = b"{\"message\":\"x\"}";
+const STREAM: (&str, &str) = ("Accept", "text/event-stream");
 
 /// A store whose builds go on until they are let go or cancelled, and whose threads block.
 pub(crate) struct Slow {
@@ -93,17 +97,30 @@ pub(crate) fn limits(workers: usize, queue: usize) -> Limits {
     limits
 }
 
-pub(crate) fn begin(server: &Running, token: &str) -> std::net::TcpStream {
+/// Asks for a context, and reads nothing of the answer yet.
+pub(crate) fn begin(server: &Running, token: &str) -> TcpStream {
+    begin_with(server, token, &[])
+}
+
+/// The same, for a stream.
+pub(crate) fn begin_stream(server: &Running, token: &str) -> TcpStream {
+    begin_with(server, token, &[STREAM])
+}
+
+fn begin_with(server: &Running, token: &str, headers: &[(&str, &str)]) -> TcpStream {
+    let mut stream = server.connect();
+    stream.write_all(&build(server, token, headers)).unwrap();
+    stream
+}
+
+/// A request for a context.
+fn build(server: &Running, token: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let bearer = format!("Bearer {token}");
-    let headers = [
+    let its = [
         ("Authorization", bearer.as_str()),
         ("Content-Type", "application/json"),
     ];
-    let mut stream = server.connect();
-    stream
-        .write_all(&server.request("POST /v1/context/build", &headers, b"{\"message\":\"x\"}"))
-        .unwrap();
-    stream
+    server.request("POST /v1/context/build", &[&its, headers].concat(), BODY)
 }
 
 /// Waits until `is` holds, for a minute at most.
@@ -338,16 +355,7 @@ fn a_caller_that_goes_ends_its_build_and_its_place_is_free_when_it_has_ended() {
 fn a_reader_of_progress_that_goes_ends_the_build() {
     let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
-    let bearer = format!("Bearer {ADA}");
-    let headers = [
-        ("Authorization", bearer.as_str()),
-        ("Content-Type", "application/json"),
-        ("Accept", "text/event-stream"),
-    ];
-    let mut stream = server.connect();
-    stream
-        .write_all(&server.request("POST /v1/context/build", &headers, b"{\"message\":\"x\"}"))
-        .unwrap();
+    let stream = begin_stream(&server, ADA);
     starts.recv().unwrap();
     drop(stream);
     wait_until(|| slow.cancelled.load(Ordering::SeqCst) == 1);
@@ -361,8 +369,7 @@ fn a_stream_that_finds_no_place_is_none() {
     starts.recv().unwrap();
     let ask = |message: &str| {
         let body = json!({"message": message});
-        let accept = [("Accept", "text/event-stream")];
-        server.post_with(BOB, "/v1/context/build", &body, &accept)
+        server.post_with(BOB, "/v1/context/build", &body, &[STREAM])
     };
     wait_until(|| ask("").status == 503);
     let answer = ask("x");
@@ -376,16 +383,8 @@ fn a_stream_that_finds_no_place_is_none() {
 fn streams_that_are_shed_after_their_body_are_told_so_by_their_status() {
     let (slow, starts) = Slow::new();
     let server = Running::start(Arc::new(Only(Arc::clone(&slow))), limits(1, 1));
-    let bearer = format!("Bearer {ADA}");
-    let body = b"{\"message\":\"x\"}";
-    let headers = [
-        ("Authorization", bearer.as_str()),
-        ("Content-Type", "application/json"),
-        ("Accept", "text/event-stream"),
-        ("Expect", "100-continue"),
-    ];
-    let request = server.request("POST /v1/context/build", &headers, body);
-    let (head, rest) = request.split_at(request.len() - body.len());
+    let request = build(&server, ADA, &[STREAM, ("Expect", "100-continue")]);
+    let (head, rest) = request.split_at(request.len() - BODY.len());
     let mut streams: Vec<_> = (0..8).map(|_| server.connect()).collect();
     for stream in &mut streams {
         stream.write_all(head).unwrap();
@@ -450,7 +449,7 @@ fn the_end_lets_requests_finish_and_takes_no_more() {
     let stream = begin(&server, ADA);
     starts.recv().unwrap();
     server.stop();
-    wait_until(|| std::net::TcpStream::connect(server.addr).is_err());
+    wait_until(|| TcpStream::connect(server.addr).is_err());
     slow.open.store(true, Ordering::SeqCst);
     assert_eq!(Answer::read(stream).status, 500);
     assert_eq!(slow.cancelled.load(Ordering::SeqCst), 0);
@@ -477,7 +476,7 @@ fn the_end_is_told_beforehand_and_requests_are_taken_for_as_long_as_that() {
             .status,
         500
     );
-    wait_until(|| std::net::TcpStream::connect(server.addr).is_err());
+    wait_until(|| TcpStream::connect(server.addr).is_err());
     assert!(told.elapsed() >= Duration::from_secs(3));
     server.join();
 }
@@ -496,7 +495,7 @@ fn the_end_does_not_wait_for_ever() {
 }
 
 /// Asks for the description so often that no buffer takes the answers, and reads none.
-fn ask_and_read_nothing(server: &Running) -> std::net::TcpStream {
+fn ask_and_read_nothing(server: &Running) -> TcpStream {
     let request = server.request("GET /openapi.json", &[], b"");
     let request = String::from_utf8(request).unwrap();
     let request = request.replace("Connection: close\r\n", "");
@@ -545,7 +544,7 @@ fn one_address_leaves_connections_to_others() {
     let mut limits = Limits::default();
     limits.peer_connections = 2;
     let server = Running::with_limits(limits);
-    let ask = |mut stream: std::net::TcpStream| {
+    let ask = |mut stream: TcpStream| {
         let _ = stream.write_all(&server.request("GET /healthz", &[], b""));
         Answer::read(stream).status
     };
@@ -559,7 +558,7 @@ fn one_address_leaves_connections_to_others() {
 
 /// A connection from another address of the loopback.
 #[cfg(target_os = "linux")]
-fn connect_from(addr: &str, server: &Running) -> std::net::TcpStream {
+fn connect_from(addr: &str, server: &Running) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -505,6 +505,41 @@ async fn lines_that_are_named_are_shown_once_within_a_larger_part() {
     }
 }
 
+/// Of a file that was shown lately the search finds a part, and the message names lines of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_merged_names_what_is_shown_though_that_was_merged_too() {
+    let line = |number: u32| format!("    let v{number} = tariff({number});");
+    let body: Vec<String> = (2..12).map(line).collect();
+    let rest: Vec<String> = (15..45).map(|it| format!("    say(\"{it}\");")).collect();
+    let text = format!(
+        "fn price_of(order: u32) {{\n{}\n}}\n\nfn report() {{\n{}\n}}\n",
+        body.join("\n"),
+        rest.join("\n")
+    );
+    let asked = "@src/price.rs:3-9 how does `price_of` know the tariff?";
+    let mut were_shown = BTreeSet::new();
+    for budget in (140..300).step_by(10) {
+        let world = world(&[("src/price.rs", &text)]);
+        let shown = ("src/price.rs".to_owned(), NOW - 60);
+        world.store.shown.lock().unwrap().extend([shown]);
+        let context = world.prime_with(asked, &options_of(budget)).await.context;
+        let included = context.built.included.iter().map(|it| &it.id);
+        let included: BTreeSet<&String> = included.collect();
+        let omitted = context.built.omitted.iter();
+        let merged = omitted.filter(|it| it.reason == OmittedReason::MergedInto);
+        let merged: Vec<_> = merged.filter_map(|it| it.other.as_ref()).collect();
+        assert!(
+            merged.iter().all(|it| included.contains(it)),
+            "{budget}: {:?}",
+            context.built
+        );
+        were_shown.insert((included.len(), merged.len()));
+    }
+    // The lines within their part, that beside a sketch of the file; and everything within the file.
+    let expected = BTreeSet::from([(2, 1), (1, 3)]);
+    assert!(were_shown.is_superset(&expected), "{were_shown:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn all_that_was_considered_is_included_or_omitted() {
     let world = world(FILES);

@@ -10,6 +10,7 @@ mod together;
 mod votes;
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 pub use self::folders::{folders, in_folders};
 pub use self::votes::votes;
@@ -89,10 +90,19 @@ The program reads its config from a file, one setting a line.
 設定は一行に一つ。 Don't use tabs: a tab's width isn't known.
 ";
 
+/// A notebook: text, and an image in base64, in which words of other files stand too.
+static NOTEBOOK: LazyLock<String> = LazyLock::new(|| {
+    let image = "zyzzyva/backoff+".repeat(100);
+    format!(
+        "{{\n  \"source\": \"A narwhal.\",\n  \"image/png\": \"{image}\",\n  \"cells\": 1\n}}\n"
+    )
+});
+
 /// Files, by path: what a store must hold for [`store`].
 pub fn corpus() -> Vec<(&'static str, &'static str)> {
     vec![
         ("docs/it's 100%_\\odd.md", PROSE),
+        ("docs/narwhals.ipynb", NOTEBOOK.as_str()),
         // Files that say nothing are files all the same.
         ("pkg/__init__.py", ""),
         ("pkg/blank.py", "\n"),
@@ -237,6 +247,11 @@ async fn passages<S: Ports + ?Sized>(store: &S) {
     let hits = find(&wanted(&[("設定", 1.0)], 10)).await;
     assert!(!hits.is_empty(), "words without spaces between them");
 
+    let hits = find(&wanted(&[("narwhal", 1.0)], 10)).await;
+    assert_eq!(hits.len(), 1, "{hits:?}");
+    let hits = find(&wanted(&[("zyzzyva", 1.0)], 10)).await;
+    assert_eq!(hits, [], "a line that is encoded has no words");
+
     let mut query = wanted(&[("backoff", 1.0)], 10);
     query.fields = vec![(Field::Name, 1.0)];
     assert_eq!(
@@ -287,6 +302,11 @@ async fn files<S: Ports + ?Sized>(store: &S) {
     );
     assert_eq!(find("config", 2).await.len(), 2);
     assert!(find("unheardof", 10).await.is_empty());
+    assert_eq!(find("narwhal", 10).await, ["docs/narwhals.ipynb"]);
+    assert!(
+        find("zyzzyva", 10).await.is_empty(),
+        "a line that is encoded has no words"
+    );
 }
 
 fn owned(names: &[&str]) -> Vec<String> {
