@@ -973,6 +973,61 @@ fn settings_of_a_project_hold_in_its_folders() {
 }
 
 #[test]
+fn a_folder_behind_the_question_is_a_word_of_it_and_a_hint_says_so() {
+    let asked = Asked::small();
+    let hint = "hint: ./src is a folder, and was read as a word of the question; --root ./src asks";
+    let run = asked.run(&["query", "does the cost fit", "./src", "--json"]);
+    assert!(run.json()["context"].is_string());
+    assert!(run.stderr.contains(hint), "{run:?}");
+    let joined = asked.run(&["query", "does the cost fit ./src"]);
+    let apart = asked.run(&["query", "does the cost fit", "./src"]);
+    assert_eq!(apart.ok(), joined.ok(), "the answer is what it was");
+    for args in [
+        &["query", "does the cost fit ./src"][..],
+        &["query", "./src"],
+        &["query", "./src", "does the cost fit"],
+        &["query", "does the cost fit", "src/budget.rs"],
+        // It is asked about anyway.
+        &["query", "does the cost fit", "."],
+        &["query", "does the cost fit", "src", "--root", "src"],
+        &["query", "does the cost fit", "src", "--quiet"],
+    ] {
+        let run = asked.run(args);
+        run.ok();
+        assert!(!run.stderr.contains("hint"), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn the_first_question_in_a_folder_of_an_indexed_repository_is_told_of_its_index() {
+    let asked = Asked::small();
+    let root = asked.root.path().canonicalize().unwrap();
+    let ask = |args: &[&str]| {
+        let mut command = asked.command(&[&["query", "does the cost fit"], args].concat());
+        command.current_dir(root.join("src"));
+        let ran = Ran::of(command.output().unwrap());
+        (ran.stderr.contains("hint"), ran)
+    };
+    asked.run(&["index"]).ok();
+    let forget = || {
+        let index = asked.run(&["index", "src", "--status", "--json"]).json();
+        fs::remove_dir_all(index["folder"].as_str().unwrap()).unwrap();
+    };
+    assert!(!ask(&[]).0, "it is in no repository");
+    forget();
+    asked.root.write(".git", "gitdir: elsewhere\n");
+    assert!(!ask(&["--root", "../src"]).0, "it was named");
+    forget();
+    let (is_told, ran) = ask(&["--json"]);
+    assert!(is_told, "{ran:?}");
+    assert_eq!(ran.json()["files"], serde_json::json!(["budget.rs"]));
+    let all = root.to_string_lossy().replace('\\', "/");
+    let hint = format!("hint: an index of {all} exists; --root {all} asks all of it\n");
+    assert!(ran.stderr.contains(&hint), "{ran:?}");
+    assert!(!ask(&[]).0, "it has its own by now");
+}
+
+#[test]
 fn standard_input_beside_a_question_is_refused() {
     let asked = Asked::small();
     for words in [&["query", "-", "budget"][..], &["query", "budget", "-"]] {
