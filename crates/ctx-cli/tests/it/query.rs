@@ -1157,3 +1157,29 @@ fn rows_that_do_not_answer_and_images_take_no_room() {
     );
     assert!(context.len() < 2_000, "{}", context.len());
 }
+
+#[test]
+fn a_row_is_shown_with_the_headings_of_its_columns() {
+    let rows = |from: u32| -> Vec<String> {
+        let rows = from..from + 15;
+        rows.map(|n| format!("X{n},town {n},{}\n", n * 1_001))
+            .collect()
+    };
+    let towns = format!(
+        "code,town,inhabitants\n{}NO1,Trondheim,212660\n{}",
+        rows(0).concat(),
+        rows(20).concat()
+    );
+    let folder = Folder::of([("towns.csv", towns.as_bytes())]);
+    let ran = folder.run(["query", "Trondheim", "--json"]);
+    let result = ran.json();
+    let context = result["context"].as_str().unwrap();
+    assert!(
+        context.contains("\ncode,town,inhabitants\n…\n"),
+        "{context}"
+    );
+    assert!(context.contains("\nNO1,Trondheim,212660\n"), "{context}");
+    assert!(!context.contains("town 3,"), "{context}");
+    folder.write("receipt.json", ran.stdout.as_bytes());
+    folder.run(["verify", "receipt.json", "--root", "."]).ok();
+}
