@@ -88,7 +88,7 @@ pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
             source,
         })
     })?;
-    if place::is_own(folder) && !folder.join("manifest.db").exists() {
+    if place::is_own(folder) && !is_in(folder) {
         // Where that cannot be done, the index cannot be written either, which is told.
         #[cfg(unix)]
         let _ = fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700));
@@ -96,6 +96,11 @@ pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
         let _ = ignore.and_then(|mut it| it.write_all(b"*\n"));
     }
     Ok(())
+}
+
+/// Whether there is an index in `folder`, whatever its state.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    folder.join("manifest.db").exists()
 }
 
 /// Indexes what changed, and shows on a terminal how far it is. Says whom it waits for, where that takes long.

@@ -118,23 +118,28 @@ pub(crate) fn user_settings() -> Option<PathBuf> {
 }
 
 /// The folder whose file `name` holds for `root`, which is canonical: the nearest that has one, from `root` up to the
-/// repository that it is in. Whoever is in none is asked alone. A repository is looked for no further up than
-/// `GIT_CEILING_DIRECTORIES` says, as git looks for it.
+/// repository that it is in. Whoever is in none is asked alone.
 pub(crate) fn settings_folder<'r>(root: &'r Path, name: &str) -> &'r Path {
+    let Some(repository) = repository_of(root) else {
+        return root;
+    };
+    let mut folders = root.ancestors();
+    let nearest = folders.find(|it| has(it, name) || *it == repository);
+    nearest.filter(|it| has(it, name)).unwrap_or(root)
+}
+
+/// The folder of the git repository that `root` is in, which is canonical. It is looked for no further up than
+/// `GIT_CEILING_DIRECTORIES` says, as git looks for it.
+pub(crate) fn repository_of(root: &Path) -> Option<&Path> {
     let ceilings = env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
     let ceilings: Vec<PathBuf> = env::split_paths(&ceilings).collect();
     let is_looked_into = |it: &&Path| *it == root || !ceilings.iter().any(|end| end == it);
-    let has = |it: &Path, name: &str| fs::symlink_metadata(it.join(name)).is_ok();
-    let mut nearest = None;
-    for folder in root.ancestors().take_while(is_looked_into) {
-        if nearest.is_none() && has(folder, name) {
-            nearest = Some(folder);
-        }
-        if has(folder, ".git") {
-            return nearest.unwrap_or(root);
-        }
-    }
-    root
+    let mut folders = root.ancestors().take_while(is_looked_into);
+    folders.find(|it| has(it, ".git"))
+}
+
+fn has(folder: &Path, name: &str) -> bool {
+    fs::symlink_metadata(folder.join(name)).is_ok()
 }
 
 /// A folder of the XDG base directory specification, which has it that relative paths are ignored.

@@ -25,6 +25,7 @@ use crate::findings::{self, Findings};
 use crate::hits;
 use crate::indexing::{self, kept, status};
 use crate::past;
+use crate::place;
 use crate::read::conversion;
 use crate::report::{self, Report};
 use crate::settings::Settings;
@@ -51,6 +52,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let hits = args.search.hits.as_deref().map(hits::read);
     let hits = hits.transpose()?.map(Arc::new);
     let root = indexing::root(&args.search.root)?;
+    hint_at_folder(&args.text, &root, report);
     let mut settings = Settings::load(&root)?;
     let options = settings.index(args.indexed);
     let mut build = settings.build(&args.options)?;
@@ -63,6 +65,9 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     // What is wrong with it is told before a folder is indexed for nothing.
     ctx::tokens::counter(&build.counter)?;
     retrieve.now = now();
+    if args.search.root == Path::new(".") {
+        hint_at_repository(&root, report);
+    }
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
@@ -149,6 +154,33 @@ fn check(question: &str) -> Result<(), Failure> {
     };
     Err(Failure::input(what)
         .with_hint("name what it is about: a function, a file, a message, a few words"))
+}
+
+/// Whoever searches with grep names the folder last, which here is a word of the question.
+fn hint_at_folder(words: &[String], root: &Path, report: Report) {
+    let [_, .., last] = words else {
+        return;
+    };
+    let is_other = |it: &Path| it.is_dir() && it.canonicalize().is_ok_and(|it| it != root);
+    if is_other(Path::new(last)) {
+        report.hint(&format!(
+            "{last} is a folder, and was read as a word of the question; --root {last} asks about it"
+        ));
+    }
+}
+
+/// The first question in a folder of a repository has all of the folder indexed, though all of the repository may be already.
+fn hint_at_repository(root: &Path, report: Report) {
+    let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| indexing::is_in(&it));
+    let Some(repository) = place::repository_of(root).filter(|it| *it != root) else {
+        return;
+    };
+    if is_indexed(repository) && !is_indexed(root) {
+        let all = shown(repository);
+        report.hint(&format!(
+            "an index of {all} exists; --root {all} asks all of it"
+        ));
+    }
 }
 
 fn now() -> i64 {

@@ -17,6 +17,9 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 const PLAIN: Style = Style::new();
 
+/// What a line begins with that says what to do.
+const HINTED: &str = "hint: ";
+
 /// Characters that one line holds at most: an id may be as long as its author liked.
 const LONGEST: usize = 2000;
 
@@ -53,6 +56,13 @@ impl Report {
         }
     }
 
+    /// Says what may have been meant instead.
+    pub(crate) fn hint(self, text: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            say(HINT, HINTED, text);
+        }
+    }
+
     /// Says what only some want to know.
     pub(crate) fn detail(self, text: &str) {
         if self.is_verbose() {
@@ -65,7 +75,7 @@ impl Report {
 pub(crate) fn failure(failure: &Failure) {
     say(ERROR, "error: ", &format!("{:#}", failure.error));
     if let Some(hint) = &failure.hint {
-        say(HINT, "hint: ", hint);
+        say(HINT, HINTED, hint);
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bags;
+mod failures;
 mod fusion;
 mod generated;
 mod mentions;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::failures::Failures;
 use crate::mentions::{Frame, Place, folder_of, frame_of, may_be_file_name, place_of};
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
@@ -95,6 +96,9 @@ pub struct Query {
     pub frames: Vec<Frame>,
     /// What stands between quotation marks, or backticks, and holds more than one word.
     pub phrases: Vec<String>,
+    /// What failed, as lines of its code blocks and traces say it, and lines of text that begin with the name of an error: the
+    /// first eight, each up to 200 bytes.
+    pub failures: Vec<String>,
     /// All of it, where it is a single line of at most twelve words: such a question is typed as it comes to mind, and says
     /// of itself what it is for.
     pub typed: Option<String>,
@@ -114,6 +118,7 @@ impl Query {
         let mut reader = Reader::default();
         let mut fence: Option<&str> = None;
         let mut block = String::new();
+        let mut failures = Failures::default();
         let body = without_comments(&text[..end]);
         for line in body.lines().filter(|it| !is_head_of_trace(it)) {
             let trimmed = line.trim_start();
@@ -126,15 +131,20 @@ impl Query {
                 (Some(_), _) => {
                     block.push_str(line);
                     block.push('\n');
+                    failures.code(line);
                     reader.line(line, Region::CodeBlock);
                 }
-                (None, None) => reader.prose(line),
+                (None, None) => {
+                    failures.text(line);
+                    reader.prose(line);
+                }
             }
         }
         if !block.is_empty() {
             keep(&mut reader.query.code, block);
         }
         let mut query = reader.finish();
+        query.failures = failures.found();
         query.title = title(&body);
         query.typed = typed(&body);
         query.note_typed();

@@ -7,6 +7,8 @@ use ctx_syntax::{is_encoded, is_prose, is_table, language_name};
 
 /// Stands for sentences that are left out, on a line of its own.
 const MARK: &str = "…";
+/// A longer first line of a table, in bytes, is not shown with every row.
+const LONGEST_HEADING: usize = 500;
 
 /// Where the sentences of a chunk begin and end in its content, in bytes; none of what is not written for
 /// people to read. Of tables and notebooks they are the lines, but for those that are encoded: excerpts leave them out.
@@ -41,7 +43,8 @@ fn rows(text: &str) -> Vec<Range<usize>> {
 /// Excerpts of `chunk`, the longest first: all its `sentences` that are worth `least` or more, then ever fewer
 /// of them, the best last (…, 8, 5, 3, 2, 1). Each keeps the share of what those are worth that it shows.
 /// Sentences are shown character for character, with what stands between two that follow each other; a line
-/// with `…` stands for what is left out. What is no shorter than the content is no excerpt.
+/// with `…` stands for what is left out. What is no shorter than the content is no excerpt. Of rows of values (`.csv`, `.tsv`) that begin with
+/// the first of the file, that one is in each excerpt, whatever it is worth: it says what the others have.
 /// O(bytes × log sentences).
 pub fn excerpts(
     chunk: &Chunk,
@@ -55,11 +58,14 @@ pub fn excerpts(
     // Stable: of equals the first comes first.
     order.sort_by(|&a, &b| worth[b].total_cmp(&worth[a]));
     let all: f64 = order.iter().map(|&it| worth[it]).sum();
+    let heading = has_headings(chunk, sentences).then_some(0);
     let mut excerpts: Vec<Rendition> = Vec::new();
     for count in counts(order.len()) {
-        let kept: f64 = order[..count].iter().map(|&it| worth[it]).sum();
         let mut chosen = order[..count].to_vec();
+        chosen.extend(heading.filter(|it| !chosen.contains(it)));
         chosen.sort_unstable();
+        let likely = chosen.iter().filter(|&&it| worth[it] >= least);
+        let kept: f64 = likely.map(|&it| worth[it]).sum();
         let (text, lines) = excerpt(chunk, sentences, &chosen);
         let shortest = excerpts
             .last()
@@ -71,6 +77,21 @@ pub fn excerpts(
         excerpts.extend(rendition.and_then(|it| it.with_lines(lines)));
     }
     excerpts
+}
+
+/// Whether the first of the `sentences` of `chunk` are the headings of columns.
+fn has_headings(chunk: &Chunk, sentences: &[Range<usize>]) -> bool {
+    let path = chunk.path.as_deref().unwrap_or_default();
+    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
+    let are_rows = ["csv", "tsv"]
+        .iter()
+        .any(|it| it.eq_ignore_ascii_case(extension));
+    let is_first = chunk.span.is_none_or(|it| it.start() == 1);
+    are_rows
+        && is_first
+        && sentences.first().is_some_and(|it| {
+            it.len() <= LONGEST_HEADING && !chunk.content[..it.start].contains('\n')
+        })
 }
 
 /// `most`, and the numbers of Fibonacci below it, the largest first.
@@ -184,5 +205,50 @@ mod tests {
                 assert!(!all[0].text().contains("iVBOR"));
             }
         }
+    }
+
+    #[test]
+    fn rows_are_shown_with_the_headings_of_their_columns() {
+        let content =
+            "id,city,people\n1,Oslo,709037\n2,Rome,2754719\n3,Bern,137995\n4,Riga,605273\n";
+        let of = |path: &str, first: u32, least: f64| {
+            let span = LineSpan::new(first, first + 4).unwrap();
+            let chunk = Chunk::new("a", content, Relevance::ONE);
+            let chunk = chunk.with_path(path).with_span(span);
+            let found = excerpts(
+                &chunk,
+                &sentences(&chunk),
+                &[0.01, 0.1, 0.1, 0.5, 0.1],
+                least,
+            );
+            let last = found.last().unwrap();
+            let is_shorter = |two: &[Rendition]| {
+                two[1].text().len() < two[0].text().len()
+                    && two[1].information() < two[0].information()
+            };
+            assert!(found.windows(2).all(is_shorter), "{found:?}");
+            (
+                last.text().to_owned(),
+                last.lines().to_vec(),
+                last.information(),
+            )
+        };
+        for path in ["a.csv", "b/A.TSV"] {
+            let (text, lines, information) = of(path, 1, 0.05);
+            assert_eq!(text, "id,city,people\n…\n3,Bern,137995\n…\n");
+            assert_eq!(lines, [Some(1), None, Some(4), None]);
+            assert!((information - 0.625).abs() < 1e-9, "{information}");
+            // What it is worth counts where that is enough.
+            let (_, _, information) = of(path, 1, 0.0);
+            assert!((information - 0.51 / 0.81).abs() < 1e-9, "{information}");
+        }
+        // A line of the file that is not among those of the part is cited by none.
+        assert_eq!(of("a.csv", 41, 0.05).0, "…\n3,Bern,137995\n…\n");
+        assert_eq!(of("a.jsonl", 1, 0.05).0, "…\n3,Bern,137995\n…\n");
+        let wide = format!("{}\n{content}", "column,".repeat(100));
+        let chunk = Chunk::new("a", wide, Relevance::ONE).with_path("a.csv");
+        let worth = [0.01, 0.01, 0.5, 0.1, 0.1, 0.1];
+        let found = excerpts(&chunk, &sentences(&chunk), &worth, 0.05);
+        assert!(found.iter().all(|it| !it.text().contains("column")));
     }
 }

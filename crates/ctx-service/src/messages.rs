@@ -64,8 +64,8 @@ struct Run {
     covered: usize,
 }
 
-/// What each of `texts` is worth for messages in `query`, at most `best`: quotations, and a typed question that looks like a
-/// message. Compared is the longest run of at least three of its words, places for values aside; what has a longer run is worth more. A run
+/// What each of `texts` is worth for messages in `query`, at most `best`: quotations, a typed question that looks like a
+/// message, and what a report says that failed. Compared is the longest run of at least three of its words, places for values aside; what has a longer run is worth more. A run
 /// that more than eight texts have, or have longer, is nobody's in particular. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,
@@ -112,7 +112,10 @@ fn shares(lengths: &[f64], best: f64) -> Vec<f64> {
 fn messages(query: &Query) -> Vec<Message> {
     let quoted = query.phrases.iter().map(|it| (it.as_str(), false));
     let typed = query.typed.as_deref().and_then(message_in);
-    let all = typed.into_iter().chain(quoted);
+    // What is typed has been looked at as a whole.
+    let failures = query.failures.iter().filter(|_| query.typed.is_none());
+    let failures = failures.map(|it| (it.as_str(), false));
+    let all = typed.into_iter().chain(quoted).chain(failures);
     let all = all.filter(|(text, _)| text.trim().len() <= LONG);
     let all = all.map(|(text, may_be_whole)| {
         let said = said(text);
@@ -485,6 +488,73 @@ mod tests {
             &["cannot index %s with %s"],
             &[30],
         );
+    }
+
+    #[test]
+    fn what_a_report_says_that_failed_is_looked_for_in_blocks_and_traces() {
+        for (failure, made, other) in [
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    int(x)\nValueError: cannot convert float NaN to integer",
+                "raise ValueError(f\"cannot convert float {x} to integer\")",
+                "an integer is made of a float where it can be",
+            ),
+            (
+                "error[E0599]: no method named `get` found for struct `Pool`",
+                "\"no method named `{}` found for {} `{}`\"",
+                "the method of a struct is found by its name",
+            ),
+            (
+                "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:",
+                "\"index out of range [%x] with length %y\"",
+                "the length of a range",
+            ),
+            (
+                "TypeError: Cannot read properties of undefined (reading 'x')\n    at f (/app/a.js:3:4)",
+                "T(NonObjectPropertyLoad, \"Cannot read properties of % (reading '%')\")",
+                "properties are read where they are defined",
+            ),
+        ] {
+            for report in [
+                format!("It fails\n\n```\n{failure}\n```\n"),
+                format!("It fails\n\n{failure}\n\nWhy?\n"),
+            ] {
+                // Without a fence a line counts that begins with its error.
+                check(&report, &[made, other], &[40, 0]);
+            }
+        }
+        check(
+            "It fails\n```\nlet total = price.of(the, whole);\n```\n",
+            &["let total = price.of(the, whole);"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_failed_takes_nothing_from_what_is_quoted() {
+        let quotes = "It says \"no such option %s\" and \"the pool is closed\"";
+        let report = format!("{quotes}\n```\nerror: the pool of options is closed now\n```\n");
+        let texts = [
+            "no such option {}",
+            "the pool is closed",
+            "the pool of options is closed",
+            "a pool",
+        ];
+        let best = Relevance::new(0.4).expect("it is a share");
+        let worth = |report: &str| worth(&Query::analyse(report), best, texts.into_iter());
+        let (without, with) = (worth(quotes), worth(&report));
+        let is_kept = |(with, without): (&f64, &f64)| with >= without;
+        assert!(
+            with.iter().zip(&without).all(is_kept),
+            "{without:?} {with:?}"
+        );
+        assert!(with[2] > without[2], "{without:?} {with:?}");
+        // Eight are looked for in all, what is quoted first.
+        let many: Vec<String> = (0..8)
+            .map(|n| format!("\"quoted text number {n}\"\n"))
+            .collect();
+        let many = many.concat();
+        let report = format!("It says\n{many}{report}");
+        assert_eq!(messages(&Query::analyse(&report)).len(), MESSAGES);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Indexed {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct Search {
-    /// The folder that is asked about
+    /// The folder that is asked about, and nothing above it; each has an index of its own
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     /// Search in these ways only: text, coverage, files, names, places, similar, changes,
@@ -150,7 +150,8 @@ pub(crate) struct Search {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// What the context is to be about; - alone is standard input
+    /// What the context is to be about, in one argument or several; - alone is standard input. The folder is
+    /// not given here, but by --root
     #[arg(value_name = "TEXT", required = true, num_args = 1..)]
     pub(crate) text: Vec<String>,
     #[command(flatten)]

@@ -1002,6 +1002,61 @@ fn settings_of_a_project_hold_in_its_folders() {
 }
 
 #[test]
+fn a_folder_behind_the_question_is_a_word_of_it_and_a_hint_says_so() {
+    let asked = Asked::small();
+    let hint = "hint: ./src is a folder, and was read as a word of the question; --root ./src asks";
+    let run = asked.run(&["query", "does the cost fit", "./src", "--json"]);
+    assert!(run.json()["context"].is_string());
+    assert!(run.stderr.contains(hint), "{run:?}");
+    let joined = asked.run(&["query", "does the cost fit ./src"]);
+    let apart = asked.run(&["query", "does the cost fit", "./src"]);
+    assert_eq!(apart.ok(), joined.ok(), "the answer is what it was");
+    for args in [
+        &["query", "does the cost fit ./src"][..],
+        &["query", "./src"],
+        &["query", "./src", "does the cost fit"],
+        &["query", "does the cost fit", "src/budget.rs"],
+        // It is asked about anyway.
+        &["query", "does the cost fit", "."],
+        &["query", "does the cost fit", "src", "--root", "src"],
+        &["query", "does the cost fit", "src", "--quiet"],
+    ] {
+        let run = asked.run(args);
+        run.ok();
+        assert!(!run.stderr.contains("hint"), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn the_first_question_in_a_folder_of_an_indexed_repository_is_told_of_its_index() {
+    let asked = Asked::small();
+    let root = asked.root.path().canonicalize().unwrap();
+    let ask = |args: &[&str]| {
+        let mut command = asked.command(&[&["query", "does the cost fit"], args].concat());
+        command.current_dir(root.join("src"));
+        let ran = Ran::of(command.output().unwrap());
+        (ran.stderr.contains("hint"), ran)
+    };
+    asked.run(&["index"]).ok();
+    let forget = || {
+        let index = asked.run(&["index", "src", "--status", "--json"]).json();
+        fs::remove_dir_all(index["folder"].as_str().unwrap()).unwrap();
+    };
+    assert!(!ask(&[]).0, "it is in no repository");
+    forget();
+    asked.root.write(".git", "gitdir: elsewhere\n");
+    assert!(!ask(&["--root", "../src"]).0, "it was named");
+    forget();
+    let (is_told, ran) = ask(&["--json"]);
+    assert!(is_told, "{ran:?}");
+    assert_eq!(ran.json()["files"], serde_json::json!(["budget.rs"]));
+    let all = root.to_string_lossy().replace('\\', "/");
+    let hint = format!("hint: an index of {all} exists; --root {all} asks all of it\n");
+    assert!(ran.stderr.contains(&hint), "{ran:?}");
+    assert!(!ask(&[]).0, "it has its own by now");
+}
+
+#[test]
 fn standard_input_beside_a_question_is_refused() {
     let asked = Asked::small();
     for words in [&["query", "-", "budget"][..], &["query", "budget", "-"]] {
@@ -1130,4 +1185,30 @@ fn rows_that_do_not_answer_and_images_take_no_room() {
         "{context}"
     );
     assert!(context.len() < 2_000, "{}", context.len());
+}
+
+#[test]
+fn a_row_is_shown_with_the_headings_of_its_columns() {
+    let rows = |from: u32| -> Vec<String> {
+        let rows = from..from + 15;
+        rows.map(|n| format!("X{n},town {n},{}\n", n * 1_001))
+            .collect()
+    };
+    let towns = format!(
+        "code,town,inhabitants\n{}NO1,Trondheim,212660\n{}",
+        rows(0).concat(),
+        rows(20).concat()
+    );
+    let folder = Folder::of([("towns.csv", towns.as_bytes())]);
+    let ran = folder.run(["query", "Trondheim", "--json"]);
+    let result = ran.json();
+    let context = result["context"].as_str().unwrap();
+    assert!(
+        context.contains("\ncode,town,inhabitants\n…\n"),
+        "{context}"
+    );
+    assert!(context.contains("\nNO1,Trondheim,212660\n"), "{context}");
+    assert!(!context.contains("town 3,"), "{context}");
+    folder.write("receipt.json", ran.stdout.as_bytes());
+    folder.run(["verify", "receipt.json", "--root", "."]).ok();
 }

@@ -635,3 +635,135 @@ fn a_typed_question_asks_for_the_kinds_of_files_that_it_names() {
         assert!(!role.is_asked_for(&report), "{question}");
     }
 }
+
+#[track_caller]
+fn failures(report: &str, expected: &[&str]) {
+    assert_eq!(Query::analyse(report).failures, expected, "{report}");
+}
+
+#[test]
+fn what_a_trace_begins_or_ends_with_says_what_failed() {
+    let nan = "ValueError: cannot convert float NaN to integer";
+    let python = format!(
+        "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    error: int(x, y)\n{nan}\n"
+    );
+    failures(&format!("It fails\n\n```\n{python}```\n"), &[nan]);
+    failures(&format!("It fails\n\n{python}\nWhat can I do?\n"), &[nan]);
+    // The name need not say so.
+    let gone = "requests.exceptions.ConnectTimeout: no answer from the host";
+    let report = python.replace(nan, gone);
+    failures(&report, &[gone]);
+    failures(
+        &format!(
+            "Chained\n```\n{python}\nDuring handling of it, another occurred:\n\n{report}```\n"
+        ),
+        &[nan, gone],
+    );
+    let undefined = "TypeError: Cannot read properties of undefined (reading 'x')";
+    let calls = "    at f (/app/src/a.js:3:4)\n    at /app/src/b.js:1:2\n";
+    for before in ["", "Uncaught ", "[vite] Internal "] {
+        let report = format!("It fails\n```\n{before}{undefined}\n{calls}```\n");
+        failures(&report, &[undefined]);
+    }
+    let plain = "Invariant Violation: hooks were called in another order";
+    failures(&format!("It fails\n{plain}\n{calls}"), &[plain]);
+    failures(&format!("This is what I did: I called it\n{calls}"), &[]);
+    failures(
+        "It fails\nException in thread \"main\" java.lang.IllegalStateException: the pool is closed\n\tat p.C.m(C.java:3)\nCaused by: java.io.IOException: no more of it\n\tat p.C.n(C.java:4)\n",
+        &[
+            "java.lang.IllegalStateException: the pool is closed",
+            "java.io.IOException: no more of it",
+        ],
+    );
+    let len = "index out of bounds: the len is 3 but the index is 99";
+    failures(
+        &format!("It fails\n```\nthread 'main' panicked at src/main.rs:4:5:\n{len}\n```\n"),
+        &[len],
+    );
+    let old = format!("thread 'main' panicked at '{len}', src/main.rs:4:5");
+    failures(&format!("It fails\n{old}\n"), &[&old]);
+    let go = "panic: runtime error: index out of range [5] with length 3";
+    failures(
+        &format!(
+            "It fails\n```\n{go}\n\ngoroutine 1 [running]:\nmain.main()\n\t/a/b.go:3 +0x1d\n```\n"
+        ),
+        &[go],
+    );
+}
+
+#[test]
+fn what_compilers_and_logs_say_in_a_block_says_what_failed() {
+    for (line, expected) in [
+        (
+            "error[E0599]: no method named `f` found for struct `S` in the current scope",
+            "error[E0599]: no method named `f` found for struct `S` in the current scope",
+        ),
+        (
+            "src/a.ts(3,5): error TS2339: Property 'x' does not exist on type 'Y'.",
+            "error TS2339: Property 'x' does not exist on type 'Y'.",
+        ),
+        (
+            "./a/b.go:3:4: undefined: Parser or what",
+            "./a/b.go:3:4: undefined: Parser or what",
+        ),
+        ("E       ValueError: no such jar", "ValueError: no such jar"),
+        (
+            "PHP Fatal error:  Uncaught Error: Call to undefined function f()",
+            "error:  Uncaught Error: Call to undefined function f()",
+        ),
+        (
+            "2026-01-02 10:00:00,123 ERROR app.pool: connection refused by peer",
+            "ERROR app.pool: connection refused by peer",
+        ),
+        (
+            "a.rb:3:in 'f': undefined method 'g' for nil (NoMethodError)",
+            "a.rb:3:in 'f': undefined method 'g' for nil (NoMethodError)",
+        ),
+        (
+            "** (ArgumentError) cannot convert it",
+            "ArgumentError) cannot convert it",
+        ),
+    ] {
+        failures(&format!("It fails\n```sh\n{line}\n```\n"), &[expected]);
+    }
+}
+
+#[test]
+fn code_and_sentences_say_nothing_of_what_failed() {
+    for line in [
+        "except ValueError: return none of them",
+        "    error: Option<String>",
+        "    error: &'static str",
+        "interface A { error: of three words",
+        "error: Error = of three words",
+        "error: this.is(a, b, c);",
+        "# Error: when it is not there",
+        "// error: when it is not there",
+        "class MyError(Exception): pass or what",
+        "log.error(\"Error: it is not %s\", x)",
+        "\"error\": it is of JSON",
+        "default: it is not there",
+    ] {
+        failures(&format!("It fails\n```\n{line}\n```\n"), &[]);
+    }
+    failures("There is an error: it is not there\nand more\n", &[]);
+    failures("Title\nWarning: I did not try it\n", &[]);
+    failures(
+        "TypeError: x is not a function\nand more\n",
+        &["TypeError: x is not a function"],
+    );
+}
+
+#[test]
+fn few_lines_that_say_what_failed_are_kept_and_none_is_long() {
+    let lines: Vec<String> = (0..20)
+        .map(|n| format!("error: there is no {n}\n"))
+        .collect();
+    let lines = lines.concat();
+    let found = Query::analyse(&format!("It fails\n```\n{lines}```\n")).failures;
+    assert_eq!(found.len(), 8);
+    assert_eq!(found[0], "error: there is no 0");
+    let long = "Größe ".repeat(100);
+    let found = Query::analyse(&format!("It fails\n```\nerror: {long}\n```\n")).failures;
+    assert!((190..=200).contains(&found[0].len()), "{found:?}");
+}
