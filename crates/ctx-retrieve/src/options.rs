@@ -95,6 +95,10 @@ pub struct Weights {
     pub file_fields: Vec<(Field, f32)>,
     /// Of the roles of files, in the order of [`Weights::ROLES`].
     pub roles: [f64; 7],
+    /// Of the document that fits a [typed](Query::typed) question best, where its role is worth less: what is asked so may be
+    /// answered by what was written of the sources, as well as by them. Of those after it the one of rank r, from 0, is worth
+    /// 1 / (1 + r / 8) of that, if that is more than its role. Reports are about the sources.
+    pub documents: f64,
 }
 
 impl Weights {
@@ -136,6 +140,13 @@ impl Weights {
         }
     }
 
+    /// Has documents of a report be worth what their role is.
+    fn weigh_documents(&mut self, query: &Query) {
+        if query.typed.is_none() {
+            self.documents = 0.0;
+        }
+    }
+
     /// Gives what uses something the weight of text, as a question has it that asks for that, and what stands beside the best of a file none.
     fn weigh_users(&mut self) {
         let [text, relations] = [Strategy::Text, Strategy::Relations].map(Strategy::index);
@@ -165,6 +176,7 @@ impl Default for Weights {
             ],
             file_fields: vec![(Field::Path, 1.0), (Field::Text, 1.0)],
             roles: [1.0, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2],
+            documents: 0.8,
         }
     }
 }
@@ -246,6 +258,7 @@ impl Options {
         let mut options = self.clone();
         options.weights.strategies[Strategy::Names.index()] = self.weights.of_names(names.len());
         options.weights.weigh_files(query);
+        options.weights.weigh_documents(query);
         if options.wants(Strategy::Relations) && query.asks_for_users() {
             options.weights.weigh_users();
         }

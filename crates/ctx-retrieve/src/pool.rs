@@ -14,6 +14,10 @@ use crate::ports::{Hit, Part};
 /// A question asks for a role of files where the best of it fits so many times as well as the best of the sources. With 1
 /// reports whose words stand in tests show tests; with 2 questions about examples do not show them.
 const ASKED: f64 = 1.4;
+/// So many documents may be worth more than their role, the best.
+const RAISED: usize = 32;
+/// The document of this rank, from 0, is worth half of what the first is.
+const HALF_RANK: f64 = 8.0;
 /// A run of lines that begins no later than this is the head of its file.
 const HEAD: u32 = 30;
 
@@ -98,6 +102,27 @@ impl Ranking<'_> {
                 let as_head = weights.head * of_file * (1.0 + weights.neighbour);
                 it.score = it.score.max(as_head);
             }
+        }
+    }
+
+    /// Makes the best documents worth what [`Weights::documents`] says, where that is more than they are: `covered` has what
+    /// coverage says for each of all, and what each is worth.
+    fn raise_documents(&self, weights: &Weights, covered: &mut [(f64, f64)]) {
+        if weights.documents <= weights.of_role(Role::Documentation) {
+            return;
+        }
+        let is_document = |at: &usize| self.role(self.all[*at]) == Role::Documentation;
+        let mut documents: Vec<usize> = (0..self.all.len()).filter(is_document).collect();
+        keep_best(&mut documents, RAISED, |&a, &b| {
+            let (a, b) = (self.all[a], self.all[b]);
+            let by_place = || a.part.place().cmp(&b.part.place());
+            b.score.total_cmp(&a.score).then_with(by_place)
+        });
+        let mut rank = 0.0;
+        for at in documents {
+            let worth = &mut covered[at].1;
+            *worth = worth.max(weights.documents / (1.0 + rank / HALF_RANK));
+            rank += 1.0;
         }
     }
 
@@ -233,12 +258,13 @@ impl Pool {
         let roles = ranking.asked(weights);
         // What coverage adds tells one part of a file from another, and says nothing for the others. Who names a test asks
         // for that one.
-        let covered: Vec<(f64, f64)> = (ranking.all.iter())
+        let mut covered: Vec<(f64, f64)> = (ranking.all.iter())
             .map(|&it| {
                 let covered = ranking.contributions(it)[Strategy::Coverage.index()];
                 (covered, roles.of_role(ranking.role(it)))
             })
             .collect();
+        ranking.raise_documents(&roles, &mut covered);
         for (it, (covered, worth)) in ranking.all.iter_mut().zip(&covered) {
             let named = ranking.contributions[it.number][Strategy::Names.index()];
             it.score = (it.score - covered - named) * worth + named;

@@ -1,6 +1,6 @@
 //! Whether other weights of the search would hold on repositories that had no say in them.
 //!
-//! Twelve weights (those of strategies, titles, neighbours and heads, and of all roles but source together) are taken
+//! Thirteen weights (those of strategies, titles, neighbours, heads and documents, and of all roles but source together) are taken
 //! away, halved and doubled, the others as they are; and the search of parts by their text is asked alone. Repositories
 //! that had no say in the default say so what each weight is worth.
 //!
@@ -78,6 +78,9 @@ fn choices() -> Vec<Choice> {
             it.neighbour *= factor;
         });
         add(&format!("head × {factor}"), &|it| it.head *= factor);
+        add(&format!("documents × {factor}"), &|it| {
+            it.documents *= factor;
+        });
         add(&format!("other roles × {factor}"), &|it| {
             it.roles[1..].iter_mut().for_each(|role| *role *= factor);
         });

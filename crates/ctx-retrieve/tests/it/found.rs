@@ -535,6 +535,42 @@ async fn who_asks_for_documents_is_shown_documents() {
     }
 }
 
+#[tokio::test]
+async fn the_best_documents_of_a_typed_question_stand_among_the_sources() {
+    let store = || {
+        let mut parts = Vec::new();
+        for line in 0..30 {
+            // Of nearly the same words, so that each source fits as well as the best document.
+            parts.push((
+                "src/a.py",
+                10 * line + 1,
+                "function",
+                "",
+                "a connection is made",
+            ));
+            let text = if line < 3 {
+                "how a connection is made"
+            } else {
+                "a connection"
+            };
+            parts.push(("docs/guide.md", 10 * line + 1, "section", "", text));
+        }
+        Store::of(&parts)
+    };
+    let first_document = |question: &'static str| async move {
+        let mut options = Options::default();
+        options.limit = Some(40);
+        let retrieved = ask(store(), question, &options).await;
+        let mut paths = paths(&retrieved).into_iter();
+        paths.position(|it| it == "docs/guide.md")
+    };
+    let typed = first_document("how is a connection made").await;
+    assert!(typed.is_some_and(|at| at < 30), "{typed:?}");
+    // A report is about the sources, whatever was written of them.
+    let report = first_document("connection made\n\nIt is not, since yesterday.").await;
+    assert!(report.is_none_or(|at| at >= 30), "{report:?}");
+}
+
 /// `serve` uses `route`, which uses `parse`.
 fn chain() -> Store {
     let mut store = Store::of(&[
