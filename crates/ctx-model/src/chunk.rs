@@ -187,7 +187,11 @@ impl Chunk {
 
 /// A chunk as it is written on the wire: flat, every field but three optional.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a chunk, an object with `id`, `content` and `relevance`"
+)]
 struct ChunkWire {
     id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

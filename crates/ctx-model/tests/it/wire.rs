@@ -359,3 +359,10 @@ proptest! {
         prop_assert_eq!(u64::from(span.line_count()), u64::from(span.end()) - u64::from(span.start()) + 1);
     }
 }
+
+#[test]
+fn what_is_no_chunk_is_told_what_one_is() {
+    let error = serde_json::from_str::<Chunk>("1").unwrap_err().to_string();
+    let said = "invalid type: integer `1`, expected a chunk, an object with `id`, `content` and `relevance`";
+    assert!(error.starts_with(said), "{error}");
+}
