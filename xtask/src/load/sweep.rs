@@ -79,15 +79,18 @@ pub(crate) async fn run(
         warm.len(),
     );
     let mut search = Search::from(closed * 0.6);
-    let mut steps = Vec::new();
+    let (mut steps, mut knee) = (Vec::new(), 0.0);
     while let Some(rate) = search.next() {
         let level = level::run(client, served, &mut questions, rate, time).await?;
         println!("{}", line(&level));
-        // What came, and not what was to come: that differs by some percent where the time is short.
-        search.note(level.offered(), level.share() >= ANSWERED);
+        let is_answered = level.share() >= ANSWERED;
+        if is_answered {
+            // What came, and not what was to come: that differs by some percent where the time is short.
+            knee = level.offered().max(knee);
+        }
+        search.note(rate, is_answered);
         steps.push(level);
     }
-    let knee = search.low;
     let asked = steps.last().map_or(0.0, Level::offered);
     ensure!(knee > 0.0, "the knee is below {asked:.1} builds/s");
     ensure!(
