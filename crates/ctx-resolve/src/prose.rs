@@ -62,10 +62,13 @@ pub fn excerpts(
     let mut excerpts: Vec<Rendition> = Vec::new();
     for count in counts(order.len()) {
         let mut chosen = order[..count].to_vec();
-        chosen.extend(heading.filter(|it| !chosen.contains(it)));
+        // In the order of `all`: those that are all of it are to be worth no less than it.
+        let mut kept: f64 = chosen.iter().map(|&it| worth[it]).sum();
+        if let Some(it) = heading.filter(|it| !chosen.contains(it)) {
+            chosen.push(it);
+            kept += if worth[it] >= least { worth[it] } else { 0.0 };
+        }
         chosen.sort_unstable();
-        let likely = chosen.iter().filter(|&&it| worth[it] >= least);
-        let kept: f64 = likely.map(|&it| worth[it]).sum();
         let (text, lines) = excerpt(chunk, sentences, &chosen);
         let shortest = excerpts
             .last()
@@ -205,6 +208,18 @@ mod tests {
                 assert!(!all[0].text().contains("iVBOR"));
             }
         }
+    }
+
+    #[test]
+    fn all_likely_sentences_keep_all_that_is_likely() {
+        // In another order the sum of these is another number.
+        let worth: Vec<f64> = (1..=20_u32)
+            .map(|it| 1.0 / f64::from(it * 7 % 23 + 1))
+            .collect();
+        let content = "A sentence of some words. ".repeat(worth.len());
+        let chunk = Chunk::new("a", content, Relevance::ONE).with_path("a.md");
+        let found = excerpts(&chunk, &sentences(&chunk), &worth, 0.06);
+        assert!((found[0].information() - 1.0).abs() == 0.0, "{found:?}");
     }
 
     #[test]
