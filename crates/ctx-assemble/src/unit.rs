@@ -76,10 +76,8 @@ impl<'a> Merged<'a> {
         whole.summary = None;
         whole.imports = each_once(parts.iter().flat_map(|part| &part.imports));
         whole.relations = each_once::<Relation>(parts.iter().flat_map(|part| &part.relations));
-        let keywords = parts.iter().map(|part| &part.matched_keywords);
-        if !keywords.clone().all(|it| *it == whole.matched_keywords) {
-            whole.matched_keywords = each_once(keywords.flat_map(|it| it.iter())).into();
-        }
+        let keywords = parts.iter().flat_map(|part| part.matched_keywords.iter());
+        whole.matched_keywords = each_once(keywords).into();
         whole.pinned = parts.iter().any(|part| part.pinned);
         Merged {
             whole,

@@ -14,7 +14,7 @@ use tantivy::{
 };
 
 use crate::best::{Best, Scored};
-use crate::statistics::{self, Live};
+use crate::statistics::{Known, Live};
 
 /// So many sums are compared at once.
 const RUN: usize = 64;
@@ -177,43 +177,39 @@ impl<'s> OfSegment<'s> {
         })
     }
 
-    fn add(&mut self, gain: &Gain<'_>, known: &statistics::OfSegment) -> tantivy::Result<()> {
+    fn add(&mut self, gain: &Gain<'_>, known: &Known) -> tantivy::Result<()> {
         match gain {
             Gain::Bm25 {
                 term,
                 weight,
                 counting,
-            } => match known.list(self.segment, term)? {
-                Some(list) => self.add_bm25((term.field(), &list), *counting, weight),
-                None => Ok(()),
-            },
+            } => self.add_bm25(term, *counting, weight, known),
             Gain::Any { terms, worth } => self.add_to_any(terms, *worth, known),
         }
     }
 
     fn add_bm25(
         &mut self,
-        (field, list): (Field, &TermInfo),
+        term: &Term,
         counting: IndexRecordOption,
         weight: &Bm25Weight,
+        known: &Known,
     ) -> tantivy::Result<()> {
-        let lengths = self.segment.fieldnorms_readers().get_field(field)?;
+        let Some(list) = known.list(self.segment, term)? else {
+            return Ok(());
+        };
+        let lengths = self.segment.fieldnorms_readers().get_field(term.field())?;
         let lengths =
             lengths.unwrap_or_else(|| FieldNormReader::constant(self.segment.max_doc(), 1));
         let sums = &mut self.sums;
-        let index = self.segment.inverted_index(field)?;
-        each_posting(&index, list, counting, self.within.as_deref(), |posting| {
+        let index = self.segment.inverted_index(term.field())?;
+        each_posting(&index, &list, counting, self.within.as_deref(), |posting| {
             sums[posting.place] +=
                 weight.score(lengths.fieldnorm_id(posting.document), posting.count);
         })
     }
 
-    fn add_to_any(
-        &mut self,
-        terms: &[Term],
-        worth: Score,
-        known: &statistics::OfSegment,
-    ) -> tantivy::Result<()> {
+    fn add_to_any(&mut self, terms: &[Term], worth: Score, known: &Known) -> tantivy::Result<()> {
         let mut is_in = vec![0_u64; self.sums.len().div_ceil(64)];
         for term in terms {
             let Some(list) = known.list(self.segment, term)? else {

@@ -36,12 +36,12 @@ type Generation = (SegmentId, Option<Opstamp>);
 /// What is remembered of segments.
 #[derive(Default)]
 pub(crate) struct Statistics {
-    segments: BySegment<Generation, OfSegment>,
+    segments: BySegment<Generation, Known>,
     places: Mutex<Option<(Vec<Generation>, Arc<Places>)>>,
 }
 
 /// What is known of the documents of a segment that are there.
-pub(crate) struct OfSegment {
+pub(crate) struct Known {
     /// By the number of the field.
     held: Vec<OnceLock<Held>>,
     /// What is in the segment and is there no more, ascending.
@@ -71,7 +71,7 @@ impl Statistics {
     pub(crate) fn of<'s>(&'s self, searcher: &'s Searcher) -> Live<'s> {
         Live {
             searcher,
-            segments: self.segments.of(searcher, generation_of, OfSegment::new),
+            segments: self.segments.of(searcher, generation_of, Known::new),
             statistics: self,
         }
     }
@@ -81,12 +81,16 @@ fn generation_of(segment: &SegmentReader) -> Generation {
     (segment.segment_id(), segment.delete_opstamp())
 }
 
-impl OfSegment {
+impl Known {
     fn new(segment: &SegmentReader) -> Self {
-        let all = 0..segment.max_doc();
-        OfSegment {
+        let mut replaced = Vec::new();
+        if segment.has_deletes() {
+            let all = 0..segment.max_doc();
+            replaced.extend(all.filter(|it| segment.is_deleted(*it)));
+        }
+        Known {
             held: segment.schema().fields().map(|_| OnceLock::new()).collect(),
-            replaced: all.filter(|it| segment.is_deleted(*it)).collect(),
+            replaced,
             terms: Cache::new(TERMS.min(FEW_TERMS + segment.max_doc() as usize)),
         }
     }
@@ -149,13 +153,13 @@ fn held(segment: &SegmentReader, field: Field) -> tantivy::Result<Held> {
 pub(crate) struct Live<'s> {
     pub(crate) searcher: &'s Searcher,
     /// By ordinal.
-    segments: Vec<Arc<OfSegment>>,
+    segments: Vec<Arc<Known>>,
     statistics: &'s Statistics,
 }
 
 impl Live<'_> {
     /// What is known of each segment, by ordinal.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (&OfSegment, &SegmentReader)> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&Known, &SegmentReader)> {
         let segments = self.segments.iter().map(AsRef::as_ref);
         segments.zip(self.searcher.segment_readers())
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ctx_model::{Chunk, LineSpan, Rendition, RenditionKind};
-use ctx_syntax::{is_encoded, is_prose, is_table, language_name};
+use ctx_syntax::{is_encoded, is_headed_table, is_prose, is_table, language_name};
 
 /// Stands for sentences that are left out, on a line of its own.
 const MARK: &str = "…";
@@ -85,12 +85,8 @@ pub fn excerpts(
 /// Whether the first of the `sentences` of `chunk` are the headings of columns.
 fn has_headings(chunk: &Chunk, sentences: &[Range<usize>]) -> bool {
     let path = chunk.path.as_deref().unwrap_or_default();
-    let extension = path.rsplit_once('.').map_or("", |(_, it)| it);
-    let are_rows = ["csv", "tsv"]
-        .iter()
-        .any(|it| it.eq_ignore_ascii_case(extension));
     let is_first = chunk.span.is_none_or(|it| it.start() == 1);
-    are_rows
+    is_headed_table(path)
         && is_first
         && sentences.first().is_some_and(|it| {
             it.len() <= LONGEST_HEADING && !chunk.content[..it.start].contains('\n')

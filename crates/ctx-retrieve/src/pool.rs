@@ -114,9 +114,7 @@ impl Ranking<'_> {
         let is_document = |at: &usize| self.role(self.all[*at]) == Role::Documentation;
         let mut documents: Vec<usize> = (0..self.all.len()).filter(is_document).collect();
         keep_best(&mut documents, RAISED, |&a, &b| {
-            let (a, b) = (self.all[a], self.all[b]);
-            let by_place = || a.part.place().cmp(&b.part.place());
-            b.score.total_cmp(&a.score).then_with(by_place)
+            best_first(&self.all[a], &self.all[b])
         });
         let mut rank = 0.0;
         for at in documents {
@@ -220,10 +218,7 @@ impl Pool {
     /// The `most` best parts, the best first, equals in the order of their places. O(what was found).
     pub(crate) fn best(&self, options: &Options, most: usize) -> Vec<Ranked<'_>> {
         let mut best = self.ranking(options).all;
-        keep_best(&mut best, most, |a, b| {
-            let by_place = || a.part.place().cmp(&b.part.place());
-            b.score.total_cmp(&a.score).then_with(by_place)
-        });
+        keep_best(&mut best, most, best_first);
         best
     }
 
@@ -289,6 +284,12 @@ impl Pool {
         }
         items
     }
+}
+
+/// By score, and equals by their places.
+fn best_first(a: &Ranked<'_>, b: &Ranked<'_>) -> Ordering {
+    let by_place = || a.part.place().cmp(&b.part.place());
+    b.score.total_cmp(&a.score).then_with(by_place)
 }
 
 /// The `most` of `all` that come first by `order`, in that order. O(n + `most` log `most`).

@@ -19,7 +19,7 @@ mod work;
 pub use language::Language;
 pub use limits::Limits;
 pub use lines::{Line, Lines};
-pub use names::{is_encoded, is_prose, is_table, language_name, without_encoded};
+pub use names::{is_encoded, is_headed_table, is_prose, is_table, language_name, without_encoded};
 pub use outline::{Fallback, Import, Outline, Reference, ReferenceKind, Symbol, SymbolKind};
 pub use packed::Outlines;
 pub use pieces::{Piece, lines, pieces};

@@ -101,6 +101,9 @@ const PROSE: &[&str] = &["asciidoc", "latex", "markdown", "mdx", "org", "rst", "
 /// Extensions of tables and notebooks. Sorted.
 const TABLES: &[&str] = &["csv", "ipynb", "jsonl", "ndjson", "tsv"];
 
+/// Those of tables whose first line names their columns. Sorted.
+const HEADED: &[&str] = &["csv", "tsv"];
+
 /// What is shorter, in bytes, may be a long word.
 const ENCODED: usize = 512;
 
@@ -127,9 +130,18 @@ pub fn is_prose(path: &str, language: Option<&str>) -> bool {
 /// Whether the file at `path` is rows of values or a notebook: texts whose lines say something each, and nothing of
 /// each other.
 pub fn is_table(path: &str) -> bool {
+    has_extension(path, TABLES)
+}
+
+/// Whether the first line of the file at `path` names the columns of its rows.
+pub fn is_headed_table(path: &str) -> bool {
+    has_extension(path, HEADED)
+}
+
+fn has_extension(path: &str, sorted: &[&str]) -> bool {
     let name = file_name(path).to_ascii_lowercase();
     let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
-    TABLES.binary_search(&extension).is_ok()
+    sorted.binary_search(&extension).is_ok()
 }
 
 /// Whether `line` is little else than one long run of bytes that were made text, by base64 or as hexadecimal digits: an

@@ -156,19 +156,21 @@ impl Search {
         self.asked += 1;
         if self.climbs() {
             let is_found = is_answered || self.low > 0.0;
-            self.climb *= if is_found { STEP } else { 0.5 };
+            self.climb = rate * if is_found { STEP } else { 0.5 };
         }
-        if is_answered && self.low == 0.0 {
+        if !is_answered {
+            self.above.push(rate);
+            return;
+        }
+        if self.low == 0.0
+            && let Some(&last) = self.above.last()
+        {
             // The machine may have been slow at the beginning, and the last of those is worth another try.
-            self.climb = self.above.last().copied().unwrap_or(self.climb);
+            self.climb = last;
             self.above.clear();
         }
-        if is_answered {
-            self.low = self.low.max(rate);
-            self.above.retain(|it| *it > self.low);
-        } else if rate > self.low {
-            self.above.push(rate);
-        }
+        self.low = rate;
+        self.above.retain(|it| *it > rate);
     }
 }
 
