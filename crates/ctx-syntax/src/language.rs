@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::header;
 use crate::table::{ROWS, Row};
 
 /// A language that is known by name, whether or not its grammar is linked in.
@@ -23,14 +24,19 @@ impl Language {
             .map(Language)
     }
 
-    /// By the name of the file, else its extension, else the interpreter that its first line names.
+    /// By the name of the file, else its extension, else the interpreter that its first line names. A header that says
+    /// what C has no use for is C++. O(64 KiB).
     pub fn of(path: &str, text: &str) -> Option<Language> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let by_file = ROWS.iter().find(|row| row.files.contains(&file));
         let extension = file.rsplit_once('.').map(|(_, it)| it.to_lowercase());
         let by_extension = || {
             let extension = extension.as_deref()?;
-            ROWS.iter().find(|row| row.extensions.contains(&extension))
+            let mut rows = ROWS.iter();
+            match extension {
+                "h" if header::is_cpp(text) => rows.find(|row| row.name == "cpp"),
+                _ => rows.find(|row| row.extensions.contains(&extension)),
+            }
         };
         let by_interpreter = || {
             let interpreter = interpreter(text)?;
@@ -132,6 +138,10 @@ mod tests {
         is("tool", "nothing", None);
         is("x.unknown", "#!/usr/bin/node\n", Some("javascript"));
         is("c\\d\\e.go", "", Some("go"));
+        is("a.h", "", Some("c"));
+        is("a.h", "struct A;\n", Some("c"));
+        is("a.h", "class A;\n", Some("cpp"));
+        is("a.c", "class A;\n", Some("c"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod grammar;
+mod header;
 mod language;
 mod limits;
 mod lines;

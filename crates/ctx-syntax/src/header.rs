@@ -1,0 +1,329 @@
+//! Whether a header, which may be in either language, is C++ or C.
+//!
+//! C++ is told by what C has no use for, at a place where C has none: names of C may be `class`, `template` and
+//! `private`. Comments, strings and directives tell nothing, and nor does what is for one of both languages alone
+//! (`#ifdef __cplusplus`), unless there is nothing else.
+
+/// Of a header, so many bytes are looked at.
+const MOST: usize = 64 * 1024;
+
+/// Whether `text` is that of a C++ header. O(64 KiB).
+pub(crate) fn is_cpp(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut tokens = Tokens {
+        bytes: &bytes[..bytes.len().min(MOST)],
+        ..Tokens::default()
+    };
+    let [mut seen, mut apart] = [Seen::default(), Seen::default()];
+    while let Some(token) = tokens.next() {
+        let is_apart = tokens.apart > 0;
+        let seen = if is_apart { &mut apart } else { &mut seen };
+        if seen.tells(token) && !is_apart {
+            return true;
+        }
+    }
+    !seen.is_any && apart.has_told
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Token<'t> {
+    /// Where a declaration may begin: at the beginning of the text, and behind a directive.
+    #[default]
+    Begin,
+    /// An `#include` of C++'s own library: no header of C is named without a full stop.
+    Library,
+    Word(&'t [u8]),
+    Sign(u8),
+    /// `::`
+    Path,
+    /// A number, a string or a character.
+    Value,
+}
+
+impl Token<'_> {
+    /// Whether a declaration may begin behind it, which may be a macro.
+    fn ends(self) -> bool {
+        match self {
+            Token::Begin => true,
+            Token::Sign(sign) => b";{}:>)".contains(&sign),
+            Token::Word(word) => !word.iter().any(u8::is_ascii_lowercase),
+            Token::Library | Token::Path | Token::Value => false,
+        }
+    }
+}
+
+/// What is known of the tokens so far.
+#[derive(Debug, Default)]
+struct Seen<'t> {
+    /// The last of them.
+    last: [Token<'t>; 4],
+    /// How many `[` are open.
+    brackets: usize,
+    /// Whether there is any but directives.
+    is_any: bool,
+    has_told: bool,
+}
+
+impl<'t> Seen<'t> {
+    /// Whether the tokens up to `token` are none of C's.
+    fn tells(&mut self, token: Token<'t>) -> bool {
+        use Token::{Path, Sign, Word};
+        self.is_any |= token != Token::Begin;
+        match token {
+            Sign(b'[') => self.brackets += 1,
+            Sign(b']') => self.brackets = self.brackets.saturating_sub(1),
+            _ => {}
+        }
+        let [_, a, b, c] = self.last;
+        self.last = [a, b, c, token];
+        self.has_told |= match self.last {
+            // Attributes of C are paths too.
+            [_, Word(_), Path, Word(_)] => self.brackets == 0,
+            [.., Token::Library]
+            | [Word(b"enum"), Word(b"class"), Word(_), Sign(b'{' | b':')]
+            | [_, Sign(b')'), Sign(b'='), Word(b"default")] => true,
+            [before, Word(b"struct"), Word(_), Sign(b':')]
+            | [_, before, Word(b"class" | b"using" | b"friend"), Word(_)]
+            | [_, before, Word(b"namespace"), Word(_) | Sign(b'{')]
+            | [_, before, Word(b"template"), Sign(b'<')]
+            | [_, before, Word(b"virtual"), Word(_) | Sign(b'~')]
+            | [
+                _,
+                before,
+                Word(b"public" | b"protected" | b"private"),
+                Sign(b':'),
+            ] => before.ends(),
+            _ => false,
+        };
+        self.has_told
+    }
+}
+
+#[derive(Debug, Default)]
+struct Tokens<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    /// Whether something stands before in this line.
+    is_line_begun: bool,
+    /// The conditions that are open, and whether what they say is for one language alone, or for none.
+    open: Vec<bool>,
+    /// How many of them are.
+    apart: usize,
+}
+
+impl<'t> Tokens<'t> {
+    fn next(&mut self) -> Option<Token<'t>> {
+        loop {
+            let rest = &self.bytes[self.at..];
+            let byte = *rest.first()?;
+            let is_directive = byte == b'#' && !self.is_line_begun;
+            let (token, length) = match byte {
+                b'/' if rest.starts_with(b"//") => (None, line(rest)),
+                b'/' if rest.starts_with(b"/*") => (None, comment(rest)),
+                _ if byte.is_ascii_whitespace() => (None, 1),
+                _ if is_directive => {
+                    let length = line_with_comments(rest);
+                    (Some(self.directive(&rest[1..length])), length)
+                }
+                _ => {
+                    let (token, length) = token(rest);
+                    (Some(token), length)
+                }
+            };
+            self.at += length;
+            self.is_line_begun = match token {
+                Some(_) => !is_directive,
+                None => self.is_line_begun && byte != b'\n',
+            };
+            if token.is_some() {
+                return token;
+            }
+        }
+    }
+
+    /// What `directive` is, without its `#`; it opens and closes what its condition says.
+    fn directive(&mut self, directive: &[u8]) -> Token<'t> {
+        let directive = directive.trim_ascii();
+        let letters = directive.iter().take_while(|it| it.is_ascii_alphabetic());
+        let (name, rest) = directive.split_at(letters.count());
+        let rest = rest.trim_ascii();
+        let is_apart = || rest == b"0" || rest.windows(11).any(|it| it == b"__cplusplus");
+        match name {
+            b"if" | b"ifdef" | b"ifndef" => self.open(is_apart()),
+            b"endif" => drop(self.close()),
+            // What is not for the one language is for the other.
+            b"elif" => {
+                let was_apart = self.close().unwrap_or(false);
+                self.open(was_apart || is_apart());
+            }
+            b"include" if is_of_library(rest) => return Token::Library,
+            _ => {}
+        }
+        Token::Begin
+    }
+
+    fn open(&mut self, is_apart: bool) {
+        self.open.push(is_apart);
+        self.apart += usize::from(is_apart);
+    }
+
+    fn close(&mut self) -> Option<bool> {
+        let was_apart = self.open.pop()?;
+        self.apart -= usize::from(was_apart);
+        Some(was_apart)
+    }
+}
+
+/// Whether `<vector>` is included, and not `<a.h>`.
+fn is_of_library(included: &[u8]) -> bool {
+    let name = included.strip_prefix(b"<").unwrap_or_default();
+    let name = name.split(|&it| it == b'>').next().unwrap_or_default();
+    !name.is_empty() && name.iter().all(|&it| is_of_word(it))
+}
+
+/// How long the line is that `bytes` begin with, with those it goes on in, and without its end.
+fn line(bytes: &[u8]) -> usize {
+    let ends = memchr::memchr_iter(b'\n', bytes);
+    let is_end = |&at: &usize| {
+        let before = &bytes[..at];
+        !before
+            .strip_suffix(b"\r")
+            .unwrap_or(before)
+            .ends_with(b"\\")
+    };
+    ends.into_iter().find(is_end).unwrap_or(bytes.len())
+}
+
+/// The same, of a line whose end may stand in a comment that it does not end with.
+fn line_with_comments(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        let end = at + line(&bytes[at..]);
+        let Some(begin) = memchr::memmem::find(&bytes[at..end], b"/*") else {
+            return end;
+        };
+        at += begin + comment(&bytes[at + begin..]);
+    }
+}
+
+/// How long the comment is that `bytes` begin with.
+fn comment(bytes: &[u8]) -> usize {
+    let end = memchr::memmem::find(&bytes[2..], b"*/");
+    end.map_or(bytes.len(), |at| at + 4)
+}
+
+/// What `bytes` begin with, and how long it is, at least 1.
+fn token(bytes: &[u8]) -> (Token<'_>, usize) {
+    match bytes[0] {
+        quote @ (b'"' | b'\'') => (Token::Value, quoted(&bytes[1..], quote) + 1),
+        b':' if bytes.starts_with(b"::") => (Token::Path, 2),
+        byte if byte.is_ascii_digit() => {
+            let is_of_it = |&it: &u8| is_of_word(it) || it == b'.' || it == b'\'';
+            (Token::Value, count(bytes, is_of_it))
+        }
+        byte if is_of_word(byte) => {
+            let length = count(bytes, |&it| is_of_word(it));
+            (Token::Word(&bytes[..length]), length)
+        }
+        byte => (Token::Sign(byte), 1),
+    }
+}
+
+/// How much of `bytes` is up to and with the `quote`, or up to the end of the line.
+fn quoted(bytes: &[u8], quote: u8) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            b'\n' => return at,
+            _ if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn count(bytes: &[u8], is_of_it: impl Fn(&u8) -> bool) -> usize {
+    bytes.iter().take_while(|it| is_of_it(it)).count()
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_c_has_no_use_for_tells() {
+        for text in [
+            "namespace a {\n",
+            "namespace {\n",
+            "NAMESPACE_BEGIN\nclass A;\n",
+            "class EXPORT A {\n",
+            "EXPORT class A {\n",
+            "__attribute__((packed)) class A;\n",
+            "enum class A : int { B };\n",
+            "template <typename T>\nT max(T a, T b);\n",
+            "struct A {\n private:\n  int b;\n};\n",
+            "struct A {\n  virtual ~A();\n};\n",
+            "struct A : B {};\n",
+            "struct A {\n  A() = default;\n};\n",
+            "using A = int;\n",
+            "void a(std::string b);\n",
+            "#include <vector>\n",
+            "#if A\n#endif\nint b::c();\n",
+            "#ifdef __cplusplus\n#else\n#error none\n#endif\nclass A;\n",
+            "/* a */ // b\n\n  class A;\n",
+            "// a \\\n class A;\nclass B;\n",
+            "#ifndef A\n#define A\n#if __cplusplus >= 201103L\nclass A;\n#endif\n#endif\n",
+        ] {
+            assert!(is_cpp(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_c_may_say_tells_nothing() {
+        for text in [
+            "",
+            "#include <sys/types.h>\n#include \"vector\"\nint a(void);\n",
+            "#ifdef __cplusplus\nextern \"C\" {\nnamespace a {}\n#endif\nint b(void);\n",
+            "#if A\n#elif defined(__cplusplus)\nclass A;\n#else\nclass B;\n#endif\nint c;\n",
+            "#ifdef __cplusplus\n#if A\n#endif\nclass A;\n#endif\nint b;\n",
+            "#if 0\n;\nclass of this\n#endif\nint a;\n",
+            "#define A class B { \\\n  public: \\\n};\nint a;\n",
+            "struct class *class;\nint class, namespace = 0;\nstruct template template;\n",
+            "struct a {\n  unsigned public : 1, private : 2;\n  char *namespace;\n};\n",
+            "/* class A; */\n// class B; \\\nclass C;\nchar *a = \"; class A {\";\nint b = '\\'';\n",
+            "#define A 1 /* of\n virtual things */ /* and\n*/ class A;\nint a;\n",
+            "[[gnu::packed]] struct a;\n",
+            "@class A;\n@interface A : B\n@public\n@end\n",
+            "int a = b ? class : d;\n",
+            "enum a { default_a };\nint b = 1'000;\n",
+        ] {
+            assert!(!is_cpp(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn so_much_is_looked_at() {
+        let behind = |spaces: usize| " ".repeat(spaces) + "class A;";
+        assert!(is_cpp(&behind(MOST - 8)));
+        assert!(!is_cpp(&behind(MOST)));
+        for torn in [
+            "\"",
+            "'",
+            "'\\",
+            "/*",
+            "//",
+            "#",
+            "#if",
+            "#include <",
+            "0'",
+            "é",
+        ] {
+            assert!(!is_cpp(torn), "{torn}");
+        }
+    }
+}
