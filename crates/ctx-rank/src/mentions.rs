@@ -28,10 +28,10 @@ const MOST_FRAME_BYTES: usize = 2000;
 /// Extensions of what people write by hand. Sorted.
 const EXTENSIONS: &[&str] = &[
     "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "dart", "ex", "exs", "go",
-    "gradle", "h", "hh", "hpp", "hs", "html", "ini", "ipynb", "java", "js", "json", "jsx", "kt",
-    "lua", "m", "md", "mdx", "mjs", "ml", "php", "pl", "proto", "ps1", "py", "pyi", "r", "rb",
-    "rs", "rst", "scala", "scss", "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx", "txt",
-    "vue", "xml", "yaml", "yml", "zig",
+    "gradle", "h", "hcl", "hh", "hpp", "hs", "html", "ini", "ipynb", "java", "js", "json", "jsx",
+    "kt", "lua", "m", "md", "mdx", "mjs", "ml", "php", "pl", "proto", "ps1", "py", "pyi", "r",
+    "rb", "rs", "rst", "scala", "scss", "sh", "sql", "svelte", "swift", "tf", "tfvars", "toml",
+    "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 
 /// The file that `word` names: with a known extension, or with a slash and an extension. A link to a file

@@ -22,7 +22,19 @@ pub(crate) struct Grammar {
     query: Query,
     roots: Roots,
     roles: Vec<Role>,
+    /// What each pattern says of names.
+    settings: Vec<Settings>,
+    separator: &'static str,
     deepest: Option<Deepest>,
+}
+
+/// What a pattern says of its names that captures do not.
+#[derive(Debug, Default)]
+struct Settings {
+    /// What a definition's name has before it where it is used.
+    before: Option<String>,
+    /// How many names a reference has, if it has several.
+    names: Option<usize>,
 }
 
 /// What a capture is.
@@ -34,6 +46,8 @@ enum Role {
     Name,
     /// A name with signs around it that are no part of it.
     Symbol,
+    /// A name before that, and a part of it.
+    Part,
     /// What a name is written to be in.
     Within,
     Head,
@@ -111,6 +125,22 @@ impl Body {
     }
 }
 
+impl Settings {
+    /// Those of a pattern, if all that it sets is one.
+    fn of(query: &Query, pattern: usize) -> Option<Self> {
+        let mut settings = Settings::default();
+        for set in query.property_settings(pattern) {
+            let value = set.value.as_deref()?;
+            match &*set.key {
+                "before" => settings.before = Some(value.to_owned()),
+                "names" => settings.names = Some(value.parse().ok()?),
+                _ => return None,
+            }
+        }
+        Some(settings)
+    }
+}
+
 impl Grammar {
     /// The grammar of `language`, where it is linked in. Every query is tested to be one.
     pub(crate) fn of(language: Language) -> Option<&'static Grammar> {
@@ -134,11 +164,17 @@ impl Grammar {
         let names = query.capture_names().iter();
         let roles: Option<Vec<Role>> = names.map(|name| role(name)).collect();
         let roles = roles.ok_or_else(|| format!("a capture of {:?} has no meaning", row.name))?;
+        let patterns = 0..query.pattern_count();
+        let settings: Option<_> = patterns.map(|it| Settings::of(&query, it)).collect();
+        let settings =
+            settings.ok_or_else(|| format!("a setting of {:?} has no meaning", row.name))?;
         Ok(Some(Grammar {
             parser_of: grammar,
             query,
             roots,
             roles,
+            settings,
+            separator: row.separator,
             deepest: row.deepest,
         }))
     }
@@ -227,7 +263,10 @@ impl Grammar {
     fn note_node(&self, capture: u32, node: Node<'_>, text: &str, reading: &mut Reading) {
         match self.roles[capture as usize] {
             Role::Doc => reading.docs.push((node.byte_range(), rows_of(node))),
-            Role::Reference(kind) => reading.references.extend(reference(kind, node, text)),
+            Role::Reference(kind) => {
+                let name = &text[node.byte_range()];
+                reading.references.extend(reference(kind, node, name));
+            }
             Role::Comment if begins_its_row(node, text) => {
                 reading.comment_rows.push(rows_of(node));
             }
@@ -237,9 +276,12 @@ impl Grammar {
 
     fn note(&self, found: &QueryMatch<'_, '_>, text: &str, reading: &mut Reading) {
         let mut defined: Option<(SymbolKind, bool, Node<'_>)> = None;
-        let (mut name, mut head, mut body) = (None, None, None);
+        let (mut name, mut head) = (None, None);
+        let mut body: Option<Body> = None;
         let (mut import, mut module) = (None, None);
+        let settings = &self.settings[found.pattern_index];
         let mut within = Vec::new();
+        let mut parts: Vec<&str> = settings.before.as_deref().into_iter().collect();
         for capture in found.captures() {
             let node = capture.node;
             match self.roles[capture.index as usize] {
@@ -247,26 +289,36 @@ impl Grammar {
                 Role::Outer(kind) => defined = Some((kind, true, node)),
                 Role::Name => name = Some((node, unquoted(&text[node.byte_range()]))),
                 Role::Symbol => name = Some((node, unsigned(&text[node.byte_range()]))),
+                Role::Part => parts.push(unquoted(&text[node.byte_range()])),
                 Role::Within => within.push(one_line(&text[node.byte_range()])),
                 Role::Head => head = Some(node),
-                Role::Body => body = Some(node),
+                Role::Body => {
+                    let its = Body::of(node, text);
+                    body.get_or_insert_with(|| its.clone()).unite(&its);
+                }
                 Role::Import => import = Some(node),
                 Role::Module => module = Some(node),
+                Role::Reference(kind) if let Some(names) = settings.names => {
+                    let name = names_at(&text[node.start_byte()..], self.separator, names);
+                    let its = name.and_then(|name| reference(kind, node, name));
+                    reading.references.extend(its);
+                }
                 _ => self.note_node(capture.index, node, text, reading),
             }
         }
         if let (Some((kind, is_outer, node)), Some((named, name))) = (defined, name) {
+            parts.push(name);
             reading.definitions.push(Definition {
                 kind,
                 is_outer,
-                name: one_line(name),
+                name: one_line(&parts.join(self.separator)),
                 named_at: named.start_byte(),
                 within,
                 pattern: found.pattern_index,
                 bytes: node.byte_range(),
                 rows: rows_of(node),
                 head: head.map(rows_of),
-                body: body.map(|node| Body::of(node, text)),
+                body,
             });
         }
         if let (Some(node), Some(module)) = (import, module) {
@@ -285,6 +337,7 @@ fn role(name: &str) -> Option<Role> {
     Some(match name {
         "name" => Role::Name,
         "symbol" => Role::Symbol,
+        "part" => Role::Part,
         "within" => Role::Within,
         "head" => Role::Head,
         "body" => Role::Body,
@@ -295,7 +348,7 @@ fn role(name: &str) -> Option<Role> {
         "ref.type" => Role::Reference(ReferenceKind::Type),
         "ref.extends" => Role::Reference(ReferenceKind::Extends),
         "comment" => Role::Comment,
-        "_word" => Role::Word,
+        "_word" | "_key" => Role::Word,
         _ => match name.split_once('.')? {
             ("def", kind) => Role::Definition(SymbolKind::of(kind)?),
             ("outer", kind) => Role::Outer(SymbolKind::of(kind)?),
@@ -332,10 +385,26 @@ fn advance(cursor: &mut TreeCursor<'_>) -> bool {
     true
 }
 
-fn reference(kind: ReferenceKind, node: Node<'_>, text: &str) -> Option<RawReference> {
+/// So many names as `text` begins with, and what separates them.
+fn names_at<'t>(text: &'t str, separator: &str, names: usize) -> Option<&'t str> {
+    let mut rest = text;
+    for name in 0..names {
+        if name > 0 {
+            rest = rest.strip_prefix(separator)?;
+        }
+        let after = rest.trim_start_matches(|it: char| it.is_alphanumeric() || "_-".contains(it));
+        if after.len() == rest.len() {
+            return None;
+        }
+        rest = after;
+    }
+    Some(&text[..text.len() - rest.len()])
+}
+
+fn reference(kind: ReferenceKind, node: Node<'_>, name: &str) -> Option<RawReference> {
     Some(RawReference {
         kind,
-        name: one_line(&text[node.byte_range()]),
+        name: one_line(name),
         byte: node.start_byte(),
         line: span_of(&rows_of(node))?.start(),
     })

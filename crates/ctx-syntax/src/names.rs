@@ -36,7 +36,6 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("gradle", "groovy"),
     ("graphql", "graphql"),
     ("groovy", "groovy"),
-    ("hcl", "hcl"),
     ("ini", "ini"),
     ("ipynb", "json"),
     ("jl", "julia"),
@@ -67,8 +66,6 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("svelte", "svelte"),
     ("svg", "xml"),
     ("tex", "latex"),
-    ("tf", "hcl"),
-    ("tfvars", "hcl"),
     ("thrift", "thrift"),
     ("tsv", "tsv"),
     ("txt", "text"),
@@ -211,6 +208,7 @@ mod tests {
         check("Main.RS", Some("rust"), false);
         check("a/Dockerfile", Some("dockerfile"), false);
         check("CMakeLists.txt", Some("cmake"), false);
+        check("a/terraform.tfvars", Some("hcl"), false);
         check("notes.txt", Some("text"), true);
         check("docs/guide.md", Some("markdown"), true);
         check("LICENSE-MIT", None, true);

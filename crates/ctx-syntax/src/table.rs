@@ -47,7 +47,7 @@ macro_rules! grammar {
 }
 
 /// All of them. Where two claim an extension, the first has it.
-pub(crate) static ROWS: [Row; 29] = [
+pub(crate) static ROWS: [Row; 30] = [
     Row {
         name: "rust",
         aliases: &["rs"],
@@ -401,5 +401,17 @@ pub(crate) static ROWS: [Row; 29] = [
         grammar: grammar!("dart", tree_sitter_dart::LANGUAGE),
         deepest: None,
         query: include_str!("../queries/dart.scm"),
+    },
+    Row {
+        name: "hcl",
+        aliases: &["terraform", "tf"],
+        extensions: &["hcl", "tf", "tfvars"],
+        files: &[],
+        interpreters: &[],
+        comment: ("# ", ""),
+        separator: ".",
+        grammar: grammar!("hcl", tree_sitter_hcl::LANGUAGE),
+        deepest: None,
+        query: include_str!("../queries/hcl.scm"),
     },
 ];

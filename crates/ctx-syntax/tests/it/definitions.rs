@@ -400,6 +400,23 @@ const SAMPLES: &[Sample] = &[
         ],
     ),
     (
+        "a.tf",
+        "terraform {\n  required_version = \"1\"\n}\nprovider \"aws\" {}\nresource \"aws_vpc\" \"main\" {\n  cidr = 1\n  ingress {\n    port = 2\n  }\n}\ndata \"aws_ami\" \"a\" {\n}\nvariable \"region\" {\n  type = string\n}\nlocals {\n  one = 1\n  two = {\n    inner = 2\n  }\n}\nmodule \"net\" {\n  source = \"./net\"\n}\noutput \"id\" {\n  value = 1\n}\njob \"web\" {\n  group \"a\" {}\n}\nregion = \"b\"\n",
+        &[
+            ("terraform", Section),
+            ("provider.aws", Struct),
+            ("aws_vpc.main", Struct),
+            ("data.aws_ami.a", Struct),
+            ("var.region", Constant),
+            ("local.one", Constant),
+            ("local.two", Constant),
+            ("module.net", Module),
+            ("output.id", Constant),
+            ("job.web", Struct),
+            ("region", Constant),
+        ],
+    ),
+    (
         "a.hs",
         "data T = A | B Int\ndata G where\n  G1 :: Int -> G\nnewtype N = N { unN :: Int }\ntype family F a\nclass C a where\n  type Assoc a\npattern Pat x = Just x\n(a1, b1) = (1, 2)\n",
         &[

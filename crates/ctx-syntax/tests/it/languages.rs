@@ -485,6 +485,23 @@ pub(crate) const SAMPLES: &[Sample] = &[
         imports: &[],
     },
     Sample {
+        path: "a.tf",
+        text: "# The network.\nresource \"aws_vpc\" \"main\" {\n  name = hidden\n  ingress {\n    port = hidden\n  }\n}\n\nvariable \"region\" {\n  default = hidden\n}\n\nlocals {\n  # Of all.\n  tags = {\n    a = hidden\n  }\n}\n\nmodule \"net\" {\n  source = \"./net\"\n}\n",
+        symbols: &[
+            ("aws_vpc.main", Struct),
+            ("var.region", Constant),
+            ("local.tags", Constant),
+            ("module.net", Module),
+        ],
+        shown: &[
+            "# The network.\nresource \"aws_vpc\" \"main\" {\n  # … 4 lines left out\n}",
+            "variable \"region\" {",
+            "locals {",
+            "# Of all.\n  tags = {",
+        ],
+        imports: &["./net"],
+    },
+    Sample {
         path: "a.toml",
         text: "# Who we are.\n[package]\nname = \"points\"\nkeywords = [\n  \"hidden\",\n]\n\n[dependencies]\n# For data.\nserde = { version = \"1\", features = [\n  \"hidden\",\n] }\n\n[[bin]]\nname = \"run\"\n",
         symbols: &[
@@ -618,7 +635,11 @@ fn check(sample: &Sample) -> Result<(), String> {
         let span = symbol.span_with_doc();
         crate::is_nested(sample.text, &source, span, &[]);
         let signature = source.render(span, RenditionKind::Signature, &[]).text();
-        let name = symbol.name.as_str();
+        // Terraform's have before them what is not written so.
+        let name = match symbol.name.rsplit_once('.') {
+            Some((_, label)) if sample.path == "a.tf" => label,
+            _ => symbol.name.as_str(),
+        };
         if !signature.contains(name) || (symbol.body.is_some() && signature.contains(BODY)) {
             return Err(format!("{name}: {signature}"));
         }

@@ -44,6 +44,7 @@ a.ex  defmodule A do⏎…end⏎  def a do … end  \"#{…}\"  ~s(#{…})  fn->
 a.hs  a = do⏎…  where⏎…  let a = …  let{a=…}  case a of⏎…  do{…}  {-…-}  \\a->…  class A where⏎…  [a|…|]  #if a⏎…#endif⏎
 a.ml  module A=struct … end  let a=… in a  begin … end  (*…*)  [|…|]  {a|…|a}  fun a->…  object method a=… end
 a.zig  const a=struct{…};  fn a()void{…}  .{…}  [a]…  *…  if(a)…  @a(…)
+a.tf  a {⏎…}  a = […]  a = {a = …}  a = \"${…}\"  a = (…)  a = a[…]  a = <<A⏎…A⏎  a = <<A…  a = \"%{if a}…  a = [for a in …]  a = !…  /*…*/
 a.dart  class A{…}  a(){…}  \"${…}\"  '''${…}'''  /*…*/  A<…>  ()=>…
 ";
 

@@ -91,6 +91,47 @@ fn names_are_resolved_by_scope_import_and_uniqueness() {
 }
 
 #[test]
+fn what_terraform_refers_to_is_found_by_the_name_it_has_there() {
+    use EdgeKind::{Defines, Imports, Uses};
+    let outlines = outlines(&[
+        (
+            "main.tf",
+            "resource \"aws_vpc\" \"main\" {\n  cidr = var.cidr == local.none.a ? null : data.aws_ami.last[0].id\n  each = each.value\n  name = \"${module.net.name}-a\"\n}\nmodule \"net\" {\n  source = \"./modules/net\"\n  vpc    = aws_vpc.main[0].id\n}\n",
+        ),
+        (
+            "variables.tf",
+            "variable \"cidr\" {}\nlocals {\n  none = {}\n}\ndata \"aws_ami\" \"last\" {}\n",
+        ),
+        ("modules/net/main.tf", "output \"name\" {\n  value = 1\n}\n"),
+    ]);
+    let graph = graph(&outlines);
+    edges(
+        &graph,
+        "aws_vpc.main",
+        &[
+            (Uses, "main.tf", "module.net", 1.0),
+            (Uses, "variables.tf", "data.aws_ami.last", 1.0),
+            (Uses, "variables.tf", "local.none", 1.0),
+            (Uses, "variables.tf", "var.cidr", 1.0),
+        ],
+    );
+    edges(
+        &graph,
+        "main.tf",
+        &[
+            (Defines, "main.tf", "aws_vpc.main", 1.0),
+            (Defines, "main.tf", "module.net", 1.0),
+            (Imports, "modules/net/main.tf", "", 1.0),
+        ],
+    );
+    edges(
+        &graph,
+        "module.net",
+        &[(Uses, "main.tf", "aws_vpc.main", 1.0)],
+    );
+}
+
+#[test]
 fn what_is_ambiguous_stays_so_and_nothing_is_invented() {
     use EdgeKind::Calls;
     let outlines = outlines(FILES);

@@ -1,0 +1,15 @@
+; What Terraform refers to is known by the name it is referred to by, as `aws_vpc.main`, `var.region` and `local.tags` are.
+(config_file (body (block (identifier) @_word . (_) @part . (_) @name . (block_start) @body (block_end) @body (#eq? @_word "resource")) @def.struct))
+(config_file (body (block (identifier) @_word . (_) @name . (block_start) @body (block_end) @body (#eq? @_word "variable") (#set! before "var")) @def.constant))
+(config_file (body (block (identifier) @_word . (block_start) (body (attribute (identifier) @name (expression) @body) @def.constant) (#eq? @_word "locals") (#set! before "local"))))
+(config_file (body (block . (identifier) @_word @part . (_) @name . (block_start) @body (block_end) @body (#eq? @_word "module")) @def.module))
+(config_file (body (block . (identifier) @_word @part . (_) @name . (block_start) @body (block_end) @body (#eq? @_word "output")) @def.constant))
+; Others by what they are and their labels.
+(config_file (body (block . (identifier) @_word @part . [(string_lit) (identifier)] @name . (block_start) @body (block_end) @body (#not-any-of? @_word "variable" "module" "output")) @def.struct))
+(config_file (body (block . (identifier) @_word @part . [(string_lit) (identifier)] @part . [(string_lit) (identifier)] @name . (block_start) @body (block_end) @body (#not-eq? @_word "resource")) @def.struct))
+(config_file (body (block . (identifier) @_word @name . (block_start) @body (block_end) @body (#not-eq? @_word "locals")) @def.section))
+(config_file (body (attribute (identifier) @name (expression) @body) @def.constant))
+(config_file (body (block . (identifier) @_word (body (attribute (identifier) @_key (expression (literal_value (string_lit) @module))) @import) (#eq? @_word "module") (#eq? @_key "source"))))
+(variable_expr (identifier) @ref.type (#not-eq? @ref.type "data") (#set! names "2"))
+(variable_expr (identifier) @ref.type (#eq? @ref.type "data") (#set! names "3"))
+(function_call (identifier) @ref.call)
