@@ -13,7 +13,7 @@ use crate::outline::{Fallback, Import, RawReference, ReferenceKind, SymbolKind, 
 use crate::roots::{Root, Roots};
 use crate::table::{Deepest, ROWS};
 use crate::work::Work;
-use crate::{Language, Limits};
+use crate::{Language, Limits, macros};
 
 /// A grammar and its query, made when it is first asked for: that takes up to some hundred
 /// milliseconds.
@@ -26,6 +26,7 @@ pub(crate) struct Grammar {
     settings: Vec<Settings>,
     separator: &'static str,
     deepest: Option<Deepest>,
+    has_macros: bool,
 }
 
 /// What a pattern says of its names that captures do not.
@@ -176,6 +177,7 @@ impl Grammar {
             settings,
             separator: row.separator,
             deepest: row.deepest,
+            has_macros: row.has_macros,
         }))
     }
 
@@ -190,7 +192,17 @@ impl Grammar {
             bear(text, deepest)?;
         }
         let mut work = Work::new(limits);
-        let tree = self.parse(text, &mut work)?;
+        let mut tree = self.parse(text, &mut work)?;
+        if self.has_macros
+            && tree.root_node().has_error()
+            && let Some(blanked) = macros::blanked(text)
+        {
+            let without = self.parse(&blanked, &mut work)?;
+            let errors = |it: &Tree| (it.root_node().is_error(), errors(it));
+            if errors(&without) < errors(&tree) {
+                tree = without;
+            }
+        }
         let root = tree.root_node();
         if root.is_error() {
             return Err(Fallback::NotParsed);
@@ -383,6 +395,25 @@ fn advance(cursor: &mut TreeCursor<'_>) -> bool {
         }
     }
     true
+}
+
+/// How much of `tree` is not as the grammar has it.
+fn errors(tree: &Tree) -> usize {
+    let mut cursor = tree.walk();
+    let mut errors = 0;
+    loop {
+        let node = cursor.node();
+        errors += usize::from(node.is_error() || node.is_missing());
+        // What has no error in it need not be looked at.
+        if node.has_error() && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return errors;
+            }
+        }
+    }
 }
 
 /// So many names as `text` begins with, and what separates them.

@@ -4,16 +4,15 @@
 //! `private`. Comments, strings and directives tell nothing, and nor does what is for one of both languages alone
 //! (`#ifdef __cplusplus`), unless there is nothing else.
 
+use std::ops::Range;
+
 /// Of a header, so many bytes are looked at.
 const MOST: usize = 64 * 1024;
 
 /// Whether `text` is that of a C++ header. O(64 KiB).
 pub(crate) fn is_cpp(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let mut tokens = Tokens {
-        bytes: &bytes[..bytes.len().min(MOST)],
-        ..Tokens::default()
-    };
+    let mut tokens = Tokens::of(&bytes[..bytes.len().min(MOST)]);
     let [mut seen, mut apart] = [Seen::default(), Seen::default()];
     while let Some(token) = tokens.next() {
         let is_apart = tokens.apart > 0;
@@ -26,7 +25,7 @@ pub(crate) fn is_cpp(text: &str) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Token<'t> {
+pub(crate) enum Token<'t> {
     /// Where a declaration may begin: at the beginning of the text, and behind a directive.
     #[default]
     Begin,
@@ -42,7 +41,7 @@ enum Token<'t> {
 
 impl Token<'_> {
     /// Whether a declaration may begin behind it, which may be a macro.
-    fn ends(self) -> bool {
+    pub(crate) fn ends(self) -> bool {
         match self {
             Token::Begin => true,
             Token::Sign(sign) => b";{}:>)".contains(&sign),
@@ -99,10 +98,13 @@ impl<'t> Seen<'t> {
     }
 }
 
+/// The tokens of a text. What stands for nothing (comments) is none, and a directive is one.
 #[derive(Debug, Default)]
-struct Tokens<'t> {
+pub(crate) struct Tokens<'t> {
     bytes: &'t [u8],
     at: usize,
+    /// Where the last one began.
+    began: usize,
     /// Whether something stands before in this line.
     is_line_begun: bool,
     /// The conditions that are open, and whether what they say is for one language alone, or for none.
@@ -112,6 +114,19 @@ struct Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
+    pub(crate) fn of(bytes: &'t [u8]) -> Self {
+        Tokens {
+            bytes,
+            ..Tokens::default()
+        }
+    }
+
+    /// The next one, and its bytes.
+    pub(crate) fn next_placed(&mut self) -> Option<(Token<'t>, Range<usize>)> {
+        let token = self.next()?;
+        Some((token, self.began..self.at))
+    }
+
     fn next(&mut self) -> Option<Token<'t>> {
         loop {
             let rest = &self.bytes[self.at..];
@@ -130,6 +145,7 @@ impl<'t> Tokens<'t> {
                     (Some(token), length)
                 }
             };
+            self.began = self.at;
             self.at += length;
             self.is_line_begun = match token {
                 Some(_) => !is_directive,

@@ -5,6 +5,7 @@ mod header;
 mod language;
 mod limits;
 mod lines;
+mod macros;
 mod names;
 mod outline;
 mod packed;

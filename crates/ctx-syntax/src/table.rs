@@ -21,6 +21,8 @@ pub(crate) struct Row {
     pub(crate) grammar: Option<LanguageFn>,
     /// How deep a text may nest, where the grammar takes what no limit stops beyond.
     pub(crate) deepest: Option<Deepest>,
+    /// Whether a preprocessor's macros stand where the grammar has nothing.
+    pub(crate) has_macros: bool,
     /// What is a definition, an import and a reference: `queries/README.md` tells how.
     pub(crate) query: &'static str,
 }
@@ -58,6 +60,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: "::",
         grammar: grammar!("rust", tree_sitter_rust::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/rust.scm"),
     },
     Row {
@@ -70,6 +73,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("python", tree_sitter_python::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/python.scm"),
     },
     Row {
@@ -82,6 +86,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("javascript", tree_sitter_javascript::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/javascript.scm"),
     },
     Row {
@@ -94,6 +99,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/typescript.scm"),
     },
     Row {
@@ -106,6 +112,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("typescript", tree_sitter_typescript::LANGUAGE_TSX),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/typescript.scm"),
     },
     Row {
@@ -118,6 +125,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("go", tree_sitter_go::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/go.scm"),
     },
     Row {
@@ -131,6 +139,7 @@ pub(crate) static ROWS: [Row; 30] = [
         grammar: grammar!("java", tree_sitter_java::LANGUAGE),
         // At the end of the text it takes memory and time by the square of them, in one step: 10,000 are 1 GiB.
         deepest: Some(Deepest::Angles(1000)),
+        has_macros: false,
         query: include_str!("../queries/java.scm"),
     },
     Row {
@@ -143,6 +152,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("c", tree_sitter_c::LANGUAGE),
         deepest: None,
+        has_macros: true,
         query: include_str!("../queries/c.scm"),
     },
     Row {
@@ -157,6 +167,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: "::",
         grammar: grammar!("cpp", tree_sitter_cpp::LANGUAGE),
         deepest: None,
+        has_macros: true,
         query: include_str!("../queries/cpp.scm"),
     },
     Row {
@@ -170,6 +181,7 @@ pub(crate) static ROWS: [Row; 30] = [
         grammar: grammar!("c-sharp", tree_sitter_c_sharp::LANGUAGE),
         // As Java's.
         deepest: Some(Deepest::Angles(1000)),
+        has_macros: false,
         query: include_str!("../queries/c-sharp.scm"),
     },
     Row {
@@ -182,6 +194,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: "::",
         grammar: grammar!("ruby", tree_sitter_ruby::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/ruby.scm"),
     },
     Row {
@@ -194,6 +207,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: "\\",
         grammar: grammar!("php", tree_sitter_php::LANGUAGE_PHP),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/php.scm"),
     },
     Row {
@@ -206,6 +220,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("kotlin", tree_sitter_kotlin_ng::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/kotlin.scm"),
     },
     Row {
@@ -218,6 +233,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("swift", tree_sitter_swift::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/swift.scm"),
     },
     Row {
@@ -230,6 +246,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("scala", tree_sitter_scala::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/scala.scm"),
     },
     Row {
@@ -242,6 +259,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("bash", tree_sitter_bash::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/bash.scm"),
     },
     Row {
@@ -254,6 +272,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("lua", tree_sitter_lua::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/lua.scm"),
     },
     Row {
@@ -266,6 +285,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("html", tree_sitter_html::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/html.scm"),
     },
     Row {
@@ -278,6 +298,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("css", tree_sitter_css::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/css.scm"),
     },
     Row {
@@ -290,6 +311,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("json", tree_sitter_json::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/json.scm"),
     },
     Row {
@@ -303,6 +325,7 @@ pub(crate) static ROWS: [Row; 30] = [
         grammar: grammar!("yaml", tree_sitter_yaml::LANGUAGE),
         // Its scanner ends the process at some 250.
         deepest: Some(Deepest::Indentation(100)),
+        has_macros: false,
         query: include_str!("../queries/yaml.scm"),
     },
     Row {
@@ -315,6 +338,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("toml", tree_sitter_toml_ng::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/toml.scm"),
     },
     Row {
@@ -327,6 +351,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: " > ",
         grammar: grammar!("markdown", tree_sitter_md::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/markdown.scm"),
     },
     Row {
@@ -339,6 +364,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("sql", tree_sitter_sequel::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/sql.scm"),
     },
     Row {
@@ -351,6 +377,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("elixir", tree_sitter_elixir::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/elixir.scm"),
     },
     Row {
@@ -363,6 +390,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("haskell", tree_sitter_haskell::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/haskell.scm"),
     },
     Row {
@@ -376,6 +404,7 @@ pub(crate) static ROWS: [Row; 30] = [
         grammar: grammar!("ocaml", tree_sitter_ocaml::LANGUAGE_OCAML),
         // Its scanner calls itself at each: 80,000 are more than the stack of a thread.
         deepest: Some(Deepest::Comments(10_000)),
+        has_macros: false,
         query: include_str!("../queries/ocaml.scm"),
     },
     Row {
@@ -388,6 +417,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("zig", tree_sitter_zig::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/zig.scm"),
     },
     Row {
@@ -400,6 +430,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("dart", tree_sitter_dart::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/dart.scm"),
     },
     Row {
@@ -412,6 +443,7 @@ pub(crate) static ROWS: [Row; 30] = [
         separator: ".",
         grammar: grammar!("hcl", tree_sitter_hcl::LANGUAGE),
         deepest: None,
+        has_macros: false,
         query: include_str!("../queries/hcl.scm"),
     },
 ];

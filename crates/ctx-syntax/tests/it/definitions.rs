@@ -198,6 +198,25 @@ const SAMPLES: &[Sample] = &[
             ("top", Constant),
         ],
     ),
+    // Macros that say something of declarations, and a condition within one.
+    (
+        "a.h",
+        "namespace n {\nEXPORT Iterator* NewIterator(int a);\nclass Limiter {\n public:\n  Limiter(int a)\n      :\n#if !defined(NDEBUG)\n        max_(a),\n#endif\n        left_(a) {\n    assert(a);\n  }\n private:\n  int left_ GUARDED_BY(mu_);\n};\nclass EXPORT Batch {\n public:\n  class EXPORT Handler {\n   public:\n    virtual ~Handler();\n  };\n  ~Batch();\n  void Lock(int a) EXCLUSIVE_LOCK_FUNCTION(mu_) { mu_.Lock(); }\n  Mutex* const mu_;\n};\nint last;\n}\n",
+        &[
+            ("n", Module),
+            ("n::NewIterator", Function),
+            ("n::Limiter", Class),
+            ("n::Limiter::Limiter", Method),
+            ("n::Limiter::left_", Field),
+            ("n::Batch", Class),
+            ("n::Batch::Handler", Class),
+            ("n::Batch::Handler::~Handler", Method),
+            ("n::Batch::~Batch", Method),
+            ("n::Batch::Lock", Method),
+            ("n::Batch::mu_", Field),
+            ("n::last", Constant),
+        ],
+    ),
     (
         "a.rb",
         "$all = 1\nGeo::LIMIT = 1\nY ||= 2\nclass P\n  attr_accessor :x, \"y\"\n  has_many :parts\n  scope :big, -> { where(a: 1) }\n  define_method(:area) { 1 }\n  alias_method :size, :area\n  alias width area\n  @@count = 0\n  def f\n    @local = 1\n  end\nend\ntask :build do\nend\n",

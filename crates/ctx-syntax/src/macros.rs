@@ -1,0 +1,379 @@
+//! Texts of C and C++ without the macros that their grammars cannot read.
+//!
+//! Parsers read what a preprocessor has been through, and a grammar reads what has not. Words in capitals that
+//! stand where the language has nothing (`class EXPORT A {`, `int a GUARDED_BY(b);`) are taken for macros that say something of a declaration, and a
+//! condition (`#if`) within a list for none. Spaces are in their place, so that all else is where it was.
+
+use std::ops::Range;
+
+use crate::header::{Token, Tokens};
+
+/// `text` with spaces for such macros; `None` if there are none. O(bytes).
+pub(crate) fn blanked(text: &str) -> Option<String> {
+    let tokens = Placed::all(text);
+    let reader = Reader {
+        text,
+        tokens: &tokens,
+    };
+    let mut ranges = reader.macros();
+    reader.conditions(&mut ranges);
+    if ranges.is_empty() {
+        return None;
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for range in ranges {
+        for byte in &mut bytes[range] {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A token, where it stands, and what it is to the brackets around it.
+#[derive(Debug)]
+struct Placed<'t> {
+    token: Token<'t>,
+    bytes: Range<usize>,
+    /// Of a `)`, the number of its `(`.
+    opened: Option<usize>,
+    /// Of a `(`, the number of its `)`.
+    closed: Option<usize>,
+}
+
+impl<'t> Placed<'t> {
+    fn all(text: &'t str) -> Vec<Self> {
+        let mut tokens = Tokens::of(text.as_bytes());
+        let mut all: Vec<Placed<'t>> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        while let Some((token, bytes)) = tokens.next_placed() {
+            let number = all.len();
+            let mut opened = None;
+            match token {
+                Token::Sign(b'(') => open.push(number),
+                Token::Sign(b')') => opened = open.pop(),
+                // What is not closed before a brace or a semicolon is not closed.
+                Token::Sign(b'{' | b'}') => open.clear(),
+                _ => {}
+            }
+            if let Some(opened) = opened {
+                all[opened].closed = Some(number);
+            }
+            all.push(Placed {
+                token,
+                bytes,
+                opened,
+                closed: None,
+            });
+        }
+        all
+    }
+}
+
+/// What no name of a declaration is, and a type need not stand before.
+const KEYWORDS: &[&[u8]] = &[
+    b"auto",
+    b"bool",
+    b"case",
+    b"catch",
+    b"char",
+    b"class",
+    b"const",
+    b"constexpr",
+    b"do",
+    b"double",
+    b"else",
+    b"enum",
+    b"explicit",
+    b"extern",
+    b"float",
+    b"for",
+    b"friend",
+    b"goto",
+    b"if",
+    b"inline",
+    b"int",
+    b"long",
+    b"new",
+    b"operator",
+    b"public",
+    b"private",
+    b"protected",
+    b"register",
+    b"return",
+    b"short",
+    b"signed",
+    b"sizeof",
+    b"static",
+    b"struct",
+    b"switch",
+    b"throw",
+    b"typedef",
+    b"typename",
+    b"union",
+    b"unsigned",
+    b"using",
+    b"virtual",
+    b"void",
+    b"volatile",
+    b"while",
+];
+
+struct Reader<'a, 't> {
+    text: &'t str,
+    tokens: &'a [Placed<'t>],
+}
+
+impl<'t> Reader<'_, 't> {
+    fn macros(&self) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        // The last token that stays.
+        let mut last = None;
+        while at < self.tokens.len() {
+            if let Some(end) = self.macro_at(at, last) {
+                found.push(self.tokens[at].bytes.start..self.tokens[end - 1].bytes.end);
+                at = end;
+            } else {
+                last = Some(at);
+                at += 1;
+            }
+        }
+        found
+    }
+
+    /// The conditions that begin where a declaration or an expression goes on: what they say first stays.
+    fn conditions(&self, ranges: &mut Vec<Range<usize>>) {
+        // Where each that is open begins, and what else it says.
+        let mut open: Vec<(usize, Option<usize>)> = Vec::new();
+        for (at, it) in self.tokens.iter().enumerate() {
+            let directive = match it.token {
+                Token::Begin => self.text[it.bytes.clone()].trim_start_matches(['#', ' ', '\t']),
+                _ => continue,
+            };
+            if directive.starts_with("if") {
+                open.push((at, None));
+            } else if directive.starts_with("el")
+                && let Some((_, other)) = open.last_mut()
+            {
+                other.get_or_insert(at);
+            } else if directive.starts_with("endif")
+                && let Some((begin, other)) = open.pop()
+                && self.goes_on(begin, other.is_some())
+            {
+                let begin = self.tokens[begin].bytes.clone();
+                let end = self.tokens[other.unwrap_or(at)].bytes.start..it.bytes.end;
+                ranges.extend([begin, end]);
+            }
+        }
+    }
+
+    /// Whether what stands before the directive at `at` goes on behind it. Items of a list stay if there are others for them.
+    fn goes_on(&self, at: usize, has_others: bool) -> bool {
+        let before = |by| at.checked_sub(by).map(|it| self.token(it));
+        match before(1) {
+            Some(Token::Sign(b',')) => !has_others,
+            Some(Token::Sign(b':')) => before(2) == Some(Token::Sign(b')')),
+            Some(Token::Sign(sign)) => b"(=+|&?<".contains(&sign),
+            _ => false,
+        }
+    }
+
+    fn token(&self, at: usize) -> Token<'t> {
+        self.tokens.get(at).map_or(Token::Begin, |it| it.token)
+    }
+
+    /// Behind the macro that begins at `at`, and its arguments, if one does that stands behind `last`.
+    fn macro_at(&self, at: usize, last: Option<usize>) -> Option<usize> {
+        if !is_macro(self.token(at)) {
+            return None;
+        }
+        let behind = match self.tokens.get(at + 1)?.closed {
+            Some(close) => close + 1,
+            None => at + 1,
+        };
+        let before = last.map_or(Token::Begin, |it| self.token(it));
+        let is_one = match before {
+            Token::Word(b"class" | b"struct" | b"union") => self.is_named_type(before, behind),
+            Token::Word(b"extern" | b"static" | b"inline" | b"virtual" | b"friend") => {
+                self.is_declaration(behind)
+            }
+            _ => {
+                before.ends() && behind == at + 1 && self.is_declaration(behind)
+                    || self.is_declared(last?, behind > at + 1) && self.ends_declaration(behind)
+            }
+        };
+        is_one.then_some(behind)
+    }
+
+    /// Whether `at` is the name of a type that is defined, or of a class that is declared.
+    fn is_named_type(&self, keyword: Token<'t>, at: usize) -> bool {
+        let next = self.token(at + 1);
+        let is_class = keyword == Token::Word(b"class");
+        matches!(self.token(at), Token::Word(word) if word != b"final")
+            && (matches!(
+                next,
+                Token::Sign(b'{' | b':' | b'<') | Token::Word(b"final")
+            ) || is_class && next == Token::Sign(b';'))
+    }
+
+    /// Whether a type and more stand at `at`.
+    fn is_declaration(&self, mut at: usize) -> bool {
+        while self.token(at) == Token::Word(b"const") {
+            at += 1;
+        }
+        if !matches!(self.token(at), Token::Word(_)) || is_macro(self.token(at)) {
+            return false;
+        }
+        while let (Token::Path, Token::Word(_)) = (self.token(at + 1), self.token(at + 2)) {
+            at += 2;
+        }
+        matches!(
+            self.token(at + 1),
+            Token::Word(_) | Token::Sign(b'*' | b'&' | b'<')
+        )
+    }
+
+    /// Whether a declaration may end at `last`: with the parameters of a function, or a name behind its type.
+    fn is_declared(&self, last: usize, has_arguments: bool) -> bool {
+        let mut at = last;
+        while let Token::Word(b"const" | b"noexcept" | b"override" | b"final") = self.token(at)
+            && at > 0
+        {
+            at -= 1;
+        }
+        if let Some(open) = self.tokens[at].opened {
+            let name = open.checked_sub(1).map(|it| self.token(it));
+            return matches!(name, Some(it @ Token::Word(word)) if !is_macro(it) && !KEYWORDS.contains(&word));
+        }
+        let Token::Word(word) = self.token(last) else {
+            return false;
+        };
+        let is_type = |it| match it {
+            Token::Word(b"const" | b"int" | b"bool" | b"char" | b"long" | b"float" | b"double") => {
+                true
+            }
+            Token::Word(word) => !is_macro(it) && !KEYWORDS.contains(&word),
+            it => matches!(it, Token::Sign(b'*' | b'&' | b'>')),
+        };
+        has_arguments
+            && !KEYWORDS.contains(&word)
+            && last
+                .checked_sub(1)
+                .is_some_and(|it| is_type(self.token(it)))
+    }
+
+    /// Whether a declaration, or its head, ends at `at`, or there is another macro.
+    fn ends_declaration(&self, at: usize) -> bool {
+        let token = self.token(at);
+        matches!(token, Token::Sign(b';' | b'{' | b':' | b'='))
+            || matches!(token, Token::Word(b"override" | b"final" | b"const"))
+            || is_macro(token)
+    }
+}
+
+fn is_macro(token: Token<'_>) -> bool {
+    let is_of_it = |it: &u8| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_';
+    matches!(token, Token::Word(word) if word.len() > 2
+        && word.iter().all(is_of_it)
+        && word.iter().any(u8::is_ascii_uppercase))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn all_else_is_where_it_was(
+            words in prop::collection::vec(
+                prop::sample::select(vec![
+                    "A_B", "class ", "a ", "(", ")", "{", ";", ":", ",", "\n#if A\n", "\n#else\n", "\n#endif\n", "\"", "/*",
+                    "*/", "// \\\n", "é", "'", "const ", "\\", "*", "=", "::", "#", "\r\n",
+                ]),
+                0..40,
+            ),
+        ) {
+            let text = words.concat();
+            let after = blanked(&text).unwrap_or_else(|| text.clone());
+            prop_assert_eq!(after.len(), text.len());
+            let is_kept = |(was, is): (u8, u8)| was == is || (is == b' ' && was != b'\n');
+            prop_assert!(text.bytes().zip(after.bytes()).all(is_kept));
+        }
+    }
+
+    #[track_caller]
+    fn reads(text: &str, expected: &str) {
+        let blanked = blanked(text).unwrap_or_else(|| text.to_owned());
+        assert_eq!(blanked.len(), text.len());
+        let words: Vec<&str> = blanked.split_whitespace().collect();
+        assert_eq!(words.join(" "), expected, "{text}");
+    }
+
+    #[test]
+    fn what_is_said_of_declarations_is_blank() {
+        reads("class EXPORT A {", "class A {");
+        reads("class ALIGN(8) A final : B {", "class A final : B {");
+        reads("class EXPORT A;", "class A;");
+        reads("int a GUARDED_BY(b);", "int a ;");
+        reads("A* const a GUARDED_BY(b);", "A* const a ;");
+        reads("void a() const LOCKS_EXCLUDED(b) {", "void a() const {");
+        reads(
+            "void a(int)\n    REQUIRES(b) EXCLUDES(c, d(e));",
+            "void a(int) ;",
+        );
+        reads(
+            "explicit A(B* b) LOCKS(b) : b_(b) {}",
+            "explicit A(B* b) : b_(b) {}",
+        );
+        reads("EXPORT const A* a(void);", "const A* a(void);");
+        reads("; EXPORT std::string a();", "; std::string a();");
+        reads("static FORCE_INLINE void a();", "static void a();");
+    }
+
+    #[test]
+    fn a_condition_within_something_is_blank() {
+        reads(
+            "A() :\n#if B\n  c(1),\n#endif // B\n  d(2) {}",
+            "A() : c(1), d(2) {}",
+        );
+        reads("a(b,\n#ifdef C\n  c,\n#endif\n  d);", "a(b, c, d);");
+        reads(
+            "int a =\n#if B\n  1\n#elif C\n  2\n#else\n  3\n#endif\n  ;",
+            "int a = 1 ;",
+        );
+        for text in [
+            "int a;\n#if B\nint c;\n#endif\nint d;",
+            "enum { A,\n#if B\nB,\n#else\nC,\n#endif\nD };",
+            "#endif\n#else\n#if",
+        ] {
+            assert_eq!(blanked(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_type_a_name_or_a_call_stays() {
+        for text in [
+            "struct FOO bar;",
+            "class FOO final {",
+            "HANDLE a(void);",
+            "DWORD b = 1;",
+            "int FOO(int a);",
+            "static foo_t FOO(int a);",
+            "if (a) FOO(b);",
+            "return FOO(b);",
+            "x = (int) FOO;",
+            "FOO(a) BAR(b) {",
+            "else FOO(a);",
+            "FILE *a;",
+            "a(b, FOO(c));",
+            "enum { FOO, BAR };",
+            "é FOO(",
+        ] {
+            reads(text, text);
+        }
+    }
+}
