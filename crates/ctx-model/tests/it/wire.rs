@@ -370,7 +370,7 @@ fn what_is_no_chunk_is_told_what_one_is() {
 #[test]
 fn what_was_wanted_is_told_in_the_words_of_json() {
     #[track_caller]
-    fn told<T: serde::de::DeserializeOwned>(text: &str, expected: &str) {
+    fn told<T: DeserializeOwned>(text: &str, expected: &str) {
         let error = serde_json::from_str::<T>(text).err().unwrap().to_string();
         let said = ctx_model::in_words_of_json(&error);
         assert_eq!(said.split(" at line ").next().unwrap(), expected);
@@ -391,7 +391,7 @@ fn what_was_wanted_is_told_in_the_words_of_json() {
     told::<Vec<u8>>("{}", "invalid type: object, expected an array");
     told::<std::collections::BTreeMap<String, u8>>("[]", "invalid type: array, expected an object");
     told::<(u8, u8)>("1", "invalid type: integer `1`, expected an array");
-    told::<ctx_model::TokenSplit>("1", "invalid type: integer `1`, expected an object");
+    told::<TokenSplit>("1", "invalid type: integer `1`, expected an object");
     // What a caller said stays as it was said.
     told::<f64>(
         "\", expected u32\"",
@@ -401,7 +401,7 @@ fn what_was_wanted_is_told_in_the_words_of_json() {
         "\"u32\"",
         "invalid type: string \"u32\", expected a boolean",
     );
-    told::<ctx_model::Format>(
+    told::<Format>(
         "\", expected f64\"",
         "unknown variant `, expected f64`, expected one of `markdown`, `xml`, `json`, `plain`",
     );
