@@ -32,8 +32,6 @@ use crate::settings::Settings;
 use crate::skipped;
 use crate::walk::shown;
 
-/// No text has more than one control character in so many bytes, but for those of white space and of colours.
-const MOST_CONTROLS: usize = 32;
 /// No question is read further.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -132,31 +130,7 @@ fn read(words: &[String]) -> Result<String, Failure> {
         Failure::input(format!("failed to read <stdin>: {error}"))
             .with_hint("give the question as an argument, or pipe it in")
     })?;
-    question(bytes)
-}
-
-/// What was piped in, if it is text. Its last character may have been cut off where reading ended.
-fn question(mut bytes: Vec<u8>) -> Result<String, Failure> {
-    if let Err(error) = std::str::from_utf8(&bytes) {
-        let valid = error.valid_up_to();
-        if error.error_len().is_some() || (bytes.len() as u64) < MOST_BYTES {
-            let message = format!(
-                "<stdin> is not UTF-8: byte {} is none of a character",
-                valid + 1
-            );
-            return Err(Failure::input(message).with_hint(
-                "pipe in text; what is in another encoding is converted with iconv first",
-            ));
-        }
-        bytes.truncate(valid);
-    }
-    let is_control = |it: &&u8| it.is_ascii_control() && !matches!(**it, b'\t'..=b'\r' | 0x1b);
-    let controls = bytes.iter().filter(is_control).count();
-    if controls > bytes.len() / MOST_CONTROLS {
-        return Err(Failure::input("<stdin> holds no text")
-            .with_hint("pipe in a question, a report or a log, as text"));
-    }
-    String::from_utf8(bytes).map_err(Failure::input)
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Refuses a question that asks for nothing, before anything is done for it.

@@ -1212,20 +1212,3 @@ fn a_row_is_shown_with_the_headings_of_its_columns() {
     folder.write("receipt.json", ran.stdout.as_bytes());
     folder.run(["verify", "receipt.json", "--root", "."]).ok();
 }
-
-#[test]
-fn a_question_that_is_no_text_is_refused() {
-    let asked = Asked::small();
-    let refused = |input: &[u8], why: &str| {
-        asked.pipe(input, &[]).fails(3, &["<stdin>", why]);
-    };
-    refused(b"parse \xff budget", "is not UTF-8: byte 7 ");
-    refused(
-        "budget \u{e9}".as_bytes().strip_suffix(b"\xa9").unwrap(),
-        "byte 8 ",
-    );
-    refused(b"budget\x00\x01\x02", "holds no text");
-    // Logs have colours, and now and then a bell.
-    let log = format!("\x1b[31mbudget\x1b[0m failed\x07{}\r\n", " again".repeat(9));
-    asked.pipe(log.as_bytes(), &[]).ok();
-}
