@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::input::{self, Input, Texts};
 use crate::progress::Progress;
 use crate::report::{self, Report};
-use crate::walk::shown;
+use crate::walk::{cause, shown};
 
 /// Runs the verb.
 ///
@@ -89,8 +89,11 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
         Some(path) => {
             let name = shown(path);
             let file = File::open(path).map_err(|error| {
-                Failure::input(format_args!("failed to read {name}: {error}"))
-                    .with_hint("check the path; - is standard input")
+                Failure::input(format_args!(
+                    "failed to read {name}: {}",
+                    cause(path, &error)
+                ))
+                .with_hint("check the path; - is standard input")
             })?;
             input::read(BufReader::with_capacity(1 << 16, file), &name, texts)
         }

@@ -7,10 +7,13 @@ use std::path::Path;
 use ctx::model::LineSpan;
 use ctx::retrieve::Near;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::emit;
 use crate::failure::Failure;
+use crate::locate;
 use crate::report;
+use crate::walk::cause;
 
 /// No file of hits is read further.
 const MOST_BYTES: u64 = 16 << 20;
@@ -65,7 +68,7 @@ fn text(path: &Path, name: &str) -> Result<String, Failure> {
         File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| {
-        Failure::input(format!("failed to read {name}: {error}"))
+        Failure::input(format!("failed to read {name}: {}", cause(path, &error)))
             .with_hint("give a file with hits, or - and pipe them in")
     })?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -81,15 +84,8 @@ fn hits(text: &str, name: &str) -> Result<Vec<Near>, Failure> {
     let wrong = |line: usize, why: &str| {
         Failure::input(format!("{name}, line {line}: {why}")).with_hint(FORM)
     };
-    // It tells the place too, of a text that may be one line of many.
-    let plain = |error: &serde_json::Error| {
-        let told = error.to_string();
-        let why = told.rsplit_once(" at line ").map(|it| it.0.to_owned());
-        why.unwrap_or(told)
-    };
     if text.trim_start().starts_with('[') {
-        let all: Vec<Hit> =
-            serde_json::from_str(text).map_err(|error| wrong(error.line(), &plain(&error)))?;
+        let all: Vec<Hit> = parsed(text).map_err(|(error, why)| wrong(error.line(), &why))?;
         let number = |it: usize| format!("hit {it}");
         let near = (1..).zip(&all).map(|(it, hit)| {
             near(hit).map_err(|why| {
@@ -101,10 +97,28 @@ fn hits(text: &str, name: &str) -> Result<Vec<Near>, Failure> {
     let lines = (1..).zip(text.lines());
     let lines = lines.filter(|(_, it)| !it.trim().is_empty());
     let read = lines.map(|(number, line)| {
-        let hit: Hit = serde_json::from_str(line).map_err(|error| wrong(number, &plain(&error)))?;
+        let hit: Hit = parsed(line).map_err(|(_, why)| wrong(number, &why))?;
         near(&hit).map_err(|why| wrong(number, &why))
     });
     read.collect()
+}
+
+/// What `text` says, or why it says nothing, and of which field: without the place, as it may be one line of many.
+fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, (serde_json::Error, String)> {
+    let told = |path: &str, error: serde_json::Error| {
+        let why = locate::message(&error);
+        match path.trim_matches('?').trim_matches('.') {
+            "" => (error, why),
+            // All of a hit, of which the reason says more.
+            path if path.ends_with(']') => (error, why),
+            path => (error, format!("field `{path}`: {why}")),
+        }
+    };
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| told(&error.path().to_string(), error.into_inner()))?;
+    json.end().map_err(|error| told("", error))?;
+    Ok(read)
 }
 
 /// The place of `hit`.
@@ -160,7 +174,10 @@ mod tests {
             ("x", "expected value"),
             ("{}", "missing field `filePath`"),
             (r#"{"filePath": "a"}"#, "missing field `relevance`"),
-            (r#"{"filePath": "a", "relevance": "1"}"#, "expected f64"),
+            (
+                r#"{"filePath": "a", "relevance": "1"}"#,
+                "field `relevance`: invalid type: string \"1\", expected a number",
+            ),
             (
                 r#"{"filePath": "a", "relevance": 1, "endLine": 4}"#,
                 "no startLine",

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use ctx::model::{CounterName, Format, Selection, Tokens};
+use ctx::model::{CounterName, Format, Selection, Tokens, in_words_of_json};
 use ctx::source::{Root, SourceError, read_up_to};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -200,7 +200,7 @@ pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
     };
     match Root::open(root).and_then(|root| root.read(NAME, MOST_BYTES)) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(SourceError::NotFound { .. }) => Ok(None),
+        Err(SourceError::NotFound { .. } | SourceError::DeadLink { .. }) => Ok(None),
         Err(error) => Err(unreadable(error)),
     }
 }
@@ -256,7 +256,10 @@ fn parse(text: &str) -> Result<Layer, (usize, String)> {
     let located = |error: &toml::de::Error, key: String| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = line_of(&text.as_bytes()[..start]);
-        (line, format!("{key}{}", error.message().trim_end()))
+        (
+            line,
+            format!("{key}{}", in_words_of_json(error.message().trim_end())),
+        )
     };
     let deserializer =
         toml::Deserializer::parse(text).map_err(|error| located(&error, String::new()))?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ctx::model::in_words_of_json;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::document::offset;
@@ -70,10 +71,7 @@ impl<'a> Place<'a> {
 pub(crate) fn message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
-    message
-        .strip_suffix(&position)
-        .map(str::to_owned)
-        .unwrap_or(message)
+    in_words_of_json(message.strip_suffix(&position).unwrap_or(&message)).into_owned()
 }
 
 /// What a chunk is called before it is known to be one: its number, and its id if that could be read.

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use ctx::model::{BuiltContext, Previous};
+use ctx::model::{BuiltContext, Previous, in_words_of_json};
 
 use crate::failure::Failure;
+use crate::walk::cause;
 
 /// The receipt in a file, or on standard input for `-`.
 ///
@@ -21,10 +22,20 @@ pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
         fs::read_to_string(path)
     };
     let text = text.map_err(|error| {
-        Failure::input(format!("failed to read {}: {error}", path.display())).with_hint(hint)
+        Failure::input(format!(
+            "failed to read {}: {}",
+            path.display(),
+            cause(path, &error)
+        ))
+        .with_hint(hint)
     })?;
     parse(&text).map_err(|error| {
-        Failure::input(format!("{} is not a receipt: {error}", path.display())).with_hint(hint)
+        Failure::input(format!(
+            "{} is not a receipt: {}",
+            path.display(),
+            in_words_of_json(&error.to_string())
+        ))
+        .with_hint(hint)
     })
 }
 

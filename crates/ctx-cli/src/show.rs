@@ -186,6 +186,8 @@ fn near(path: &Path) -> Vec<String> {
         return Vec::new();
     };
     let names = entries.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    // A link that leads to nothing has the very name.
+    let names = names.filter(|it| it != name);
     let score = |it: &str| strsim::jaro_winkler(name, it);
     let mut near: Vec<String> = names.filter(|it| score(it) >= ALIKE).collect();
     near.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.cmp(b)));

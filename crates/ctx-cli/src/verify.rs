@@ -18,6 +18,7 @@ use crate::emit::{self, grouped};
 use crate::failure::Failure;
 use crate::receipt;
 use crate::report::clean;
+use crate::walk::cause;
 
 /// What to do where no file that is cited is there.
 const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
@@ -34,8 +35,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let mut receipt = receipt::read(&args.receipt)?;
     if let Some(path) = &args.context {
         receipt.context = fs::read_to_string(path).map_err(|error| {
-            Failure::input(format!("failed to read {}: {error}", path.display()))
-                .with_hint("give the file that the context was written to")
+            Failure::input(format!(
+                "failed to read {}: {}",
+                path.display(),
+                cause(path, &error)
+            ))
+            .with_hint("give the file that the context was written to")
         })?;
     }
     let sources = match &args.root {

@@ -195,8 +195,21 @@ fn standard_input() -> Found {
 }
 
 fn missing(root: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(format_args!("failed to read {}: {error}", shown(root)))
-        .with_hint("check the path; every PATH must exist")
+    Failure::input(format_args!(
+        "failed to read {}: {}",
+        shown(root),
+        cause(root, error)
+    ))
+    .with_hint("check the path; every PATH must exist")
+}
+
+/// Why `path` could not be opened: of a link that leads to nothing, the system says that there is no such file.
+pub(crate) fn cause(path: &Path, error: &std::io::Error) -> String {
+    let is_link = || path.symlink_metadata().is_ok_and(|it| it.is_symlink());
+    if error.kind() == std::io::ErrorKind::NotFound && is_link() {
+        return "it is a link to something that is not there".to_owned();
+    }
+    error.to_string()
 }
 
 impl Walked {

@@ -70,6 +70,13 @@ impl From<SourceError> for Fault {
                 format!("read {}: there is no such file", echo(&path)),
                 "context_outline with the path of its folder, or none, to see which files there are",
             ),
+            SourceError::DeadLink { path } => Fault::new(
+                format!(
+                    "read {}: it is a link to something that is not there",
+                    echo(&path)
+                ),
+                "another file, or context_outline to see which files there are",
+            ),
             SourceError::Path { path, fault } => Fault::new(
                 format!("read {}: it {fault}", echo(&path)),
                 "a path relative to the root, as the tools show them",

@@ -247,9 +247,9 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
         {
             fields.entry("content").or_insert_with(|| "".into());
         }
-        serde_json::from_value::<Chunk>(value).map_err(|error| {
+        tools::value::<Chunk>(value).map_err(|why| {
             Fault::new(
-                format!("read chunk {number}: {}", tools::plain(&error.to_string())),
+                format!("read chunk {number}: {why}"),
                 "id, relevance from 0 to 1, and filePath or content; lines count from 1",
             )
         })

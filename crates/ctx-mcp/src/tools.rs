@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctx_model::{Format, RenditionKind};
+use ctx_model::{Format, RenditionKind, in_words_of_json};
 use ctx_retrieve::Strategy;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -75,14 +75,23 @@ pub(crate) fn arguments<T: DeserializeOwned>(
     given: Option<JsonObject>,
 ) -> Result<T, Fault> {
     let given = Value::Object(given.unwrap_or_default());
-    serde_json::from_value(given).map_err(|error| {
+    value(given).map_err(|why| {
         Fault::new(
-            format!(
-                "read the arguments of {tool}: {}",
-                plain(&error.to_string())
-            ),
+            format!("read the arguments of {tool}: {why}"),
             "the arguments as the tool's schema has them",
         )
+    })
+}
+
+/// What `given` says, or of which field it says nothing that can be read, and why.
+pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(given).map_err(|error| {
+        let why = error.inner().to_string();
+        let why = in_words_of_json(&why);
+        match &*error.path().to_string() {
+            "" | "." | "?" => plain(&why),
+            path => plain(&format!("{path}: {why}")),
+        }
     })
 }
 

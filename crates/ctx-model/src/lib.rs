@@ -9,6 +9,7 @@ mod options;
 mod relevance;
 mod rendition;
 mod result;
+mod said;
 mod span;
 mod tokens;
 mod words;
@@ -26,5 +27,6 @@ pub use rendition::{Rendition, RenditionKind};
 pub use result::{
     BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit, Warning,
 };
+pub use said::in_words_of_json;
 pub use span::LineSpan;
 pub use tokens::Tokens;

@@ -234,12 +234,13 @@ pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, value: Value) -> Result
 }
 
 fn refused(path: &str, error: &serde_json::Error) -> Problem {
-    fault(path, error.to_string())
+    fault(path, &error.to_string())
 }
 
 /// What is said of what serde refused at `path`, for the reason `detail`: the field at fault is the one there, or
 /// one that is named in the reason.
-pub(crate) fn fault(path: &str, detail: String) -> Problem {
+pub(crate) fn fault(path: &str, detail: &str) -> Problem {
+    let detail = ctx_model::in_words_of_json(detail).into_owned();
     // Where the text breaks off, no field is known.
     let path = path.trim_end_matches('?').trim_end_matches('.');
     let mut field = path.to_owned();
@@ -314,6 +315,23 @@ mod tests {
         assert_eq!((lines.first, lines.factor), (59, 2.0));
         assert_eq!(fault::<Lines>("{\"first\": 59.5}"), "first");
         assert_eq!(fault::<Lines>("{\"first\": 59.0, \"last\": 60.0}"), "last");
+    }
+
+    #[test]
+    fn what_was_wanted_is_told_in_the_words_of_json() {
+        let told = |body: &str| {
+            let problem = parse::<Lines>(body.as_bytes()).unwrap_err();
+            serde_json::to_string(&problem).unwrap()
+        };
+        let number = told("{\"first\": 1, \"factor\": \"2\"}");
+        assert!(number.contains("expected a number"), "{number}");
+        let whole = told("{\"first\": \"1\"}");
+        assert!(
+            whole.contains("expected a whole number from 0 to 4294967295"),
+            "{whole}"
+        );
+        let object = told("1");
+        assert!(object.contains("expected an object"), "{object}");
     }
 
     /// Were the text read again, as a tree or not, that it breaks off would be what is told of it.

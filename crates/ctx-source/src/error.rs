@@ -29,6 +29,12 @@ pub enum SourceError {
         /// The path.
         path: String,
     },
+    /// It is a link, and what it leads to is not there.
+    #[error("{path:?} is a link to something that is not there")]
+    DeadLink {
+        /// The path.
+        path: String,
+    },
     /// It is a folder, a pipe, a device or a socket.
     #[error("{path:?} is {what}, not a file")]
     NotAFile {

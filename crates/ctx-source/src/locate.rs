@@ -102,9 +102,11 @@ pub fn locate(text: Result<&Arc<Text>, &SourceError>, wanted: Wanted<'_>) -> Loc
 
 fn without_file(wanted: Wanted<'_>, error: &SourceError) -> Located {
     match (wanted.content, error) {
-        (Some(content), SourceError::NotFound { .. }) => Located::MovedOrDeleted {
-            content: content.to_owned(),
-        },
+        (Some(content), SourceError::NotFound { .. } | SourceError::DeadLink { .. }) => {
+            Located::MovedOrDeleted {
+                content: content.to_owned(),
+            }
+        }
         (Some(content), error) => Located::Stale {
             content: content.to_owned(),
             why: error.to_string(),

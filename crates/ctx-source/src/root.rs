@@ -124,7 +124,7 @@ impl Root {
         limit: u64,
     ) -> Result<(Vec<u8>, Stamp), SourceError> {
         let checked = check(path)?;
-        let failed = |source| failed(path, source);
+        let failed = |source| failed(&self.dir, path, source);
         let mut attempts = 0;
         loop {
             let mut file = open(&self.dir, checked).map_err(failed)?;
@@ -151,7 +151,7 @@ impl Root {
     pub fn stamp(&self, path: impl AsRef<Path>) -> Result<Stamp, SourceError> {
         let path = path.as_ref();
         let metadata = self.dir.metadata(check(path)?);
-        let metadata = metadata.map_err(|source| failed(path, source))?;
+        let metadata = metadata.map_err(|source| failed(&self.dir, path, source))?;
         refuse_others(path, &metadata)?;
         Ok(Stamp::of(&metadata))
     }
@@ -284,9 +284,11 @@ fn name_of(kind: FileType) -> &'static str {
     }
 }
 
-fn failed(path: &Path, source: io::Error) -> SourceError {
-    let path = told(path);
+fn failed(dir: &Dir, at: &Path, source: io::Error) -> SourceError {
+    let path = told(at);
+    let is_link = || dir.symlink_metadata(at).is_ok_and(|it| it.is_symlink());
     match source.kind() {
+        io::ErrorKind::NotFound if is_link() => SourceError::DeadLink { path },
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SourceError::NotFound { path },
         io::ErrorKind::IsADirectory => SourceError::NotAFile {
             path,

@@ -194,3 +194,24 @@ fn a_file_that_is_not_there_is_told_with_names_near_its_own() {
         "{ran:?}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_to_nothing_is_told_as_one() {
+    let folder = Folder::of([("src/sessions.py", b"a = 1\n".as_slice())]);
+    std::os::unix::fs::symlink("gone.py", folder.path().join("src/session.py")).unwrap();
+    let link = "is a link to something that is not there";
+    let ran = folder.run(["show", "src/session.py"]);
+    ran.fails(3, &[link]);
+    let hint = "names near it: src/sessions.py";
+    assert!(ran.stderr.lines().any(|it| it.ends_with(hint)), "{ran:?}");
+    for args in [
+        &["pack", "src/session.py"][..],
+        &["outline", "src/session.py"],
+        &["assemble", "src/session.py"],
+        &["verify", "src/session.py"],
+        &["query", "sessions", "--hits", "src/session.py"],
+    ] {
+        folder.run(args).fails(3, &["src/session.py", link]);
+    }
+}

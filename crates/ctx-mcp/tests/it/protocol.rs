@@ -208,7 +208,7 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_query",
             json!({"query": "a", "max_tokens": -1}),
-            "invalid value",
+            "max_tokens: invalid value: integer `-1`, expected a whole number from 0",
         ),
         (
             "context_query",
@@ -250,6 +250,11 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
             "context_assemble",
             json!({"chunks": [{"id": "a", "relevance": 2, "content": ""}]}),
             "relevance 2",
+        ),
+        (
+            "context_assemble",
+            json!({"chunks": [{"id": "a", "relevance": "1", "content": ""}]}),
+            "chunk 0: relevance: invalid type: string \"1\", expected a number",
         ),
         (
             "context_read",

@@ -366,3 +366,43 @@ fn what_is_no_chunk_is_told_what_one_is() {
     let said = "invalid type: integer `1`, expected a chunk, an object with `id`, `content` and `relevance`";
     assert!(error.starts_with(said), "{error}");
 }
+
+#[test]
+fn what_was_wanted_is_told_in_the_words_of_json() {
+    #[track_caller]
+    fn told<T: DeserializeOwned>(text: &str, expected: &str) {
+        let error = serde_json::from_str::<T>(text).err().unwrap().to_string();
+        let said = ctx_model::in_words_of_json(&error);
+        assert_eq!(said.split(" at line ").next().unwrap(), expected);
+    }
+    told::<f64>("\"1\"", "invalid type: string \"1\", expected a number");
+    let whole = "expected a whole number from 0 to 4294967295";
+    told::<u32>("-1", &format!("invalid value: integer `-1`, {whole}"));
+    told::<u32>(
+        "1.5",
+        &format!("invalid type: floating point `1.5`, {whole}"),
+    );
+    told::<usize>("null", "invalid type: null, expected a whole number from 0");
+    told::<std::num::NonZeroU8>(
+        "0",
+        "invalid value: integer `0`, expected a whole number from 1 to 255",
+    );
+    told::<i64>("{}", "invalid type: object, expected a whole number");
+    told::<Vec<u8>>("{}", "invalid type: object, expected an array");
+    told::<std::collections::BTreeMap<String, u8>>("[]", "invalid type: array, expected an object");
+    told::<(u8, u8)>("1", "invalid type: integer `1`, expected an array");
+    told::<TokenSplit>("1", "invalid type: integer `1`, expected an object");
+    // What a caller said stays as it was said.
+    told::<f64>(
+        "\", expected u32\"",
+        "invalid type: string \", expected u32\", expected a number",
+    );
+    told::<bool>(
+        "\"u32\"",
+        "invalid type: string \"u32\", expected a boolean",
+    );
+    told::<Format>(
+        "\", expected f64\"",
+        "unknown variant `, expected f64`, expected one of `markdown`, `xml`, `json`, `plain`",
+    );
+}

@@ -71,7 +71,7 @@ fn refused(rejection: &QueryRejection) -> Problem {
     let mut below = rejection.source();
     while let Some(error) = below {
         if let Some(error) = error.downcast_ref::<QueryFault>() {
-            return fault(&error.path().to_string(), error.inner().to_string());
+            return fault(&error.path().to_string(), &error.inner().to_string());
         }
         below = error.source();
     }

@@ -180,6 +180,7 @@ impl Here<'_> {
             // Git takes no notice of a folder of that name either.
             Err(
                 SourceError::NotFound { .. }
+                | SourceError::DeadLink { .. }
                 | SourceError::NotAFile {
                     what: "a folder", ..
                 },

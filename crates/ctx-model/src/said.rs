@@ -1,0 +1,91 @@
+//! What serde says of JSON that is not as it should be, in the words of JSON.
+
+use std::borrow::Cow;
+
+/// Stands before what was wanted, at the end of such a message.
+const WANTED: &str = ", expected ";
+
+/// The message of an error of reading, with what was wanted named as in JSON, and not as in Rust: `a number` for
+/// `f64`, `an object` for `struct Point`. What was found is told as it is, whatever it says. O(bytes).
+///
+/// ```
+/// let error = serde_json::from_str::<u32>("\"7\"").unwrap_err().to_string();
+/// assert_eq!(
+///     ctx_model::in_words_of_json(&error),
+///     "invalid type: string \"7\", expected a whole number from 0 to 4294967295 at line 1 column 3"
+/// );
+/// ```
+pub fn in_words_of_json(message: &str) -> Cow<'_, str> {
+    let found = found(message);
+    let Some((before, after)) = message.rsplit_once(WANTED) else {
+        return Cow::Borrowed(message);
+    };
+    // Only these name a type; what was found may be a text that has the same words in it.
+    if !["invalid type: ", "invalid value: ", "invalid length "]
+        .iter()
+        .any(|it| message.contains(it))
+    {
+        return Cow::Borrowed(message);
+    }
+    let (name, place) = match after.rfind(" at line ") {
+        Some(at) => after.split_at(at),
+        None => (after, ""),
+    };
+    match (wanted(name), found) {
+        (None, None) => Cow::Borrowed(message),
+        (wanted, found) => {
+            let before = match found {
+                Some((from, to)) => Cow::Owned(before.replacen(from, to, 1)),
+                None => Cow::Borrowed(before),
+            };
+            let wanted = wanted.as_deref().unwrap_or(name);
+            Cow::Owned(format!("{before}{WANTED}{wanted}{place}"))
+        }
+    }
+}
+
+/// What `message` begins with, where that names a JSON value by another word.
+fn found(message: &str) -> Option<(&'static str, &'static str)> {
+    [
+        ("invalid type: sequence", "invalid type: array"),
+        ("invalid type: map", "invalid type: object"),
+    ]
+    .into_iter()
+    .find(|(from, _)| message.starts_with(from))
+}
+
+/// The same thing as `name`, which serde and its derived readers have for it.
+fn wanted(name: &str) -> Option<Cow<'static, str>> {
+    if let Some(name) = name.strip_prefix("a nonzero ") {
+        return whole(name, 1);
+    }
+    let word = match name {
+        "f32" | "f64" => "a number",
+        "a map" | "map" => "an object",
+        "a sequence" | "sequence" => "an array",
+        "unit" => "null",
+        "string or map" => "a string or an object",
+        _ if name.starts_with("struct ") && !name.contains(" with ") => "an object",
+        _ if name.starts_with("struct ") => "an object with all its fields",
+        _ if name.starts_with("tuple struct ") || name.starts_with("a tuple of size ") => {
+            "an array"
+        }
+        _ if name.starts_with("enum ") => "a string",
+        _ if name.contains(" enum ") => "a string or an object",
+        _ => return whole(name, 0),
+    };
+    Some(word.into())
+}
+
+/// A whole number of the type `name`, and no less than `least` where it has no sign.
+fn whole(name: &str, least: u8) -> Option<Cow<'static, str>> {
+    let most = match name {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        "u64" | "u128" | "usize" => return Some(format!("a whole number from {least}").into()),
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => return Some("a whole number".into()),
+        _ => return None,
+    };
+    Some(format!("a whole number from {least} to {most}").into())
+}
