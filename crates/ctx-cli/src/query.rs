@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::str::Utf8Error;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -130,6 +131,14 @@ fn read(words: &[String]) -> Result<String, Failure> {
         Failure::input(format!("failed to read <stdin>: {error}"))
             .with_hint("give the question as an argument, or pipe it in")
     })?;
+    // A character may have been cut where reading ended.
+    let is_cut = |it: &Utf8Error| it.error_len().is_none() && bytes.len() as u64 == MOST_BYTES;
+    if let Some(error) = str::from_utf8(&bytes).err().filter(|it| !is_cut(it)) {
+        report::warning(&format!(
+            "the question on <stdin> is not UTF-8, first at byte {}: what is no text in it is not asked for",
+            error.valid_up_to() + 1
+        ));
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

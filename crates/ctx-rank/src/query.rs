@@ -15,7 +15,7 @@ pub const MOST_TERMS: usize = 128;
 pub const MOST_MENTIONS: usize = 128;
 
 /// A question of one line and so many words at most is typed as it comes to mind.
-const FEW_WORDS: usize = 12;
+const FEW_WORDS: usize = 24;
 
 /// What a version is worth in a typed question, against another word.
 const OF_VERSION: f64 = 2.0;
@@ -99,7 +99,7 @@ pub struct Query {
     /// What failed, as lines of its code blocks and traces say it, and lines of text that begin with the name of an error: the
     /// first eight, each up to 200 bytes.
     pub failures: Vec<String>,
-    /// All of it, where it is a single line of at most twelve words: such a question is typed as it comes to mind, and says
+    /// All of it, where it is a single line of at most 24 words: such a question is typed as it comes to mind, and says
     /// of itself what it is for.
     pub typed: Option<String>,
     /// The text of its code blocks.

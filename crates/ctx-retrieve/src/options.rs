@@ -96,8 +96,9 @@ pub struct Weights {
     /// Of the roles of files, in the order of [`Weights::ROLES`].
     pub roles: [f64; 7],
     /// Of the document that fits a [typed](Query::typed) question best, where its role is worth less: what is asked so may be
-    /// answered by what was written of the sources, as well as by them. Of those after it the one of rank r, from 0, is worth
-    /// 1 / (1 + r / 8) of that, if that is more than its role. Reports are about the sources.
+    /// answered by what was written of the sources, as well as by them; of equals the source comes first. Of those after it
+    /// the one of rank r, from 0, is worth 1 / (1 + r / 8) of that, if that is more than its role. Reports are about the
+    /// sources.
     pub documents: f64,
 }
 
@@ -176,7 +177,7 @@ impl Default for Weights {
             ],
             file_fields: vec![(Field::Path, 1.0), (Field::Text, 1.0)],
             roles: [1.0, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2],
-            documents: 0.8,
+            documents: 0.99,
         }
     }
 }

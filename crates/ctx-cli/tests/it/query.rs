@@ -823,6 +823,17 @@ fn no_question_is_too_much() {
 }
 
 #[test]
+fn a_question_that_is_no_text_is_answered_with_a_warning() {
+    let asked = Asked::small();
+    let run = asked.pipe(b"what does the budget \xffcost?", &[]);
+    assert!(run.ok().contains("budget.rs"), "{run:?}");
+    let told = "warning: the question on <stdin> is not UTF-8, first at byte 22";
+    assert!(run.stderr.contains(told), "{run:?}");
+    let run = asked.pipe("what does the bud\u{ad}get côst?".as_bytes(), &[]);
+    assert!(!run.stderr.contains("UTF-8"), "{run:?}");
+}
+
+#[test]
 fn a_character_a_hundred_thousand_times_is_answered() {
     let asked = Asked::small();
     for unit in [

@@ -466,8 +466,8 @@ fn a_question_of_a_few_words_is_kept_as_it_is_written() {
     );
     assert_eq!(Query::analyse(quick).typed.as_deref(), Some(quick.trim()));
     assert_eq!(words("two\nlines"), None);
-    assert_eq!(words(&"word ".repeat(12)), Some(["word"; 12].join(" ")));
-    assert_eq!(words(&"word ".repeat(13)), None);
+    assert_eq!(words(&"word ".repeat(24)), Some(["word"; 24].join(" ")));
+    assert_eq!(words(&"word ".repeat(25)), None);
     assert_eq!(words(""), None);
 }
 
