@@ -18,6 +18,8 @@ use tokio_postgres::types::ToSql;
 use crate::StoreError;
 use crate::lexemes::{TermQuery, Terms};
 use crate::lookup::part;
+use crate::opening::Progress;
+use crate::plan::Essential;
 use crate::store::OwnedStore;
 
 /// So many are read by one statement, which has its time for them all.
@@ -30,6 +32,8 @@ const SHARE_OF_LISTS: u64 = 8;
 const QUESTIONS: usize = 64;
 /// Of so many terms it is known how many documents hold them: some 150 bytes each.
 const TERMS: usize = 1 << 15;
+/// Of so many files it is known how often they were of use: some 200 bytes each.
+const USES: usize = 1 << 14;
 /// So many owners are known at a time.
 const OWNERS: usize = 4_096;
 /// What an entry takes beside what it holds, in bytes.
@@ -81,11 +85,13 @@ pub(crate) enum List {
     FileAt,
     /// When the file at a path was changed.
     ChangedAt,
+    /// The documents that hold a term, in what has one of the labels of a mask.
+    Holding(Of, u8),
 }
 
 impl List {
-    /// A place among the texts, from 1, and the numbers; the generation of the files stands in every row, and there is
-    /// one at least.
+    /// A place among what is asked, from 1, and the numbers; the generation of the files stands in every row, and there
+    /// is one at least.
     fn sql(self) -> String {
         let lists = match self {
             List::Defining => "SELECT place, numbers FROM ctx.defining($1, $2)",
@@ -107,6 +113,8 @@ impl List {
                      WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" AND f.modified_at IS NOT NULL LIMIT $2::int
                  ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
             }
+            List::Holding(Of::Parts, _) => "SELECT place, numbers FROM ctx.parts_holding($1, $2)",
+            List::Holding(Of::Files, _) => "SELECT place, numbers FROM ctx.files_holding($1, $2)",
         };
         format!(
             "SELECT it.place, it.numbers, g.generation
@@ -122,13 +130,40 @@ impl List {
             List::PartsOf => "list parts of files",
             List::FileAt => "find files",
             List::ChangedAt => "tell when files were changed",
+            List::Holding(..) => "search files",
+        }
+    }
+
+    /// `texts` as the statement takes them.
+    fn asked<'t>(self, texts: &'t [&'t str]) -> Asked<'t> {
+        match self {
+            List::Holding(_, mask) => {
+                let terms = texts.iter().map(|it| TermQuery::any([*it], mask));
+                Asked::Terms(terms.collect())
+            }
+            _ => Asked::Texts(texts),
+        }
+    }
+}
+
+/// What lists are asked for by.
+enum Asked<'t> {
+    Texts(&'t [&'t str]),
+    Terms(Vec<TermQuery>),
+}
+
+impl Asked<'_> {
+    fn value(&self) -> &(dyn ToSql + Sync) {
+        match self {
+            Asked::Texts(texts) => texts,
+            Asked::Terms(terms) => terms,
         }
     }
 }
 
 type DocumentKey = (Arc<str>, Of, i64);
 type ListKey = (Arc<str>, u64, (List, i32), String);
-type ChosenKey = (Arc<str>, u64, Of, TermQuery);
+type ChosenKey = (Arc<str>, u64, Of, Essential);
 type Numbers = Arc<[i64]>;
 /// Documents, by their numbers.
 pub(crate) type Documents = Arc<[(i64, Document)]>;
@@ -145,6 +180,8 @@ pub(crate) struct Kept {
     totals: Cache<(Arc<str>, u64), Totals>,
     /// How many of them hold a term.
     counts: Cache<(Arc<str>, u64, String), Counts>,
+    /// How often a file was of use, by the progress that says so.
+    uses: Cache<(Arc<str>, Progress, String), u64>,
 }
 
 /// How many documents of each kind there are, and how many terms they have together.
@@ -182,6 +219,7 @@ impl Kept {
             generations: Cache::new(OWNERS),
             totals: Cache::new(OWNERS),
             counts: Cache::new(TERMS),
+            uses: Cache::new(USES),
         }
     }
 }
@@ -203,21 +241,21 @@ impl Weighter<ListKey, Numbers> for Bytes {
 
 impl Weighter<ChosenKey, Documents> for Bytes {
     /// With what is in the documents: they may be kept nowhere else any more.
-    fn weight(&self, (.., terms): &ChosenKey, documents: &Documents) -> u64 {
+    fn weight(&self, (.., essential): &ChosenKey, documents: &Documents) -> u64 {
         let documents = documents.iter().map(|it| ENTRY_BYTES + it.1.bytes);
-        let own = ENTRY_BYTES + size_of::<ChosenKey>() + terms.bytes();
+        let own = ENTRY_BYTES + size_of::<ChosenKey>() + essential.bytes();
         (own + documents.sum::<usize>()) as u64
     }
 }
 
 impl OwnedStore {
     /// The documents that `essential` finds, `most` at most. Of those who ask for the same at once, one asks the
-    /// database.
+    /// database, and for no more than the terms of which it is not known what holds them.
     pub(crate) async fn chosen(
         &self,
         of: Of,
         generation: u64,
-        essential: &TermQuery,
+        essential: &Essential,
         most: i32,
     ) -> Result<Documents, StoreError> {
         // How many at most is the same for all of a store.
@@ -226,16 +264,39 @@ impl OwnedStore {
             Ok(documents) => return Ok(documents),
             Err(guard) => guard,
         };
-        let sql = match of {
-            Of::Parts => "SELECT ctx.choose_parts($1, $2)",
-            Of::Files => "SELECT ctx.choose_files($1, $2)",
+        let numbers = match essential {
+            Essential::Any(terms, mask) => self.holding(of, generation, terms, *mask, most).await?,
+            Essential::Pairs(pairs) => {
+                let sql = match of {
+                    Of::Parts => "SELECT ctx.choose_parts($1, $2)",
+                    Of::Files => "SELECT ctx.choose_files($1, $2)",
+                };
+                let rows = self.read("search files", sql, &[pairs, &most]).await?;
+                rows.first().map_or_else(Vec::new, |it| it.get(0))
+            }
         };
-        let rows = self.read("search files", sql, &[essential, &most]).await?;
-        let numbers: Vec<i64> = rows.first().map_or_else(Vec::new, |it| it.get(0));
         let documents: Documents = self.documents(of, &numbers).await?.into();
         // It may be too large to be kept.
         let _ = guard.insert(Arc::clone(&documents));
         Ok(documents)
+    }
+
+    /// The numbers of what holds any of `terms`, in their order, `most` at most.
+    async fn holding(
+        &self,
+        of: Of,
+        generation: u64,
+        terms: &[String],
+        mask: u8,
+        most: i32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let list = List::Holding(of, mask);
+        let (_, lists) = self.lists(list, Some(generation), terms, most).await?;
+        let mut numbers = lists.concat();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.truncate(usize::try_from(most).unwrap_or(0));
+        Ok(numbers)
     }
 
     /// For each of `texts`, the list that belongs to it, of `most` numbers at most, and the generation of files at
@@ -327,6 +388,31 @@ impl OwnedStore {
         }
     }
 
+    /// How often those of `paths` were of use of which that is known as of `progress`, and the others.
+    pub(crate) fn used<'p>(
+        &self,
+        progress: Progress,
+        paths: &[&'p str],
+    ) -> (BTreeMap<String, u64>, Vec<&'p str>) {
+        let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
+        for &path in paths {
+            let key = (self.shared_owner(), progress, path.to_owned());
+            match self.kept().uses.get(&key) {
+                Some(uses) => drop(known.insert(key.2, uses)),
+                None => unknown.push(path),
+            }
+        }
+        (known, unknown)
+    }
+
+    /// Keeps how often files were of use as of `progress`.
+    pub(crate) fn keep_used(&self, progress: Progress, uses: &BTreeMap<String, u64>) {
+        for (path, &uses) in uses {
+            let key = (self.shared_owner(), progress, path.clone());
+            self.kept().uses.insert(key, uses);
+        }
+    }
+
     /// Notes that the files are of `generation` now.
     pub(crate) fn told(&self, generation: u64) {
         let known = &self.kept().generations;
@@ -342,10 +428,11 @@ impl OwnedStore {
         asked: &[&str],
         most: i32,
     ) -> Result<(u64, Vec<Numbers>), StoreError> {
-        let values: [&(dyn ToSql + Sync); 3] = [&asked, &most, &self.owner()];
+        let mut lists = vec![Numbers::default(); asked.len()];
+        let asked = list.asked(asked);
+        let values: [&(dyn ToSql + Sync); 3] = [asked.value(), &most, &self.owner()];
         let rows = self.read(list.doing(), &list.sql(), &values).await?;
         let mut generation = 0;
-        let mut lists = vec![Numbers::default(); asked.len()];
         for row in rows {
             generation = row.get::<_, i64>(2).cast_unsigned();
             // Where nothing is asked, there is the generation alone.

@@ -13,9 +13,29 @@ const PAIRED: usize = 6;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan<'t> {
     /// What a candidate must hold; nothing, where all terms may choose.
-    pub(crate) essential: Option<TermQuery>,
+    pub(crate) essential: Option<Essential>,
     /// Terms, with their weight × inverse document frequency: the heaviest first.
     pub(crate) worths: Vec<(&'t str, f64)>,
+}
+
+/// What a candidate must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Essential {
+    /// Any of these terms, which are rare, in what has one of the labels of a mask. In their order: whoever asks for
+    /// the same has the same.
+    Any(Vec<String>, u8),
+    /// Two of the best terms, where all are common; the only one, where there is no other.
+    Pairs(TermQuery),
+}
+
+impl Essential {
+    /// What it takes beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Essential::Any(terms, _) => terms.iter().map(|it| size_of::<String>() + it.len()).sum(),
+            Essential::Pairs(pairs) => pairs.bytes(),
+        }
+    }
 }
 
 /// A term, in how many documents it is, and what it is worth.
@@ -92,17 +112,18 @@ fn inverse_frequency(count: u64, total: u64) -> f64 {
 
 /// What is worth most, as far as it is in no more than `candidates` documents together. Where even the rarest is in
 /// more, two of the best.
-fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> TermQuery {
+fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> Essential {
     let mut left = candidates;
     let mut chosen = Vec::new();
     for it in weighed {
         if it.count <= left {
             left -= it.count;
-            chosen.push(it.term);
+            chosen.push(it.term.to_owned());
         }
     }
     if !chosen.is_empty() {
-        return TermQuery::any(chosen, mask);
+        chosen.sort_unstable();
+        return Essential::Any(chosen, mask);
     }
     let best = &weighed[..weighed.len().min(PAIRED)];
     let one = |it: &Weighed<'_>| TermQuery::any([it.term], mask);
@@ -112,9 +133,9 @@ fn essential(weighed: &[Weighed<'_>], candidates: u64, mask: u8) -> TermQuery {
             .map(move |b| TermQuery::both(one(a), one(b)))
     });
     let pairs = TermQuery::any_of(pairs);
-    if pairs.is_empty() {
+    Essential::Pairs(if pairs.is_empty() {
         one(&best[0])
     } else {
         pairs
-    }
+    })
 }

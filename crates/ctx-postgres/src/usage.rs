@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, REMEMBERED, Usage, Vote};
 use deadpool_postgres::Client;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
@@ -145,12 +146,25 @@ fn in_order(paths: &[String]) -> Vec<&str> {
 #[async_trait]
 impl Usage for OwnedStore {
     async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
-        let sql = "SELECT path, uses FROM ctx.usage WHERE owner = $1 AND path = ANY ($2)";
-        let rows = self
-            .read("count uses", sql, &[&self.owner(), &in_order(paths)])
-            .await?;
-        let count = |row: &tokio_postgres::Row| (row.get(0), row.get::<_, i64>(1).cast_unsigned());
-        Ok(rows.iter().map(count).collect())
+        let progress = self.opening().map(|it| it.progress);
+        let paths = in_order(paths);
+        let (mut counts, paths) = match progress {
+            Some(progress) => self.used(progress, &paths),
+            None => (BTreeMap::new(), paths),
+        };
+        if !paths.is_empty() {
+            let sql = "SELECT it.path, coalesce(u.uses, 0) FROM unnest($2::text[]) AS it (path)
+                       LEFT JOIN ctx.usage u ON u.owner = $1 AND u.path = it.path";
+            let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &paths];
+            let rows = self.read("count uses", sql, &values).await?;
+            let count = |row: &Row| (row.get(0), row.get::<_, i64>(1).cast_unsigned());
+            let read: BTreeMap<String, u64> = rows.iter().map(count).collect();
+            if let Some(progress) = progress {
+                self.keep_used(progress, &read);
+            }
+            counts.extend(read);
+        }
+        Ok(counts)
     }
 
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
@@ -167,6 +181,9 @@ impl Usage for OwnedStore {
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>> {
         let sql = "SELECT path, shown_at FROM ctx.usage WHERE owner = $1 AND shown_at > 0
                    ORDER BY shown_at DESC, path DESC LIMIT $2::int";
+        if let Some(known) = self.opening().and_then(|it| it.recent(limit)) {
+            return Ok(known);
+        }
         let limit = self.limits().rows(limit);
         let rows = self
             .read("list recent files", sql, &[&self.owner(), &limit])

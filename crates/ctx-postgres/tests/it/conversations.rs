@@ -65,7 +65,7 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
     let fresh = fresh!();
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));
     for thread in ["", "t", "no\0ne", "' OR ''='"] {
-        assert!(!store.opened(thread, 9).await.unwrap().1, "{thread:?}");
+        assert!(!store.opened(thread, 9, 9).await.unwrap().1, "{thread:?}");
     }
     let pinned = names(&["b.rs", "a.rs"]);
     let begun = store.begin_thread("t", None, &pinned, 1, 10).await;
@@ -76,7 +76,7 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
     for count in 0..4 {
         let message = Message::new(format!("m{count}"), "user", format!("said {count}"), count);
         store.append("t", &message).await.unwrap();
-        let (request, is_there) = store.opened("t", 3).await.unwrap();
+        let (request, is_there) = store.opened("t", 3, 9).await.unwrap();
         assert!(is_there);
         // As many as were read, fewer, and more, which are asked for.
         for limit in [3, 2, 0, 20] {
@@ -101,7 +101,7 @@ async fn what_a_request_begins_with_is_what_is_there_then() {
         // It goes on as it began; the next sees what was written.
         assert_eq!(request.pinned("t").await.unwrap(), pinned);
         assert_eq!(request.generation().await.unwrap(), generation);
-        let (next, _) = store.opened("t", 20).await.unwrap();
+        let (next, _) = store.opened("t", 20, 9).await.unwrap();
         assert_eq!(next.pinned("t").await.unwrap(), ["c.rs"]);
         let plainly = store.messages("t", 20).await.unwrap();
         assert_eq!(next.messages("t", 20).await.unwrap(), plainly);

@@ -173,7 +173,7 @@ async fn tell_all(store: &OwnedStore, text: &str) -> Result<(), TestCaseError> {
     )?;
     is_documented(store.set_pins("t", &pinned).await)?;
     is_documented(store.keep_context(text, "{}", crate::keeping(60, 9)).await)?;
-    is_documented(store.opened(text, 5).await)?;
+    is_documented(store.opened(text, 5, 5).await)?;
     is_documented(store.contexts_with(&pinned, 9).await)?;
     is_documented(store.forget_thread(text).await)?;
     is_invalid(store.vote(&Vote::new(text, text, true, 1)).await)?;

@@ -113,8 +113,8 @@ async fn no_statement_has_more_terms_than_may_be_or_longer_ones() {
         [257; 2],
         "an owner and 256 terms"
     );
-    assert_eq!(sent("ctx.choose_parts($1, $2)", " | "), [32]);
-    assert_eq!(sent("ctx.choose_files($1, $2)", " | "), [32]);
+    assert_eq!(sent("ctx.parts_holding($1, $2)", "'word"), [33]);
+    assert_eq!(sent("ctx.files_holding($1, $2)", "'word"), [33]);
     assert!(
         written.contains(&longest) && !written.contains(&long) && !written.contains(&long_name)
     );

@@ -1,10 +1,13 @@
 //! What searches have read is kept, and is never older than the search that shows it.
 
 use ctx_postgres::{FileText, Limits, OwnedStore, Store};
-use ctx_retrieve::{Field, FileSearch as _, PartQuery, Relations as _, TextQuery};
+use ctx_retrieve::{
+    Feedback as _, Field, FileSearch as _, PartQuery, Relations as _, TextQuery, Usage as _, Vote,
+};
 
 use crate::fresh;
 use crate::ranking::asked;
+use crate::server::Server;
 
 fn file(path: &str, name: &str, at: i64) -> FileText {
     let text =
@@ -64,11 +67,11 @@ async fn what_another_process_writes_is_seen_by_the_next_search() {
         // The second time from what is kept.
         for _ in 0..2 {
             assert_eq!(said(&reader).await, wanted);
-            let (request, _) = reader.opened("t", 9).await.unwrap();
+            let (request, _) = reader.opened("t", 9, 9).await.unwrap();
             assert_eq!(said(&request).await, wanted);
         }
         // Nobody knows yet how often the terms are there.
-        let (request, _) = cold.opened("t", 9).await.unwrap();
+        let (request, _) = cold.opened("t", 9, 9).await.unwrap();
         assert_eq!(said(&request).await, wanted);
         before = wanted;
     }
@@ -86,9 +89,9 @@ async fn a_request_is_no_older_than_its_beginning_whoever_writes_meanwhile() {
     let store = fresh.owner("alice");
     let (mut last, mut before_it) = (Vec::new(), "one");
     for (at, name) in (1..).zip(["one", "two", "three", "one"]) {
-        let (before, _) = store.opened("t", 9).await.unwrap();
+        let (before, _) = store.opened("t", 9, 9).await.unwrap();
         store.ingest(vec![file("a.rs", name, at)]).await.unwrap();
-        let (after, _) = store.opened("t", 9).await.unwrap();
+        let (after, _) = store.opened("t", 9, 9).await.unwrap();
         // As it was, where that was kept, or as it is; and it is not kept for those who come after.
         let late = said(&before).await.concat();
         let either = [name, before_it].map(|it| late.contains(it));
@@ -106,7 +109,7 @@ async fn counts_of_two_generations_are_not_mixed() {
     let store = fresh.owner("alice");
     let files = |from: i64| (from..from + 8).map(|it| file(&format!("{it}.rs"), "one", it));
     store.ingest(files(0).collect()).await.unwrap();
-    let (request, _) = store.opened("t", 9).await.unwrap();
+    let (request, _) = store.opened("t", 9, 9).await.unwrap();
     request.passages(&asked("walrus", 50)).await.unwrap();
     let other_text = FileText::new("z.rs", "fn tusk() {}\n");
     let more = files(8).chain([other_text]).collect();
@@ -159,4 +162,48 @@ async fn of_many_who_ask_for_the_same_at_once_all_are_answered_whoever_goes_away
             }
         }
     }
+}
+
+#[tokio::test]
+async fn what_is_known_of_terms_and_files_is_not_asked_again() {
+    let Some(server) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+        return;
+    };
+    let url = server.database().await;
+    let store = Store::connect(&url, Limits::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    let store = store.owner("alice").unwrap();
+    let files = ["seal", "otter", "bear"].map(|it| file(&format!("{it}.rs"), it, 1));
+    store.ingest(files.into()).await.unwrap();
+    let paths = ["seal.rs", "otter.rs", "none.rs"].map(str::to_owned);
+    store.shown(&paths[..2], 7).await.unwrap();
+    // What a request sends that has one of these in it.
+    let told = ["ctx.parts_holding", "coalesce(u.uses, 0)", "FROM ctx.usage"];
+    let asks = async |words: &str| {
+        let before = server.log().len();
+        let (request, _) = store.opened("t", 9, 9).await.unwrap();
+        let found = request.passages(&asked(words, 9)).await.unwrap();
+        let presence = asked(words, 9).by_presence();
+        let present = request.passages(&presence).await.unwrap();
+        assert_eq!(found.len(), present.len());
+        let counts = request.counts(&paths).await.unwrap();
+        let recent = request.recent(9).await.unwrap();
+        assert_eq!(recent, [("seal.rs".to_owned(), 7), ("otter.rs".to_owned(), 7)]);
+        let later = server.log().split_off(before);
+        let sent = told.map(|it| later.matches(it).count());
+        (found.len(), counts.into_values().sum::<u64>(), sent)
+    };
+    // The recent ones are read as a request begins.
+    assert_eq!(asks("seal otter").await, (2, 0, [1, 1, 1]));
+    assert_eq!(asks("otter seal").await, (2, 0, [0, 0, 1]));
+    assert_eq!(
+        asks("bear otter").await,
+        (2, 0, [1, 0, 1]),
+        "one term is new"
+    );
+    let vote = Vote::new("v", "seal.rs", true, 1);
+    assert!(store.vote(&vote).await.unwrap());
+    assert_eq!(asks("seal otter").await, (2, 1, [0, 1, 1]), "another state");
+    store.ingest(vec![file("more.rs", "seal", 1)]).await.unwrap();
+    assert_eq!(asks("seal otter").await, (3, 1, [1, 1, 1]), "other files");
 }

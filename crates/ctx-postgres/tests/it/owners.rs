@@ -49,7 +49,7 @@ async fn no_port_shows_the_canary_of_another_owner() {
         let store = fresh.owner(owner);
         for (_, canary) in owners.iter().filter(|(_, it)| *it != own) {
             laws::isolated(&store, canary).await;
-            let (request, _) = store.opened(canary, 20).await.unwrap();
+            let (request, _) = store.opened(canary, 20, 9).await.unwrap();
             laws::isolated(&request, canary).await;
         }
         let seen = laws::ask_all(&store, own).await;

@@ -93,9 +93,10 @@ impl Postgres {
     /// What `owner` has, for one request about `thread`, and whether that was begun.
     async fn opened(&self, owner: &Owner, thread: &str) -> Result<(OwnedStore, bool)> {
         let store = self.owned(owner)?;
-        // As many messages as a build asks for.
-        let messages = PrimeOptions::default().messages_read();
-        match store.opened(thread, messages).await {
+        // As many messages and files as a build asks for.
+        let options = PrimeOptions::default();
+        let (messages, recent) = (options.messages_read(), options.recent);
+        match store.opened(thread, messages, recent).await {
             Ok(opened) => Ok(opened),
             Err(error) => {
                 // A context can do without what was said, which each source is asked for again.

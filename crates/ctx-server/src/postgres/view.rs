@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_postgres::{OwnedStore, StoredText};
@@ -20,15 +21,20 @@ const KEPT: usize = 16_384;
 /// An owner, and a path of theirs.
 type Key = (Arc<str>, Arc<str>);
 
-/// What a file said when it was fetched last. Never taken for what it says now without the database having been
-/// asked.
+/// What a file said when it was fetched last. Never taken for what it says now unless the files are still of the
+/// generation that it was found at, or the database was asked.
 struct Fetched {
     /// By which the database knows that.
     hash: [u8; 32],
     text: Arc<Text>,
     /// Of the text as it was stored, sealed.
     outline: Option<Vec<u8>>,
+    /// Which generation the request began at that found it last; [`NEVER`] where none had begun.
+    found_at: AtomicU64,
 }
+
+/// No generation: files are not stored so often.
+const NEVER: u64 = u64::MAX;
 
 /// Texts that were fetched: they need not be sent again for as long as the files stay as they are.
 pub(super) struct Texts(Cache<Key, Arc<Fetched>, Bytes>);
@@ -106,12 +112,29 @@ impl View {
         (Arc::from(self.store.owner()), Arc::from(path))
     }
 
-    /// Looks at `paths` together. Texts that are kept here are not sent again.
+    /// Looks at `paths` together. Texts that are kept here are not sent again, and those that were found at the generation
+    /// that this request began at are not asked for.
     fn look(&self, paths: &[&str]) {
-        let kept = paths
-            .iter()
-            .filter_map(|&it| Some((it, self.texts.0.get(&self.key(it))?)));
-        let kept: BTreeMap<&str, Arc<Fetched>> = kept.collect();
+        let began_at = self.store.began_at().unwrap_or(NEVER);
+        let mut kept: BTreeMap<&str, Arc<Fetched>> = BTreeMap::new();
+        let mut asked = Vec::new();
+        for &path in paths {
+            let Some(its) = self.texts.0.get(&self.key(path)) else {
+                asked.push(path);
+                continue;
+            };
+            if began_at != NEVER && its.found_at.load(Ordering::Relaxed) == began_at {
+                let mut seen = self.seen();
+                seen.files.entry(path.to_owned()).or_insert(File::Text(its));
+            } else {
+                asked.push(path);
+                kept.insert(path, its);
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let paths = asked.as_slice();
         let known: Vec<[u8; 32]> = kept.values().map(|it| it.hash).collect();
         let found = self.runtime.block_on(self.store.texts(paths, &known));
         let found = match found {
@@ -140,10 +163,11 @@ impl View {
                             hash: file.hash,
                             text: Arc::new(text),
                             outline: file.outline,
+                            found_at: AtomicU64::new(began_at),
                         })
                     })
                 }
-                None => known_as(&file, &kept),
+                None => known_as(&file, &kept, began_at),
             };
             let Some(fetched) = fetched else { continue };
             let kept = Arc::clone(&fetched);
@@ -158,10 +182,16 @@ impl View {
     }
 }
 
-/// What is kept of `file`, or of another that says the same: which may be in another language.
-fn known_as(file: &StoredText, kept: &BTreeMap<&str, Arc<Fetched>>) -> Option<Arc<Fetched>> {
+/// What is kept of `file`, or of another that says the same: which may be in another language. It was found by a request
+/// that began at `began_at`.
+fn known_as(
+    file: &StoredText,
+    kept: &BTreeMap<&str, Arc<Fetched>>,
+    began_at: u64,
+) -> Option<Arc<Fetched>> {
     let is_same = |it: &&Arc<Fetched>| it.hash == file.hash;
     if let Some(its) = kept.get(file.path.as_str()).filter(is_same) {
+        its.found_at.store(began_at, Ordering::Relaxed);
         return Some(Arc::clone(its));
     }
     let other = kept.values().find(is_same)?;
@@ -169,6 +199,7 @@ fn known_as(file: &StoredText, kept: &BTreeMap<&str, Arc<Fetched>>) -> Option<Ar
         hash: file.hash,
         text: Arc::clone(&other.text),
         outline: None,
+        found_at: AtomicU64::new(began_at),
     }))
 }
 
