@@ -1,5 +1,5 @@
 -- For each term, what holds it: lists that whoever reads them keeps, so that a question asks for those of its terms alone
--- that nobody has asked for. Where every term is common, `choose_parts` and `choose_files` find what holds two.
+-- that nobody has asked for.
 
 CREATE FUNCTION ctx.parts_holding(terms tsquery[], most integer) RETURNS TABLE (place bigint, numbers bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 32
@@ -32,6 +32,10 @@ BEGIN
     FROM unnest(terms) WITH ORDINALITY AS q (term, place);
 END
 $$;
+
+-- Files that were shown within the same second are in their order, too.
+DROP INDEX ctx.usage_shown;
+CREATE INDEX usage_shown ON ctx.usage (owner, shown_at, path);
 
 DO $$
 DECLARE

@@ -164,7 +164,8 @@ impl Asked<'_> {
 type DocumentKey = (Arc<str>, Of, i64);
 type ListKey = (Arc<str>, u64, (List, i32), String);
 type ChosenKey = (Arc<str>, u64, Of, Essential);
-type Numbers = Arc<[i64]>;
+/// Numbers of documents.
+pub(crate) type Numbers = Arc<[i64]>;
 /// Documents, by their numbers.
 pub(crate) type Documents = Arc<[(i64, Document)]>;
 
@@ -180,8 +181,8 @@ pub(crate) struct Kept {
     totals: Cache<(Arc<str>, u64), Totals>,
     /// How many of them hold a term.
     counts: Cache<(Arc<str>, u64, String), Counts>,
-    /// How often a file was of use, by the progress that says so.
-    uses: Cache<(Arc<str>, Progress, String), u64>,
+    /// How often a file was of use, by the progress that says so; nothing where that is not told.
+    uses: Cache<(Arc<str>, Progress, String), Option<u64>>,
 }
 
 /// How many documents of each kind there are, and how many terms they have together.
@@ -344,18 +345,24 @@ impl OwnedStore {
             }
             is_told = true;
             for (text, numbers) in asked.into_iter().zip(read) {
-                let key = (
-                    Arc::clone(&owner),
-                    generation,
-                    (list, most),
-                    text.to_owned(),
-                );
-                kept.lists.insert(key, Arc::clone(&numbers));
+                self.keep_list(generation, (list, most), text, Arc::clone(&numbers));
                 found.insert(text, numbers);
             }
         }
         let of = |text: &String| found.get(text.as_str()).cloned().unwrap_or_default();
         Ok((generation, texts.iter().map(of).collect()))
+    }
+
+    /// Keeps the list of `text` as of `generation`, of so many numbers at most.
+    pub(crate) fn keep_list(
+        &self,
+        generation: u64,
+        list: (List, i32),
+        text: &str,
+        numbers: Numbers,
+    ) {
+        let key = (self.shared_owner(), generation, list, text.to_owned());
+        self.kept().lists.insert(key, numbers);
     }
 
     /// How many documents there are, and hold each of `terms`, as of `generation`; and the terms of which that is not
@@ -393,7 +400,7 @@ impl OwnedStore {
         &self,
         progress: Progress,
         paths: &[&'p str],
-    ) -> (BTreeMap<String, u64>, Vec<&'p str>) {
+    ) -> (BTreeMap<String, Option<u64>>, Vec<&'p str>) {
         let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
         for &path in paths {
             let key = (self.shared_owner(), progress, path.to_owned());
@@ -406,7 +413,7 @@ impl OwnedStore {
     }
 
     /// Keeps how often files were of use as of `progress`.
-    pub(crate) fn keep_used(&self, progress: Progress, uses: &BTreeMap<String, u64>) {
+    pub(crate) fn keep_used(&self, progress: Progress, uses: &BTreeMap<String, Option<u64>>) {
         for (path, &uses) in uses {
             let key = (self.shared_owner(), progress, path.clone());
             self.kept().uses.insert(key, uses);

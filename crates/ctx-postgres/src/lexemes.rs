@@ -17,6 +17,9 @@ const MOST_BYTES: usize = 960 << 10;
 /// Later terms all stand here.
 const LAST_POSITION: u16 = (1 << 14) - 1;
 
+/// The mask that is of all labels.
+pub(crate) const ALL_FIELDS: u8 = 0;
+
 /// What a term stands in. The server has four weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
@@ -164,7 +167,7 @@ pub(crate) struct TermQuery {
 enum Item {
     Or,
     And,
-    /// A term, in places with these labels alone; 0 is any.
+    /// A term, in places with these labels alone.
     Term(String, u8),
 }
 

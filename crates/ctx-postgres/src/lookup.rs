@@ -49,6 +49,9 @@ pub(crate) fn lower_all(names: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// So many definitions of a name are read, where fewer are asked for.
+const MOST_DEFINITIONS: i32 = 64;
+
 const ENDING: &str = "
     SELECT it.path, e.number
     FROM unnest($2::text[]) WITH ORDINALITY AS e (reversed, number)
@@ -95,8 +98,20 @@ impl OwnedStore {
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
         let limit = self.limits().rows(limit);
-        let (generation, lists) = self.lists(list, None, texts, limit).await?;
-        let lists: Vec<&[i64]> = lists.iter().map(|it| &**it).collect();
+        let turn = match (list, self.opening()) {
+            // Of those who look for the same names at once, one asks.
+            (List::Defining, Some(opening)) => Some(opening.defining().await),
+            _ => None,
+        };
+        let most = match list {
+            // Whoever asks for more or fewer has the same list.
+            List::Defining if limit <= MOST_DEFINITIONS => MOST_DEFINITIONS,
+            _ => limit,
+        };
+        let (generation, lists) = self.lists(list, None, texts, most).await?;
+        drop(turn);
+        let most = usize::try_from(limit).unwrap_or(0);
+        let lists: Vec<&[i64]> = lists.iter().map(|it| &it[..it.len().min(most)]).collect();
         self.hits(generation, &lists).await
     }
 

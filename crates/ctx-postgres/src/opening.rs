@@ -27,6 +27,8 @@ pub(crate) struct Opening {
     pub(crate) progress: Progress,
     /// The generation at which terms were counted last, or are to be, held by the one who counts.
     counting: Mutex<u64>,
+    /// Held by the one who looks for definitions.
+    defining: Mutex<()>,
 }
 
 impl fmt::Debug for Opening {
@@ -106,6 +108,7 @@ impl OwnedStore {
             most_recent: usize::try_from(most_recent).unwrap_or(0),
             progress,
             counting: Mutex::new(progress.generation),
+            defining: Mutex::default(),
         };
         let is_there = first.is_some_and(|row| row.get(0));
         self.told(progress.generation);
@@ -149,5 +152,10 @@ impl Opening {
     /// The turn to count terms, and the generation at which that was done last.
     pub(crate) async fn counting(&self) -> MutexGuard<'_, u64> {
         self.counting.lock().await
+    }
+
+    /// The turn to look for definitions.
+    pub(crate) async fn defining(&self) -> MutexGuard<'_, ()> {
+        self.defining.lock().await
     }
 }

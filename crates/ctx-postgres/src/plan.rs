@@ -63,7 +63,7 @@ pub(crate) fn usable(terms: &[(String, f32)], most: usize) -> Vec<(&str, f32)> {
 /// What a plan is made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose {
-    /// The labels that are searched, 0 for all of them.
+    /// The labels that are searched.
     pub(crate) mask: u8,
     /// So many terms at most.
     pub(crate) most: usize,

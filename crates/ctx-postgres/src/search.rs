@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::documents::{Counts, Document, List, Of, Totals};
-use crate::lexemes::Label;
+use crate::lexemes::{ALL_FIELDS, Label, TermQuery};
 use crate::lookup::{hit, lower_all};
 use crate::plan::{Plan, Purpose, usable};
 use crate::ranking::Ranking;
@@ -23,6 +23,21 @@ const PARTS_OF_A_FILE: u64 = 5;
 const MOST_RANKED: i32 = 2;
 /// Where files are named, all their parts are ranked: of all together so many times as many as candidates.
 const MOST_WITHIN: usize = 4;
+
+/// How many documents hold each term; and which, for the rarest, as many as could choose candidates.
+const COUNT: &str = "
+    WITH counted AS (
+        SELECT t.term, t.parts, t.files, q.query,
+            row_number() OVER by_parts <= $4 AND sum(t.parts) OVER by_parts <= $5 AS is_in_few_parts,
+            row_number() OVER by_files <= $4 AND sum(t.files) OVER by_files <= $6 AS is_in_few_files
+        FROM unnest($2::text[], $3::tsquery[]) AS q (term, query)
+        JOIN ctx.terms t ON t.owner = $1 AND t.term = q.term
+        WINDOW by_parts AS (ORDER BY t.parts, t.term), by_files AS (ORDER BY t.files, t.term)
+    )
+    SELECT o.generation, o.parts, o.part_terms, o.files, o.file_terms, c.term, c.parts, c.files,
+        CASE WHEN c.is_in_few_parts THEN ctx.choose_parts(c.query, $7) END,
+        CASE WHEN c.is_in_few_files THEN ctx.choose_files(c.query, $8) END
+    FROM ctx.owners o LEFT JOIN counted c ON true WHERE o.owner = $1";
 
 impl Of {
     /// What a field's terms are labelled with.
@@ -45,7 +60,7 @@ impl Of {
     }
 }
 
-/// What fields are worth, by label; and the labels that are searched, 0 for all of them.
+/// What fields are worth, by label; and the labels that are searched.
 fn worths(of: Of, fields: &[(Field, f32)]) -> Option<([f64; 4], u8)> {
     let mut worths = [0.0; 4];
     let mut mask = 0;
@@ -55,7 +70,8 @@ fn worths(of: Of, fields: &[(Field, f32)]) -> Option<([f64; 4], u8)> {
             mask |= 1 << label as u8;
         }
     }
-    (mask != 0).then_some((worths, if mask == of.mask() { 0 } else { mask }))
+    let is_all = mask == of.mask();
+    (mask != 0).then_some((worths, if is_all { ALL_FIELDS } else { mask }))
 }
 
 /// A document, by its number, and how well it fits.
@@ -83,8 +99,7 @@ impl OwnedStore {
         let Some(plan) = Plan::new(&terms, &known.counts, known.total, purpose) else {
             return Ok((0, Vec::new()));
         };
-        let most = i32::try_from(candidates).unwrap_or(i32::MAX);
-        let most = most.saturating_mul(MOST_RANKED);
+        let most = self.most(of);
         let generation = known.generation;
         let documents = if let Some(essential) = &plan.essential {
             self.chosen(of, generation, essential, most).await?
@@ -144,6 +159,12 @@ impl OwnedStore {
         }
     }
 
+    /// No more are ranked.
+    fn most(&self, of: Of) -> i32 {
+        let candidates = i32::try_from(self.candidates(of)).unwrap_or(i32::MAX);
+        candidates.saturating_mul(MOST_RANKED)
+    }
+
     /// How many documents there are, how long they are, and how many of them hold each of `terms`. What a request has
     /// asked before, or another of the same generation, is not asked again.
     async fn state(&self, of: Of, terms: &[(&str, f32)]) -> Result<State, StoreError> {
@@ -179,15 +200,29 @@ impl OwnedStore {
         Ok(State::new(of, told, totals, counts))
     }
 
-    /// The generation of now, and at that, how many documents there are, and hold each of `terms`. These are kept.
+    /// The generation of now, and at that, how many documents there are, and hold each of `terms`. These are kept, and so is what
+    /// holds the rarest of them: most likely that is asked for next.
     async fn count<'t>(
         &self,
         terms: &[&'t str],
     ) -> Result<(u64, Totals, BTreeMap<&'t str, Counts>), StoreError> {
-        let sql = "SELECT o.generation, o.parts, o.part_terms, o.files, o.file_terms, t.term, t.parts, t.files
-             FROM ctx.owners o LEFT JOIN ctx.terms t ON t.owner = $1 AND t.term = ANY ($2) WHERE o.owner = $1";
-        let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &terms];
-        let rows = self.read("count terms", sql, &values).await?;
+        let queries = terms.iter().map(|it| TermQuery::any([*it], ALL_FIELDS));
+        let queries: Vec<TermQuery> = queries.collect();
+        let of_both = [Of::Parts, Of::Files];
+        let [parts, files] = of_both.map(|of| self.candidates(of).cast_signed());
+        let most = of_both.map(|of| self.most(of));
+        let chosen = i64::try_from(self.limits().terms).unwrap_or(i64::MAX);
+        let values: [&(dyn ToSql + Sync); 8] = [
+            &self.owner(),
+            &terms,
+            &queries,
+            &chosen,
+            &parts,
+            &files,
+            &most[0],
+            &most[1],
+        ];
+        let rows = self.read("count terms", COUNT, &values).await?;
         let (mut generation, mut totals) = (0, Totals::default());
         let all = |row: &Row, at: usize| row.get::<_, i64>(at).max(0).cast_unsigned();
         let some = |row: &Row, at: usize| u64::try_from(row.get::<_, i32>(at)).unwrap_or(0);
@@ -198,9 +233,16 @@ impl OwnedStore {
             totals.parts = (all(row, 1), all(row, 2));
             totals.files = (all(row, 3), all(row, 4));
             let term: Option<&str> = row.get(5);
-            if let Some(of_term) = term.and_then(|it| counts.get_mut(it)) {
-                of_term.parts = some(row, 6);
-                of_term.files = some(row, 7);
+            let Some((term, of_term)) = term.and_then(|it| Some((it, counts.get_mut(it)?))) else {
+                continue;
+            };
+            of_term.parts = some(row, 6);
+            of_term.files = some(row, 7);
+            for (at, (of, most)) in (8..).zip(of_both.into_iter().zip(most)) {
+                if let Some(numbers) = row.get::<_, Option<Vec<i64>>>(at) {
+                    let list = (List::Holding(of, ALL_FIELDS), most);
+                    self.keep_list(generation, list, term, numbers.into());
+                }
             }
         }
         self.told(generation);

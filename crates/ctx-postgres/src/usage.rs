@@ -148,23 +148,27 @@ impl Usage for OwnedStore {
     async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>> {
         let progress = self.opening().map(|it| it.progress);
         let paths = in_order(paths);
-        let (mut counts, paths) = match progress {
+        let (mut uses, paths) = match progress {
             Some(progress) => self.used(progress, &paths),
             None => (BTreeMap::new(), paths),
         };
         if !paths.is_empty() {
-            let sql = "SELECT it.path, coalesce(u.uses, 0) FROM unnest($2::text[]) AS it (path)
+            let sql = "SELECT it.path, u.uses FROM unnest($2::text[]) AS it (path)
                        LEFT JOIN ctx.usage u ON u.owner = $1 AND u.path = it.path";
             let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &paths];
             let rows = self.read("count uses", sql, &values).await?;
-            let count = |row: &Row| (row.get(0), row.get::<_, i64>(1).cast_unsigned());
-            let read: BTreeMap<String, u64> = rows.iter().map(count).collect();
+            let count = |row: &Row| {
+                let uses: Option<i64> = row.get(1);
+                (row.get(0), uses.map(i64::cast_unsigned))
+            };
+            let read: BTreeMap<String, Option<u64>> = rows.iter().map(count).collect();
             if let Some(progress) = progress {
                 self.keep_used(progress, &read);
             }
-            counts.extend(read);
+            uses.extend(read);
         }
-        Ok(counts)
+        let known = uses.into_iter().filter_map(|(path, it)| Some((path, it?)));
+        Ok(known.collect())
     }
 
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {

@@ -299,6 +299,48 @@ fn processes_of_one_database_are_one_store() {
     other
         .post(BOB, "/v1/context/feedback", &vote)
         .refused(422, "handle");
+    // What one has read, another may have changed since.
+    let shows = |server: &Running, text: &str| {
+        let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+        built["context"].as_str().unwrap().contains(text)
+    };
+    let changed = SUM.replace("a + b", "added(a, b)");
+    let changed = json!({"files": [{"path": "src/sum.rs", "content": changed}]});
+    other.post(ADA, "/v1/files", &changed).data(200);
+    assert!(shows(&one, "added(a, b)") && !shows(&one, "a + b"));
+    let removed = json!({"paths": ["src/sum.rs"]});
+    crate::routes::delete(&other, ADA, "/v1/files", Some(&removed)).data(200);
+    assert!(!shows(&one, "added(a, b)"));
+}
+
+#[test]
+fn files_that_were_not_changed_are_read_once() {
+    let Some(database) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+        return;
+    };
+    let server = Running::over(&block_on(database.database()));
+    let send = |path: &str| {
+        let files = json!({"files": [{"path": path, "content": SUM}]});
+        server.post(ADA, "/v1/files", &files).data(200);
+    };
+    send("src/sum.rs");
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let reads = |message: &str| {
+        let before = database.log().len();
+        let wanted = json!({"threadId": "t", "message": message});
+        let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
+        assert!(built["context"].as_str().unwrap().contains("a + b"));
+        let sent = database.log().split_off(before);
+        sent.matches("FROM ctx.files WHERE owner = $1 AND path = ANY ($2)")
+            .count()
+    };
+    assert_eq!(reads("what does sum_of do?"), 1);
+    assert_eq!(reads("who needs sum_of?"), 0);
+    send("src/other.rs");
+    assert_eq!(reads("is sum_of good?"), 1);
+    assert_eq!(reads("is sum_of bad?"), 0);
 }
 
 #[test]

@@ -194,7 +194,7 @@ pub(crate) fn no_file_is_a_folder(server: &Running) {
 }
 
 /// Asks with a body, or without one.
-fn delete(server: &Running, token: &str, path: &str, body: Option<&Value>) -> Answer {
+pub(crate) fn delete(server: &Running, token: &str, path: &str, body: Option<&Value>) -> Answer {
     let bearer = format!("Bearer {token}");
     let headers = [
         ("Authorization", &*bearer),
