@@ -178,6 +178,12 @@ mod tests {
                 r#"{"filePath": "a", "relevance": "1"}"#,
                 "field `relevance`: invalid type: string \"1\", expected a number",
             ),
+            // On any scale, and always a number.
+            (r#"{"filePath": "a", "relevance": 1e999}"#, "out of range"),
+            (
+                r#"{"filePath": "a", "relevance": NaN}"#,
+                "field `relevance`",
+            ),
             (
                 r#"{"filePath": "a", "relevance": 1, "endLine": 4}"#,
                 "no startLine",

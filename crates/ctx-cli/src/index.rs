@@ -59,6 +59,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     let changes = past::up_to_date(&root, &settings.strategies(None), report, cancel)?;
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);
+    skipped::report_generated(&updated.passed, report);
     let done = Done {
         updated: &updated,
         changes: changes.as_ref().map(GitChanges::count),
@@ -203,6 +204,9 @@ struct Totals {
     generation: u64,
     include_generated: bool,
     max_file_bytes: u64,
+    /// How many files are passed over as they are generated or vendored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed_generated: Option<usize>,
     /// How many changes of a git repository are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<usize>,
@@ -257,6 +261,7 @@ impl<'t> Told<'t> {
                 generation: status.generation,
                 include_generated: status.include_generated,
                 max_file_bytes: status.max_file_bytes,
+                passed_generated: None,
                 changes: None,
                 written_at: status.written_at,
             },
@@ -270,6 +275,7 @@ impl<'t> Told<'t> {
     }
 
     fn with_pending(mut self, pending: Pending) -> Self {
+        self.totals.passed_generated = Some(pending.generated);
         self.pending = Some(ToldPending {
             changed: pending.changed,
             removed: pending.removed,
@@ -279,6 +285,7 @@ impl<'t> Told<'t> {
 
     fn with_update(mut self, done: &Done<'t>) -> Self {
         let updated = done.updated;
+        self.totals.passed_generated = Some(skipped::count_generated(&updated.passed));
         self.updated = Some(ToldUpdate {
             changed: updated.changed,
             removed: updated.removed,
@@ -344,10 +351,13 @@ fn tell_status(
         return emit::json(&Told::of(status).with_changes(changes).with_pending(pending));
     }
     let by = |key| clean(settings.origin(key)).into_owned();
-    let generated = if status.include_generated {
-        "included"
-    } else {
-        "passed over"
+    let generated = match pending.generated {
+        _ if status.include_generated => "included".to_owned(),
+        0 => "passed over".to_owned(),
+        n => {
+            let files = counted(n as u64, "file");
+            format!("passed over: {files}; --include-generated takes them in")
+        }
     };
     table([
         ("root", clean(&shown(&status.root)).into_owned()),

@@ -213,10 +213,17 @@ fn with_cause(error: &dyn std::error::Error) -> String {
 }
 
 pub(crate) fn user(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    #[cfg(unix)]
+    use std::os::unix::fs::FileTypeExt as _;
     let unreadable = |why: &dyn fmt::Display| {
         Failure::input(format!("failed to read {}: {why}", shown(path)))
             .with_hint("make it a readable file, or remove it")
     };
+    // Whoever opens a pipe waits for somebody to write.
+    #[cfg(unix)]
+    if path.metadata().is_ok_and(|it| it.file_type().is_fifo()) {
+        return Err(unreadable(&"it is a pipe"));
+    }
     let read = File::open(path).and_then(|mut file| read_up_to(&mut file, 0, MOST_BYTES));
     match read {
         Ok(Some(bytes)) => Ok(Some(bytes)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::Utf8Error;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -72,12 +72,12 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     let index = indexing::open(&root, options)?;
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
-    let mut without_text = 0;
+    let mut missed = Missed::default();
     let changes = if args.search.no_index_update {
         refuse_empty(&index)?;
         past::open(&root, &retrieve.strategies, report)?
     } else {
-        without_text = catch_up(&index, &settings, report, cancel)?;
+        missed = catch_up(&index, &settings, report, cancel)?;
         past::up_to_date(&root, &retrieve.strategies, report, cancel)?
     };
     let changes = changes.map(Arc::new);
@@ -102,7 +102,8 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         return Err(Failure::cancelled());
     }
     let mut answer = answer?;
-    warn(&answer, &retrieve, (&root, without_text), report)?;
+    warn(&answer, &retrieve, (&root, &missed), report)?;
+    tell_generated(&mut answer, &missed);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.told());
     if args.output.explain || args.output.json {
@@ -205,21 +206,37 @@ fn refuse_empty(index: &Index) -> Result<(), Failure> {
     Err(Failure::input(format!("{root} is not indexed")).with_hint("leave --no-index-update out"))
 }
 
-/// Indexes what changed, and tells how many files have no text. Where it cannot be done, what was indexed before has to do.
+/// What of a folder is not searched, as far as it was looked at.
+#[derive(Default)]
+struct Missed {
+    /// So many files have no text.
+    without_text: usize,
+    /// These are generated or vendored.
+    generated: Vec<PathBuf>,
+}
+
+/// Indexes what changed, and tells what is not searched. Where it cannot be done, what was indexed before has to do.
 fn catch_up(
     index: &Index,
     settings: &Settings,
     report: Report,
     cancel: &Cancel,
-) -> Result<usize, Failure> {
+) -> Result<Missed, Failure> {
     let start = Instant::now();
     let error = match indexing::update(index, report, cancel) {
         Ok(updated) => {
             indexing::report_losses(&updated, settings, report);
             skipped::report_passed(&updated.passed, settings, report);
             tell_updated(&updated, index, settings, start, report);
-            let passed = updated.passed.iter();
-            return Ok(passed.filter(|it| it.reason == Reason::NoText).count());
+            let mut missed = Missed::default();
+            for it in updated.passed {
+                match it.reason {
+                    Reason::NoText => missed.without_text += 1,
+                    reason if reason.is_generated() => missed.generated.push(it.path),
+                    _ => {}
+                }
+            }
+            return Ok(missed);
         }
         Err(IndexError::Cancelled) => return Err(Failure::cancelled()),
         Err(error) => error,
@@ -236,7 +253,7 @@ fn catch_up(
         // Times that changed alone, which could not be noted.
         None => report.detail(&why),
     }
-    Ok(0)
+    Ok(Missed::default())
 }
 
 fn tell_updated(
@@ -323,14 +340,14 @@ fn ask(
     })
 }
 
-/// Says what is missing from the answer, which is of a folder with so many files `without_text`.
+/// Says what is missing from the answer, which is of a folder that has `missed` besides.
 ///
 /// # Errors
 /// No strategy has an answer.
 fn warn(
     answer: &Answer,
     options: &retrieve::Options,
-    (root, without_text): (&Path, usize),
+    (root, missed): (&Path, &Missed),
     report: Report,
 ) -> Result<(), Failure> {
     let reports = &answer.retrieved.reports;
@@ -356,7 +373,7 @@ fn warn(
                 options.kinds.join(", ")
             ),
         };
-        let unread = match without_text {
+        let unread = match missed.without_text {
             0 => String::new(),
             n => format!(
                 "; {} without readable text, such as a PDF, not searched",
@@ -370,6 +387,38 @@ fn warn(
     }
     emit::warnings(&answer.built, report);
     Ok(())
+}
+
+/// The code of the warning that generated or vendored files were not searched.
+const GENERATED: &str = "generated_not_searched";
+
+/// Says, here and in the receipt, that files were not searched as they are generated or vendored: where the question names
+/// one that nothing was found in the place of, or where nothing was found at all.
+fn tell_generated(answer: &mut Answer, missed: &Missed) {
+    let found = &answer.retrieved.found;
+    let is_found = |end: &Path| {
+        found
+            .iter()
+            .any(|it| Path::new(&it.hit.path).ends_with(end))
+    };
+    let places = answer.query.places.iter().map(|it| &it.path);
+    let named = places.chain(&answer.query.file_names).find_map(|it| {
+        let end = Path::new(it.strip_prefix("./").unwrap_or(it));
+        let is_it = |path: &&PathBuf| path.ends_with(end);
+        let passed = missed.generated.iter().find(is_it)?;
+        (!end.as_os_str().is_empty() && !is_found(end)).then_some(passed)
+    });
+    let detail = match (named, missed.generated.len()) {
+        (Some(path), _) => format!(
+            "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
+            shown(path)
+        ),
+        (None, n) if n > 0 && found.is_empty() => skipped::say_generated(n),
+        _ => return,
+    };
+    report::warning(&detail);
+    let warning = Warning::new(GENERATED, detail);
+    answer.built.warnings.push(warning);
 }
 
 /// Says which of the files that are shown were decoded, here and in the receipt.

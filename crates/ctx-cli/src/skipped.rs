@@ -55,6 +55,31 @@ pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Repo
     }
 }
 
+/// How many files are passed over as they are generated or vendored.
+pub(crate) fn count_generated(passed: &[Passed]) -> usize {
+    passed.iter().filter(|it| it.reason.is_generated()).count()
+}
+
+/// So many files, what they are, and how they are taken in.
+pub(crate) fn say_generated(n: usize) -> String {
+    let (files, are, them) = match n {
+        1 => ("file", "is", "it"),
+        _ => ("files", "are", "them"),
+    };
+    let n = emit::grouped(n as u64);
+    format!(
+        "{n} generated or vendored {files} {are} not indexed; --include-generated takes {them} in"
+    )
+}
+
+/// Says how many files are passed over as they are generated or vendored.
+pub(crate) fn report_generated(passed: &[Passed], report: Report) {
+    let n = count_generated(passed);
+    if n > 0 {
+        report.note(&format!("{}{}", say_generated(n), more(report)));
+    }
+}
+
 /// What there is where nothing is indexed, and which settings make it so.
 pub(crate) fn tell_passed(passed: &[Passed], settings: &Settings) -> String {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();

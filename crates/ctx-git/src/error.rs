@@ -16,6 +16,28 @@ pub enum GitError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
+    /// What stands in place of a file of the repository is none, and reading it might never end.
+    #[error(
+        "read {}: it is {what}, not a file; delete it and restore the repository, such as by cloning it again",
+        path.display()
+    )]
+    NotAFile {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is: "a pipe", "a socket", "a device" or "something else".
+        what: &'static str,
+    },
+    /// A file of the repository is larger than any such file is.
+    #[error(
+        "read {}: it is larger than {limit} bytes; restore the repository, such as by cloning it again",
+        path.display()
+    )]
+    TooLarge {
+        /// Where it is.
+        path: PathBuf,
+        /// So many bytes it may have.
+        limit: u64,
+    },
     /// The repository has no such commit.
     #[error("find the commit {commit:?} in the git repository {}", path.display())]
     Commit {

@@ -4,6 +4,7 @@ mod changes;
 mod error;
 mod heads;
 mod past;
+mod plain;
 mod repository;
 
 pub use changes::{GitChanges, Progress, Updated};

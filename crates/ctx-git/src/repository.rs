@@ -12,7 +12,7 @@ use gix::diff::tree::{Recorder, State, recorder, visit};
 use gix::discover::upwards::{self, TrustPolicy};
 use gix::hash::oid;
 use gix::objs::commit::MessageRef;
-use gix::objs::{Data, Find, FindExt as _, TreeRefIter};
+use gix::objs::{Data, Find, FindExt as _, Kind, TreeRefIter};
 use gix::revision::walk::Sorting;
 use gix::sec::{Trust, trust};
 use gix::traverse::commit::simple::CommitTimeOrder;
@@ -23,6 +23,7 @@ use memchr::memmem;
 use crate::error::GitError;
 use crate::heads::{heads, names};
 use crate::past::{Change, Extent, Place};
+use crate::plain::{self, Objects};
 
 /// So many changes at most, the latest. `docs/record/eval.md` has what fewer and more show.
 pub(crate) const MOST_CHANGES: usize = 2_000;
@@ -74,6 +75,7 @@ pub(crate) struct Source {
 pub(crate) struct Opened<'s> {
     source: &'s Source,
     repository: ThreadSafeRepository,
+    objects: Objects,
     /// The commits at which a shallow repository ends, in order.
     shallow: Vec<ObjectId>,
     /// The last commit; `None` where there is none yet.
@@ -101,6 +103,7 @@ impl Source {
         }
         .apply_environment();
         let ceilings = search.ceiling_dirs.clone();
+        plain::around(root, &ceilings)?;
         let trust = trust::Mapping {
             full: options(),
             reduced: options(),
@@ -156,25 +159,43 @@ impl Source {
     /// Opens it as it is now.
     pub(crate) fn open(&self) -> Result<Opened<'_>, GitError> {
         let failed = |error| GitError::repository(&self.at, error);
+        let objects = plain::at(&self.at)?;
         let repository = ThreadSafeRepository::open_opts(&self.at, options()).map_err(failed)?;
         let local = repository.to_thread_local();
-        let head = || {
-            let head = local.head();
-            head.and_then(|mut it| Ok(it.try_peel_to_id()?.map(gix::Id::detach)))
+        let tip = match self.tip {
+            Some(tip) => Some(tip),
+            None => head(&local, &objects)?,
         };
-        let tip = self
-            .tip
-            .map_or_else(|| head().map_err(failed), |it| Ok(Some(it)))?;
         let shallow = local.shallow_commits().map_err(failed)?;
         let mut shallow: Vec<_> = shallow.map_or_else(Vec::new, |it| it.iter().copied().collect());
         shallow.sort_unstable();
         Ok(Opened {
             source: self,
             repository,
+            objects,
             shallow,
             tip,
         })
     }
+}
+
+/// The commit of `HEAD`; `None` where there is none yet.
+fn head(repository: &Repository, objects: &Objects) -> Result<Option<ObjectId>, GitError> {
+    let failed = |error| GitError::repository(repository.git_dir(), error);
+    let mut head = repository.head().map_err(failed)?;
+    // What it points to is read, as it may be a tag, and then what that points to.
+    let is_commit = match head.id() {
+        Some(id) => {
+            objects.one(&id)?;
+            id.header().map_err(failed)?.kind() == Kind::Commit
+        }
+        None => head.is_unborn(),
+    };
+    if !is_commit {
+        objects.all()?;
+    }
+    let id = head.try_peel_to_id().map_err(failed)?;
+    Ok(id.map(gix::Id::detach))
 }
 
 /// Whoever wrote the repository is not trusted: nothing is run, no other settings are read than its own, and what its objects say
@@ -210,6 +231,7 @@ impl Opened<'_> {
         let Some(tip) = self.tip else {
             return Ok(Vec::new());
         };
+        self.objects.all()?;
         let mut repository = self.repository.to_thread_local();
         repository.object_cache_size(CACHE);
         if repository.find_commit(tip).is_err() {

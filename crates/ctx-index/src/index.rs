@@ -13,11 +13,11 @@ use crate::IndexError;
 use crate::error::Fault;
 use crate::lock::Lock;
 use crate::manifest::FileRow;
-use crate::options::{Kept, Options, Pending, Status, Wanted};
+use crate::options::{Kept, Options, Passed, Pending, Status, Wanted};
 use crate::own;
 use crate::parts::Parts;
 use crate::remembered::Remembered;
-use crate::scan::Seen;
+use crate::scan::{Scan, Seen};
 use crate::schema::Fields;
 use crate::statistics::Statistics;
 use crate::store::Store;
@@ -240,9 +240,25 @@ impl Index {
         let is_changed =
             |seen: &&&Seen| !self.is_as_known(wanted, seen, known.files.get(&seen.path));
         Ok(Pending {
+            generated: self.told(self.generated(wanted, &scan))?,
             changed: work.wanted.par_iter().filter(is_changed).count(),
             removed: work.removed.len(),
         })
+    }
+
+    /// How many of the files are passed over as they are generated or vendored, as far as that is known.
+    fn generated(&self, wanted: Wanted, scan: &Scan) -> Result<usize, Fault> {
+        if wanted.include_generated {
+            return Ok(0);
+        }
+        let read = self.store().manifest.passed_over()?;
+        let is_there = |it: &&Passed| {
+            let path = it.path.to_str().unwrap_or_default();
+            let at = scan.files.binary_search_by(|it| it.path.as_str().cmp(path));
+            at.is_ok()
+        };
+        let passed = scan.passed.iter().chain(read.iter().filter(is_there));
+        Ok(passed.filter(|it| it.reason.is_generated()).count())
     }
 
     fn is_as_known(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>) -> bool {

@@ -92,7 +92,7 @@ pub struct Progress {
 impl Pending {
     /// Whether the index is up to date.
     pub fn is_nothing(self) -> bool {
-        self == Pending::default()
+        self.changed == 0 && self.removed == 0
     }
 }
 
@@ -172,6 +172,13 @@ pub enum Reason {
     Unnamed,
 }
 
+impl Reason {
+    /// Whether [`Options::include_generated`] takes such a file in.
+    pub fn is_generated(self) -> bool {
+        matches!(self, Reason::Generated | Reason::Vendored)
+    }
+}
+
 impl Updated {
     /// As far as a walk tells.
     pub(crate) fn of(scan: &mut Scan) -> Self {
@@ -233,4 +240,7 @@ pub struct Pending {
     pub changed: usize,
     /// Files that are indexed and no longer there.
     pub removed: usize,
+    /// Files that are there and passed over, as they are generated or vendored: by their names, or by their text where that
+    /// was read before.
+    pub generated: usize,
 }

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx_testkit::SetOnDrop;
+use ctx_testkit::git::Repository;
 use serde_json::json;
 
 use crate::run::{Folder, command};
@@ -358,6 +359,35 @@ fn ignore_files_that_are_none_are_named() {
         it.pipe("own/commondir");
     };
     ends("commondir is a pipe", worktree, [""; 4]);
+}
+
+#[test]
+fn files_of_git_that_are_none_are_named_and_the_rest_answers() {
+    let history = |name: &str, why: &str| format!(".git/{name}: it is {why}, not a file");
+    for name in ["HEAD", "config", "packed-refs", "objects/info/alternates"] {
+        let make = |it: &Tree| {
+            Repository::init(it.root.path()).commit("Begin", &[("a.rs", Some("fn a() {}\n"))]);
+            it.root.write("a.rs", "fn plain_function() {}\n");
+            let _ = fs::remove_file(it.at(".git").join(name));
+            fs::create_dir_all(it.at(".git/objects/info")).unwrap();
+        };
+        let piped = |it: &Tree| {
+            make(it);
+            it.pipe(&format!(".git/{name}"));
+        };
+        let told = &*history(name, "a pipe");
+        ends(&format!("{name} is a pipe"), piped, ["", told, told, ""]);
+        let linked = |it: &Tree| {
+            make(it);
+            symlink("/dev/zero", it.at(".git").join(name)).unwrap();
+        };
+        let told = &*history(name, "a device");
+        ends(
+            &format!("{name} -> /dev/zero"),
+            linked,
+            ["", told, told, ""],
+        );
+    }
 }
 
 #[test]

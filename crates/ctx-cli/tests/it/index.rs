@@ -422,6 +422,75 @@ fn what_is_passed_over_is_named_when_asked_for_and_the_large_counted_always() {
 }
 
 #[test]
+fn generated_and_vendored_files_are_counted_with_the_flag_that_takes_them_in() {
+    let generated = [&b"// @generated\n"[..], BUDGET].concat();
+    let asked = Asked::of([("a.rs", BUDGET), ("vendor/b.rs", b"fn b() {}\n")]);
+    asked.root.write("made.rs", generated);
+    let note = "2 generated or vendored files are not indexed; --include-generated takes them in";
+    let run = asked.run(&["index"]);
+    run.ok();
+    assert!(run.stderr.contains(note), "{run:?}");
+    let again = asked.run(&["index", "--json"]);
+    assert_eq!(again.json()["passedGenerated"], 2);
+    let status = asked.run(&["index", "--status"]);
+    let row = "passed over: 2 files; --include-generated takes them in (the default)";
+    assert!(status.ok().contains(row), "{status:?}");
+    let status = asked.run(&["index", "--status", "--json"]).json();
+    assert_eq!(status["passedGenerated"], 2);
+    let all = asked.run(&["index", "--include-generated", "--json"]);
+    assert_eq!(all.json()["passedGenerated"], 0);
+    assert!(!all.stderr.contains("vendored"), "{all:?}");
+}
+
+#[test]
+fn a_question_for_a_generated_file_is_told_that_it_is_not_searched() {
+    let asked = Asked::of([
+        ("src/a.rs", BUDGET),
+        ("vendor/wheel.rs", b"fn other() {}\n"),
+    ]);
+    let told = |args: &[&str], part: Option<&str>| {
+        let run = asked.run(&[&["query", "--json"], args].concat());
+        let result = run.json();
+        let warnings = result["warnings"].as_array().into_iter().flatten();
+        let mut warnings = warnings.filter(|it| it["code"] == "generated_not_searched");
+        let detail = warnings.next().map(|it| it["detail"].as_str().unwrap());
+        match part {
+            Some(part) => {
+                let is_told =
+                    run.stderr.contains(part) && detail.is_some_and(|it| it.contains(part));
+                assert!(is_told, "{args:?}: {run:?}");
+            }
+            None => assert!(
+                detail.is_none() && !run.stderr.contains("vendored"),
+                "{run:?}"
+            ),
+        }
+    };
+    let named =
+        "vendor/wheel.rs is not searched, as it is generated or vendored; --include-generated";
+    told(
+        &["what does the budget do in vendor/wheel.rs?"],
+        Some(named),
+    );
+    told(&["what does the budget do in wheel.rs:1?"], Some(named));
+    told(&["does the cost fit the budget in src/a.rs?"], None);
+    told(&["does the cost fit the budget?"], None);
+    let all = "1 generated or vendored file is not indexed; --include-generated takes it in";
+    told(&["zebra crossings"], Some(all));
+    // A file of that name that is searched is the one that is meant.
+    asked.root.write("src/wheel.rs", BUDGET);
+    told(&["what does the budget do in wheel.rs?"], None);
+    told(
+        &["what does the budget do in vendor/wheel.rs?"],
+        Some(named),
+    );
+    told(
+        &["zebra crossings in vendor/wheel.rs", "--include-generated"],
+        None,
+    );
+}
+
+#[test]
 fn what_is_no_file_and_what_is_empty_is_named_as_pack_names_it() {
     let asked = Asked::of([("a.rs", BUDGET), ("empty.md", b"")]);
     let mut expected = vec![("empty.md", "empty")];

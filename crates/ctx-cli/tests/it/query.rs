@@ -1153,6 +1153,16 @@ fn settings_that_are_no_file_do_not_hold_it_up() {
             .run(&["query", "budget"])
             .fails(3, &["ctx.toml", "pipe"]);
     }
+    let users = Asked::small();
+    users.config.write("ctx/ctx.toml", "");
+    let path = users.config.path().join("ctx/ctx.toml");
+    fs::remove_file(&path).unwrap();
+    let made = Command::new("mkfifo").arg(&path).status();
+    if made.is_ok_and(|it| it.success()) {
+        users
+            .run(&["query", "budget"])
+            .fails(3, &["ctx/ctx.toml", "it is a pipe"]);
+    }
     let linked = Asked::small();
     std::os::unix::fs::symlink("/etc/passwd", linked.root.path().join("ctx.toml")).unwrap();
     linked.run(&["query", "budget"]).fails(3, &["ctx.toml"]);

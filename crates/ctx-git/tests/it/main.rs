@@ -380,6 +380,153 @@ fn what_is_no_repository_and_no_commit_is_told() {
     assert!(matches!(error, GitError::Commit { .. }), "{error}");
 }
 
+/// Asks of the repository around `root` on a thread that is left behind where that never ends.
+#[cfg(unix)]
+fn ends(root: &Path, file: &Path) -> Result<Option<Updated>, GitError> {
+    let (told, heard) = std::sync::mpsc::channel();
+    let (root, file) = (root.to_owned(), file.to_owned());
+    std::thread::spawn(move || {
+        let opened = GitChanges::open(&root, &file);
+        let updated = opened.and_then(|it| {
+            let updated = it.map(|(it, _)| it.update(&mut |_| ControlFlow::Continue(())));
+            updated.transpose()
+        });
+        told.send(updated)
+    });
+    let most = std::time::Duration::from_secs(20);
+    heard.recv_timeout(most).expect("it ends")
+}
+
+#[cfg(unix)]
+fn pipe(at: &Path) {
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    let _ = fs::remove_file(at);
+    let made = std::process::Command::new("mkfifo").arg(at).status();
+    assert!(made.unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_file_of_git_is_told_and_not_waited_for() {
+    for file in [
+        "HEAD",
+        "config",
+        "packed-refs",
+        "shallow",
+        "commondir",
+        "objects/info/alternates",
+        "objects/info/commit-graph",
+        "objects/info/commit-graphs/commit-graph-chain",
+        "objects/pack/pack-1.idx",
+        "refs/heads/main",
+    ] {
+        let bench = Bench::new();
+        fs::write(bench.git().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        pipe(&bench.git().join(file));
+        let told = ends(bench.root.path(), &bench.file()).unwrap_err();
+        let told = told.to_string();
+        let (name, why) = (format!(".git/{file}: it is a pipe"), "cloning it again");
+        assert!(told.contains(&name) && told.contains(why), "{told}");
+    }
+    // What is not read is no reason.
+    let bench = Bench::new();
+    for file in ["index", "description", "refs/tags/other", "info/exclude"] {
+        pipe(&bench.git().join(file));
+    }
+    assert!(ends(bench.root.path(), &bench.file()).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_git_comes_to_by_what_it_reads_is_told() {
+    let told = |bench: &Bench, name: &str| {
+        let error = ends(bench.root.path(), &bench.file()).unwrap_err();
+        let told = error.to_string();
+        let is_named = told.contains(&format!("{name}: it is a pipe"));
+        assert!(is_named, "{name}: {told}");
+    };
+    let mut bench = Bench::new();
+    let begin = bench.change("Fix a leak", "return 1", "return 3");
+    // The last commit, and one before it.
+    let (head, _) = bench.take_away(&begin);
+    pipe(&head);
+    told(&bench, &begin[2..]);
+    let mut bench = Bench::new();
+    let before = bench.change("Fix a leak", "return 1", "return 3");
+    bench.change("Fix a leak again", "return 2", "return 4");
+    let (at, _) = bench.take_away(&before);
+    pipe(&at);
+    told(&bench, &before[2..]);
+    // Behind other references.
+    let bench = Bench::new();
+    fs::write(
+        bench.git().join("refs/heads/main"),
+        "ref: refs/heads/next\n",
+    )
+    .unwrap();
+    fs::write(bench.git().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    pipe(&bench.git().join("refs/heads/next"));
+    told(&bench, "refs/heads/next");
+    // In a folder that it borrows from, and one that this borrows from.
+    let bench = Bench::new();
+    let other = bench.kept.path().join("other");
+    let list = bench.git().join("objects/info/alternates");
+    fs::create_dir_all(list.parent().unwrap()).unwrap();
+    fs::write(list, format!("# others\n\"{}\"\n", other.display())).unwrap();
+    pipe(&other.join("info/alternates"));
+    told(&bench, "other/info/alternates");
+    // Where a file says that the repository is.
+    let bench = Bench::new();
+    let elsewhere = bench.kept.path().join("elsewhere");
+    fs::rename(bench.git(), &elsewhere).unwrap();
+    fs::write(bench.git(), format!("gitdir: {}\n", elsewhere.display())).unwrap();
+    assert!(ends(bench.root.path(), &bench.file()).is_ok());
+    pipe(&elsewhere.join("HEAD"));
+    told(&bench, "elsewhere/HEAD");
+    pipe(&bench.git());
+    told(&bench, ".git");
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_sockets_and_what_is_endless_in_place_of_a_file_of_git_are_told() {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    let told = |bench: &Bench| {
+        let error = ends(bench.root.path(), &bench.file()).unwrap_err();
+        error.to_string()
+    };
+    let bench = Bench::new();
+    let config = bench.git().join("config");
+    fs::remove_file(&config).unwrap();
+    symlink("/dev/zero", &config).unwrap();
+    assert!(told(&bench).contains(".git/config: it is a device"));
+    fs::remove_file(&config).unwrap();
+    let _socket = UnixListener::bind(&config).unwrap();
+    assert!(told(&bench).contains(".git/config: it is a socket"));
+    fs::remove_file(&config).unwrap();
+    // It takes no room on the disk, and would in memory.
+    let sparse = fs::File::create(&config).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    assert!(told(&bench).contains(".git/config: it is larger than 16777216 bytes"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_is_looked_at_no_further_up_than_it_is_searched_for() {
+    let above = tempfile::tempdir().unwrap();
+    pipe(&above.path().join(".git/HEAD"));
+    let kept = tempfile::tempdir().unwrap();
+    let inner = above.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let told = ends(&inner, &kept.path().join("changes")).unwrap_err();
+    assert!(told.to_string().contains("HEAD: it is a pipe"), "{told}");
+    let mut repository = Repository::init(&inner);
+    repository.commit("Begin", &[("a.py", Some(POOL))]);
+    let found = ends(&inner, &kept.path().join("changes")).unwrap();
+    assert!(found.is_some());
+}
+
 #[test]
 fn what_cannot_be_read_of_a_repository_is_left_out() {
     let mut bench = Bench::new();

@@ -136,7 +136,7 @@ fn a_file_that_cannot_be_read_is_no_change_and_is_read_when_it_can_be() {
     assert!(second[0].contains("changed: 0,"), "{second:?}");
     assert!(second[0].contains("skipped: 1,"), "{second:?}");
     assert!(manifest() == before, "nothing is written");
-    let nothing = ["Pending { changed: 0, removed: 0 }"];
+    let nothing = ["Pending { changed: 0, removed: 0, generated: 0 }"];
     assert_eq!(said("pending").unwrap(), nothing);
     // The time of a file is no other when it may be read.
     mode(&fixture.path("a.rs"), 0o644);

@@ -1,0 +1,263 @@
+//! Whether what is read of a repository is plain files.
+//!
+//! Git's own files are opened by name and read to their end. A pipe that nobody writes to would be waited for without end,
+//! and a device may have none. No clone has such, but an archive that is unpacked may. So each file that is about to be
+//! read is looked at first. What is put in place of a file between the look and the reading is not seen.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileType, Metadata};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice as _;
+use gix::discover::path::{from_gitdir_file, from_plain_file};
+use gix::hash::oid;
+use gix::quote::ansi_c;
+
+use crate::error::GitError;
+
+/// Those of a git folder that are read whole, besides references and objects.
+const FILES: [&str; 6] = [
+    "HEAD",
+    "commondir",
+    "gitdir",
+    "config",
+    "config.worktree",
+    "shallow",
+];
+/// No such file is larger, in bytes, nor a reference, nor a list of other folders of objects.
+const LARGEST: u64 = 16 << 20;
+/// A reference is looked for below these, with what comes after it,
+const BELOW: [(&str, &str); 6] = [
+    ("", ""),
+    ("refs", ""),
+    ("refs/tags", ""),
+    ("refs/heads", ""),
+    ("refs/remotes", ""),
+    ("refs/remotes", "HEAD"),
+];
+/// and so many that point to each other are followed: git follows five.
+const MOST_REFERENCES: usize = 16;
+/// So many folders of objects may borrow from each other.
+const MOST_BORROWED: usize = 256;
+
+/// What holds the objects of a repository: its own folder, and those it borrows from.
+#[derive(Debug)]
+pub(crate) struct Objects(Vec<PathBuf>);
+
+/// That what finding the repository around `root` reads is plain files, in each folder on the way up to the first
+/// repository, or to one of `ceilings`.
+pub(crate) fn around(root: &Path, ceilings: &[PathBuf]) -> Result<(), GitError> {
+    // A ceiling is no ceiling of itself.
+    let is_end = |folder: &Path| ceilings.iter().any(|it| it == folder && it != root);
+    for folder in root.ancestors() {
+        let git = folder.join(".git");
+        if git.symlink_metadata().is_ok() {
+            repository(&git)?;
+            if gix::discover::is_git(&git).is_ok() {
+                break;
+            }
+        }
+        if is_end(folder) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// That what opening the repository at `folder`, its git folder or its work tree, reads is plain files.
+pub(crate) fn at(folder: &Path) -> Result<Objects, GitError> {
+    let mut objects = repository(folder)?;
+    let git = folder.join(".git");
+    if git.symlink_metadata().is_ok() {
+        objects.0.extend(repository(&git)?.0);
+    }
+    Ok(objects)
+}
+
+/// That what opening the repository at `git`, a git folder or a file that names one, reads is plain files. References
+/// that `HEAD` does not lead to are not looked at, nor are loose objects, which are for [`Objects::one`] and
+/// [`Objects::all`].
+fn repository(git: &Path) -> Result<Objects, GitError> {
+    plain(git)?;
+    let own = if git.is_file() {
+        // What it does not name is not there, which is for whoever opens it to say.
+        from_gitdir_file(git).unwrap_or_else(|_| git.to_owned())
+    } else {
+        git.to_owned()
+    };
+    small(&own.join("commondir"))?;
+    let common = match from_plain_file(&own.join("commondir")) {
+        Some(Ok(common)) => own.join(common),
+        _ => own.clone(),
+    };
+    let mut folders = vec![&*own, &*common];
+    folders.dedup();
+    for folder in &folders {
+        for file in FILES {
+            small(&folder.join(file))?;
+        }
+        plain(&folder.join("packed-refs"))?;
+    }
+    references(&folders)?;
+    objects(&common.join("objects"))
+}
+
+/// Those that `HEAD` leads to, in any of `folders`.
+fn references(folders: &[&Path]) -> Result<(), GitError> {
+    let mut names = vec!["HEAD".to_owned()];
+    for _ in 0..MOST_REFERENCES {
+        let mut next = Vec::new();
+        for name in names {
+            for (below, after) in BELOW {
+                for folder in folders {
+                    let at = folder.join(below).join(&name);
+                    let at = if after.is_empty() { at } else { at.join(after) };
+                    let Some(bytes) = said(&at)? else {
+                        continue;
+                    };
+                    let name = bytes.strip_prefix(b"ref:").map(|it| it.trim().as_bstr());
+                    let name = name.filter(|it| gix::validate::reference::name(it).is_ok());
+                    if let Some(Ok(name)) = name.map(|it| it.to_str()) {
+                        next.push(name.to_owned());
+                    }
+                }
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        names = next;
+    }
+    Ok(())
+}
+
+/// The folder `objects` and those that it borrows from, of which all but the loose objects is looked at.
+fn objects(objects: &Path) -> Result<Objects, GitError> {
+    let mut pending = vec![objects.to_owned()];
+    let (mut known, mut folders) = (BTreeSet::new(), Vec::new());
+    while let Some(folder) = pending.pop() {
+        // One that is not there has nothing to read.
+        let Ok(canonical) = folder.canonicalize() else {
+            continue;
+        };
+        if folders.len() == MOST_BORROWED || !known.insert(canonical) {
+            continue;
+        }
+        let info = folder.join("info");
+        if let Some(bytes) = said(&info.join("alternates"))? {
+            pending.extend(borrowed(&bytes).into_iter().map(|it| objects.join(it)));
+        }
+        plain(&info.join("commit-graph"))?;
+        all_plain(&info.join("commit-graphs"))?;
+        all_plain(&folder.join("pack"))?;
+        folders.push(folder);
+    }
+    Ok(Objects(folders))
+}
+
+/// The folders that a list of them names, as git reads it.
+fn borrowed(mut bytes: &[u8]) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    while !bytes.is_empty() {
+        let end = bytes.find_byte(b'\n').unwrap_or(bytes.len());
+        let line = bytes[..end].as_bstr();
+        let quoted = bytes.starts_with(b"\"").then(|| ansi_c::undo(bytes.into()));
+        let (path, end) = match quoted {
+            Some(Ok((path, end))) => (path.into_owned(), end),
+            _ => (line.to_owned(), end),
+        };
+        if !path.is_empty() && !line.starts_with(b"#") {
+            folders.extend(path.to_path().map(Path::to_owned));
+        }
+        bytes = bytes.get(end + 1..).unwrap_or_default();
+    }
+    folders
+}
+
+impl Objects {
+    /// That the object `id` is a plain file, wherever it is one.
+    pub(crate) fn one(&self, id: &oid) -> Result<(), GitError> {
+        let id = id.to_string();
+        let (folder, file) = id.split_at(2);
+        let mut all = self.0.iter().map(|it| it.join(folder).join(file));
+        all.try_for_each(|it| plain(&it).map(drop))
+    }
+
+    /// That all loose objects are plain files. O(loose objects).
+    pub(crate) fn all(&self) -> Result<(), GitError> {
+        let mut folders = (0..=u8::MAX).flat_map(|first| {
+            let name = format!("{first:02x}");
+            self.0.iter().map(move |it| it.join(&name))
+        });
+        folders.try_for_each(|it| all_plain(&it))
+    }
+}
+
+/// The bytes of the file at `path`, if there is one that can be read.
+fn said(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
+    if !small(path)? {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|it| it.take(LARGEST).read_to_end(&mut bytes));
+    Ok(read.is_ok().then_some(bytes))
+}
+
+/// Whether there is a file at `path`, and that it is none of those that nobody means.
+fn small(path: &Path) -> Result<bool, GitError> {
+    let metadata = plain(path)?.filter(Metadata::is_file);
+    if metadata.as_ref().is_some_and(|it| it.len() > LARGEST) {
+        return Err(GitError::TooLarge {
+            path: path.to_owned(),
+            limit: LARGEST,
+        });
+    }
+    Ok(metadata.is_some())
+}
+
+/// That all that is in `folder`, if it is one, is plain files.
+fn all_plain(folder: &Path) -> Result<(), GitError> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in entries.filter_map(Result::ok) {
+        // Most file systems tell with the name.
+        let is_plain = entry.file_type().is_ok_and(|it| it.is_file());
+        if !is_plain {
+            plain(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// That what `path` leads to is a file or a folder, or nothing: these can be opened at once, and have an end.
+fn plain(path: &Path) -> Result<Option<Metadata>, GitError> {
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(None);
+    };
+    let kind = metadata.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(Some(metadata));
+    }
+    Err(GitError::NotAFile {
+        path: path.to_owned(),
+        what: name_of(kind),
+    })
+}
+
+#[cfg(unix)]
+fn name_of(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn name_of(_: FileType) -> &'static str {
+    "something else"
+}
