@@ -15,6 +15,9 @@ use crate::report::Verbosity;
 use search::{INDEX_HELP, QUERY_HELP};
 pub(crate) use search::{IndexArgs, Indexed, QueryArgs, Search};
 
+/// The longest line of a help, in characters.
+const WIDTH: usize = 100;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -29,7 +32,7 @@ The context goes to standard output; everything else goes to standard error.";
 
 /// Questions, search hits and files in, one prompt-ready context out, never over its token budget.
 #[derive(Debug, Parser)]
-#[command(name = "ctx", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "ctx", version, about, max_term_width = WIDTH, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -98,8 +101,9 @@ const ASSEMBLE_HELP: &str = r#"Input is one of:
   {"chunks": [...], "options": {...}}   an object; flags override its options
   [...]                                 an array of chunks
   {"id": "a", ...}                      one chunk a line (JSON Lines)
-A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root a chunk that
-names its file ("filePath", and "startLine" and "endLine" unless all of it is meant) needs no "content".
+A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root a chunk
+that names its file ("filePath", and "startLine" and "endLine" unless all of it is meant) needs no
+"content".
 
 Examples:
   ctx assemble hits.json --max-tokens 4000
@@ -110,13 +114,14 @@ Examples:
 
 const PACK_HELP: &str = "\
 Folders are walked in the order of their paths. What .gitignore, .ignore and .ctxignore name is
-passed over, and so are hidden files, links, files without text and files over --max-file-size;
-a file that is named itself is always taken. Secrets are masked, and files of keys and settings
-(.env, *.pem) left out, unless --keep-secrets is given. What is not UTF-8 is decoded. Files that were named
-matter most, then the README and the manifests of the folder, then sources, then documents, settings and
-examples, then tests, then lock files, minified code and copies of others'. Where not all of it fits, longer
-files of a kind matter more than shorter ones, and files are shown in part: as skeletons, signatures, or
-the line that names them, whichever is worth most for the tokens (--selection optimal, unless you say otherwise).
+passed over, and so are hidden files, links, files without text and files over --max-file-size; a
+file that is named itself is always taken. Secrets are masked, and files of keys and settings
+(.env, *.pem) left out, unless --keep-secrets is given. What is not UTF-8 is decoded. Files that
+were named matter most, then the README and the manifests of the folder, then sources, then
+documents, settings and examples, then tests, then lock files, minified code and copies of
+others'. Where not all of it fits, longer files of a kind matter more than shorter ones, and files
+are shown in part: as skeletons, signatures, or the line that names them, whichever is worth most
+for the tokens (--selection optimal, unless you say otherwise).
 
 Examples:
   ctx pack . --max-tokens 32000 > context.md
@@ -134,7 +139,8 @@ Examples:
   git diff | ctx tokens -";
 
 const OUTLINE_HELP: &str = "\
-Definitions are found by the grammar of the file's language; files are passed over as `ctx pack` does.
+Definitions are found by the grammar of the file's language; files are passed over as `ctx pack`
+does.
 
 Examples:
   ctx outline src/main.rs
@@ -153,8 +159,8 @@ Examples:
   ctx show src/main.rs --max-tokens 300 --strategy bookend";
 
 const RELATIONS_HELP: &str = "\
-Names are resolved by scope, imports and uniqueness. A name that several symbols have leads to each of
-them, with its share of certainty.
+Names are resolved by scope, imports and uniqueness. A name that several symbols have leads to
+each of them, with its share of certainty.
 
 Examples:
   ctx relations Parser src
@@ -162,12 +168,13 @@ Examples:
   ctx relations parse src --depth 2 --json";
 
 const VERIFY_HELP: &str = "\
-Checks that the context is the one the receipt is of, that it has as many tokens as the receipt tells
-and that the parts add up, that each chunk is either in or out, that the lists of the receipt agree with
-each other and with the notice in the context, that each block is what the receipt says of it and says what its
-citation is of, and with --root that the files still say so on the lines cited. Paths are those of the receipt,
-relative to the folder that was packed or asked; such as ../a and /b, of files that were named so, lead out of it.
-Ends with 6 when one does not hold. What nothing else tells cannot be checked: the README of ctx-cli has the list.
+Checks that the context is the one the receipt is of, that it has as many tokens as the receipt
+tells and that the parts add up, that each chunk is either in or out, that the lists of the
+receipt agree with each other and with the notice in the context, that each block is what the
+receipt says of it and says what its citation is of, and with --root that the files still say so
+on the lines cited. Paths are those of the receipt, relative to the folder that was packed or
+asked; such as ../a and /b, of files that were named so, lead out of it. Ends with 6 when one does
+not hold. What nothing else tells cannot be checked: the README of ctx-cli has the list.
 
 Examples:
   ctx pack . --json > receipt.json && ctx verify receipt.json --root .
@@ -378,6 +385,18 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Longer lines of a help are broken once more, and what is left of each stands alone.
+    #[test]
+    fn no_line_of_a_help_is_broken_twice() {
+        let verbs: Vec<_> = Cli::command().get_subcommands().cloned().collect();
+        for verb in verbs.iter().chain([&Cli::command()]) {
+            let help = verb.get_after_help().map(ToString::to_string);
+            for line in help.iter().flat_map(|it| it.lines()) {
+                assert!(line.chars().count() <= WIDTH, "{}: {line}", verb.get_name());
+            }
+        }
     }
 
     #[test]

@@ -38,20 +38,26 @@ pub(crate) fn report(skipped: &[Skipped], report: Report) {
     }
 }
 
-/// Says what is not indexed: each by name where every name is wanted, and in any case how many are over the size.
+/// Says what is not indexed: each by name where every name is wanted, and in any case how many are over the size or
+/// have a name that no index can hold, which `ctx pack` shows.
 pub(crate) fn report_passed(passed: &[Passed], settings: &Settings, report: Report) {
     for file in passed {
         let (path, why) = (shown(&file.path), why(file.reason, settings));
         report.detail(&format!("{path} is passed over: {why}"));
     }
-    let n = passed
-        .iter()
-        .filter(|it| it.reason == index::Reason::TooLarge)
-        .count();
-    if n > 0 {
-        let (files, more) = (counted(n), more(report));
-        let limit = settings.say(settings::MAX_FILE_SIZE);
+    let more = more(report);
+    let count = |reason| passed.iter().filter(|it| it.reason == reason).count();
+    let large = count(index::Reason::TooLarge);
+    if large > 0 {
+        let (files, limit) = (counted(large), settings.say(settings::MAX_FILE_SIZE));
         report.note(&format!("{files} too large to be indexed: {limit}{more}"));
+    }
+    let unnamed = count(index::Reason::Unnamed);
+    if unnamed > 0 {
+        let files = counted(unnamed);
+        report.note(&format!(
+            "{files} not indexed, by a name that is no UTF-8{more}"
+        ));
     }
 }
 
@@ -122,7 +128,7 @@ fn why(reason: index::Reason, settings: &Settings) -> String {
         index::Reason::Empty => "it is empty".to_owned(),
         index::Reason::Link => LINK.to_owned(),
         index::Reason::Special => SPECIAL.to_owned(),
-        _ => "its name is no text".to_owned(),
+        _ => "its name is no UTF-8".to_owned(),
     }
 }
 

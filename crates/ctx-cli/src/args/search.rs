@@ -20,8 +20,9 @@ those commits touched ranks higher.
 
 What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
 CTX_LIMIT, CTX_MIN_SCORE, CTX_MIN_CHANCE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT,
-CTX_COUNTER, CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from ctx.toml in DIR or, in a git
-repository, in the nearest folder above it, then from ctx/ctx.toml in your configuration folder:
+CTX_COUNTER, CTX_INCLUDE_GENERATED, CTX_MAX_FILE_SIZE, CTX_WAIT), then from ctx.toml in DIR or, in
+a git repository, in the nearest folder above it, then from ctx/ctx.toml in your configuration
+folder:
   [query]    max-tokens, strategies, types, limit, min-score, min-chance, selection,
              relevance-power
   [output]   format, counter
@@ -33,22 +34,24 @@ While another process indexes DIR it is waited for, 60 seconds at most; --wait 0
 from what was indexed before, and so does an index that cannot be written: a warning says how far
 it is behind.
 
---hits has the strategy semantic say what another search found. Its scores put its hits in order, whatever
-their scale; 200 are looked at, and the parts of files that stand at their lines are ranked with what is
-found here.
+--hits has the strategy semantic say what another search found. Its scores put its hits in order,
+whatever their scale; 200 are looked at, and the parts of files that stand at their lines are
+ranked with what is found here.
 
 Hidden files and folders are passed over unless a .ctxignore takes them in, each by its name: a line
 !.github there has the files of .github indexed, and packed by `ctx pack`.
 
-Secrets are masked, in the context and in the index, and told of; files of keys and settings (.env,
-*.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by their words.
+Secrets are masked, in the context and in the index, and told of; files of keys and settings
+(.env, *.pem) are not indexed. --keep-secrets shows secrets in a context, which are not found by
+their words.
 
 --json writes one value: what `ctx assemble --json` writes (context, tokens, included, omitted and
-more) and \"retrieval\": query (terms, names, places, frames (path?, line?,
-function?, found), phrases), settings (key, value, origin), strategies (name,
-found, tookMs, failure?), items (path, startLine, endLine, kind, name?, role, score, contributions,
-signals, shown, snippet?), leftOut and tookMs. A snippet is the line, or two, of an item that answers
-best: line, text and matches (bytes of text); none is where no word of the question stands. Nothing found is an empty context, a warning and exit code 0.
+more) and \"retrieval\": query (terms, names, places, frames (path?, line?, function?, found),
+phrases), settings (key, value, origin), strategies (name, found, tookMs, failure?), items (path,
+startLine, endLine, kind, name?, role, score, contributions, signals, shown, snippet?), leftOut
+and tookMs. A snippet is the line, or two, of an item that answers best: line, text and matches
+(bytes of text); none is where no word of the question stands. Nothing found is an empty context,
+a warning and exit code 0.
 
 Examples:
   ctx query 'where is the token budget enforced?'
@@ -65,13 +68,13 @@ and vendored files, and those over --max-file-size. The index is in PATH/.ctx if
 folder, else below $CTX_CACHE_DIR, else in your cache folder. It can be removed at any time; with it
 goes what it remembers, which --rebuild keeps: which files were of use, and what flags said of it.
 
---list tells of each index in the cache folder (and of none in a PATH/.ctx) how large it is, when it was
-written and used, whether its folder is there, gone, unreadable or unknown, and which are begun anew when
-they are next opened, as they are damaged or of another format. An index notes its folder when it is opened;
-one that was not opened since versions before did is of an unknown one. --prune removes those whose folder is
-gone, which a folder on a drive that is not mounted is too, and with --unused-for also those that were not
-used for so long, wherever their folders are. An index that another process writes is left, and so is one
-that has something else in its folder.
+--list tells of each index in the cache folder (and of none in a PATH/.ctx) how large it is, when
+it was written and used, whether its folder is there, gone, unreadable or unknown, and which are
+begun anew when they are next opened, as they are damaged or of another format. An index notes its
+folder when it is opened; one that was not opened since versions before did is of an unknown one.
+--prune removes those whose folder is gone, which a folder on a drive that is not mounted is too,
+and with --unused-for also those that were not used for so long, wherever their folders are. An
+index that another process writes is left, and so is one that has something else in its folder.
 
 Examples:
   ctx index

@@ -421,6 +421,29 @@ fn what_is_passed_over_is_named_when_asked_for_and_the_large_counted_always() {
     assert!(passed.len() == 3 && passed.contains(&expected), "{told}");
 }
 
+/// macOS has no such names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_no_index_can_hold_is_counted_always() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let asked = Asked::of([("a.rs", BUDGET)]);
+    asked.root.write(OsStr::from_bytes(b"b\xff.rs"), BUDGET);
+    let told = "1 file not indexed, by a name that is no UTF-8 (--verbose names them)";
+    for verb in [&["index"][..], &["query", "budget"]] {
+        let run = asked.run(verb);
+        run.ok();
+        assert!(run.stderr.contains(told), "{run:?}");
+        let run = asked.run(&[verb, &["-v"]].concat());
+        let named = r"b\xff.rs is passed over: its name is no UTF-8";
+        assert!(run.stderr.contains(named), "{run:?}");
+    }
+    let told = asked.run(&["index", "--json"]).json();
+    let expected = serde_json::json!([{"path": r"b\xff.rs", "reason": "unnamed"}]);
+    assert_eq!(told["updated"]["passed"], expected);
+}
+
 #[test]
 fn generated_and_vendored_files_are_counted_with_the_flag_that_takes_them_in() {
     let generated = [&b"// @generated\n"[..], BUDGET].concat();
