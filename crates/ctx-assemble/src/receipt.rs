@@ -268,7 +268,10 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         let read = self.pieces().zip(readings);
         warnings.extend(read.filter_map(|((_, piece), reading)| {
             let changed = reading.neutralised;
-            let detail = format!("{changed} invisible or control characters are shown as escapes");
+            let detail = match changed {
+                1 => "1 invisible or control character is shown as an escape".to_owned(),
+                _ => format!("{changed} invisible or control characters are shown as escapes"),
+            };
             (changed > 0).then(|| Warning::new("neutralised", detail).of(piece.block.id))
         }));
         warnings

@@ -13,6 +13,7 @@ use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 
 use crate::args::AssembleArgs;
+use crate::bounded::Bounded;
 use crate::emit;
 use crate::failure::Failure;
 use crate::input::{self, Input, Texts};
@@ -95,13 +96,17 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
                 ))
                 .with_hint("check the path; - is standard input")
             })?;
-            input::read(BufReader::with_capacity(1 << 16, file), &name, texts)
+            let file = BufReader::with_capacity(1 << 16, Bounded::new(file));
+            input::read(file, &name, texts)
         }
         None if path.is_none() && io::stdin().is_terminal() => Err(Failure::usage(
             "there is nothing to read: standard input is a terminal",
         )
         .with_hint("give a FILE, pipe chunks in, or say - to type them")),
-        None => input::read(io::stdin().lock(), "<stdin>", texts),
+        None => {
+            let stdin = BufReader::with_capacity(1 << 16, Bounded::new(io::stdin().lock()));
+            input::read(stdin, "<stdin>", texts)
+        }
     }
 }
 

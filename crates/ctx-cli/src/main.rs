@@ -8,6 +8,7 @@
 
 mod args;
 mod assemble;
+mod bounded;
 mod cached;
 mod document;
 mod emit;

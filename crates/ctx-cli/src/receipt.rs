@@ -1,11 +1,12 @@
 //! Receipts of earlier runs, as `--json` writes them.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use ctx::model::{BuiltContext, Previous, in_words_of_json};
 
+use crate::bounded::Bounded;
 use crate::failure::Failure;
 use crate::walk::cause;
 
@@ -16,10 +17,9 @@ use crate::walk::cause;
 pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     let hint = "give a file that an earlier run wrote with --json";
     let text = if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+        io::read_to_string(Bounded::new(io::stdin().lock()))
     } else {
-        fs::read_to_string(path)
+        File::open(path).and_then(|file| io::read_to_string(Bounded::new(file)))
     };
     let text = text.map_err(|error| {
         Failure::input(format!(

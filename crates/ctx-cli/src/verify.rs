@@ -4,7 +4,8 @@ mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::File;
+use std::io;
 use std::path::{Component, Path};
 
 use ctx::format::{ParsedBlock, Slot, neutralise, parse, parse_known};
@@ -14,6 +15,7 @@ use ctx::tokens::TokenCounter as _;
 use serde::Serialize;
 
 use crate::args::VerifyArgs;
+use crate::bounded::Bounded;
 use crate::emit::{self, grouped};
 use crate::failure::Failure;
 use crate::receipt;
@@ -34,7 +36,8 @@ const MOST_SHOWN: usize = 10;
 pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let mut receipt = receipt::read(&args.receipt)?;
     if let Some(path) = &args.context {
-        receipt.context = fs::read_to_string(path).map_err(|error| {
+        let text = File::open(path).and_then(|file| io::read_to_string(Bounded::new(file)));
+        receipt.context = text.map_err(|error| {
             Failure::input(format!(
                 "failed to read {}: {}",
                 path.display(),

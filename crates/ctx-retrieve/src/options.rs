@@ -96,10 +96,13 @@ pub struct Weights {
     /// Of the roles of files, in the order of [`Weights::ROLES`].
     pub roles: [f64; 7],
     /// Of the document that fits a [typed](Query::typed) question best, where its role is worth less: what is asked so may be
-    /// answered by what was written of the sources, as well as by them; of equals the source comes first. Of those after it
-    /// the one of rank r, from 0, is worth 1 / (1 + r / 8) of that, if that is more than its role. Reports are about the
-    /// sources.
+    /// answered by what was written of the sources, as well as by them. Of those after it the one of rank r, from 0, is worth
+    /// 1 / (1 + r / 8) of that, if that is more than its role. Reports are about the sources.
     pub documents: f64,
+    /// What that document is worth at least, against the best of all else, and the one of rank r 1 / (1 + r / 2) of that, where
+    /// they fit half as well: who asks has one of either to begin with. Not where the question is one word, or asks what uses
+    /// something.
+    pub first_document: f64,
 }
 
 impl Weights {
@@ -141,10 +144,14 @@ impl Weights {
         }
     }
 
-    /// Has documents of a report be worth what their role is.
+    /// Has documents of a report be worth what their role is, and come behind the source that one word is the name of.
     fn weigh_documents(&mut self, query: &Query) {
         if query.typed.is_none() {
             self.documents = 0.0;
+        }
+        let is_alone = query.words().nth(1).is_none();
+        if query.typed.is_none() || is_alone || query.asks_for_users() {
+            self.first_document = 0.0;
         }
     }
 
@@ -178,6 +185,7 @@ impl Default for Weights {
             file_fields: vec![(Field::Path, 1.0), (Field::Text, 1.0)],
             roles: [1.0, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2],
             documents: 0.99,
+            first_document: 1.01,
         }
     }
 }

@@ -18,6 +18,10 @@ const ASKED: f64 = 1.4;
 const RAISED: usize = 32;
 /// The document of this rank, from 0, is worth half of what the first is.
 const HALF_RANK: f64 = 8.0;
+/// The document of this rank, from 0, is worth half of the first at least.
+const HALF_FIRST: f64 = 2.0;
+/// A document that fits less than so well, against the best of all else, is not put before it.
+const FITTING: f64 = 0.5;
 /// A run of lines that begins no later than this is the head of its file.
 const HEAD: u32 = 30;
 
@@ -120,6 +124,29 @@ impl Ranking<'_> {
         for at in documents {
             let worth = &mut covered[at].1;
             *worth = worth.max(weights.documents / (1.0 + rank / HALF_RANK));
+            rank += 1.0;
+        }
+    }
+
+    /// Makes the best documents worth what [`Weights::first_document`] says, where that is more than they are.
+    fn lead_documents(&mut self, weights: &Weights) {
+        if weights.first_document <= 0.0 {
+            return;
+        }
+        let all = 0..self.all.len();
+        let is_document = |at: &usize| self.role(self.all[*at]) == Role::Documentation;
+        let (mut documents, others): (Vec<usize>, Vec<usize>) = all.partition(is_document);
+        let others = others.into_iter().map(|at| self.all[at].score);
+        let best = others.fold(0.0, f64::max);
+        let first = weights.first_document * best;
+        documents.retain(|&at| self.all[at].score >= FITTING * best);
+        keep_best(&mut documents, RAISED, |&a, &b| {
+            best_first(&self.all[a], &self.all[b])
+        });
+        let mut rank = 0.0;
+        for at in documents {
+            let score = &mut self.all[at].score;
+            *score = score.max(first / (1.0 + rank / HALF_FIRST));
             rank += 1.0;
         }
     }
@@ -268,6 +295,7 @@ impl Pool {
         for (it, (covered, worth)) in ranking.all.iter_mut().zip(&covered) {
             it.score += covered * worth;
         }
+        ranking.lead_documents(weights);
         ranking
     }
 

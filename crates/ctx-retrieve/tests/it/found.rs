@@ -91,7 +91,7 @@ fn names_weigh_the_less_the_more_there_are_and_never_nothing_or_something_for_no
 #[tokio::test]
 async fn the_best_is_1_and_the_rest_below() {
     let retrieved = ask(library(), "connection pool", &options()).await;
-    assert_eq!(paths(&retrieved)[0], "src/pool.py");
+    assert_eq!(paths(&retrieved)[0], "docs/guide.md");
     assert_eq!(retrieved.found.len(), 3);
     assert_eq!(retrieved.found[0].score, 1.0);
     assert!(
@@ -323,7 +323,7 @@ async fn nothing_below_the_least_score_is_found() {
     let mut options = options();
     options.min_score = 1.0;
     let retrieved = ask(library(), "connection pool", &options).await;
-    assert_eq!(paths(&retrieved), ["src/pool.py"]);
+    assert_eq!(paths(&retrieved), ["docs/guide.md"]);
     assert_eq!(retrieved.left_out, 2);
 }
 
@@ -527,7 +527,8 @@ async fn who_asks_for_documents_is_shown_documents() {
         Store::of(&[source, ("docs/guide.md", 1, "section", "", text)])
     };
     for (question, first) in [
-        ("connection made", "src/a.py"),
+        ("connection", "src/a.py"),
+        ("connection\n\nIt is made.", "src/a.py"),
         ("connection made, in the docs", "docs/guide.md"),
     ] {
         let retrieved = ask(store(), question, &Options::default()).await;
@@ -563,6 +564,37 @@ async fn the_best_documents_of_a_typed_question_stand_among_the_sources() {
     // A report is about the sources, whatever was written of them.
     let report = first_document("connection made\n\nIt is not, since yesterday.").await;
     assert!(report.is_none_or(|at| at >= 30), "{report:?}");
+}
+
+#[tokio::test]
+async fn the_best_document_of_a_typed_question_comes_first_and_the_next_behind_the_sources() {
+    let documents = |question: &'static str, text: &'static str| async move {
+        let lines = (0..12).map(|at| 20 * at + 1);
+        let source = |line| ("src/a.py", line, "function", "", "connection made here");
+        let mut parts: Vec<_> = lines.clone().map(source).collect();
+        parts.extend(lines.map(|line| ("docs/guide.md", line, "section", "", text)));
+        let retrieved = ask(Store::of(&parts), question, &Options::default()).await;
+        let paths = paths(&retrieved).into_iter().enumerate();
+        let documents = paths.filter(|(_, path)| *path == "docs/guide.md");
+        documents.map(|(at, _)| at).collect::<Vec<usize>>()
+    };
+    let text = "of how a connection is made and kept";
+    let typed = documents("how is a connection made", text).await;
+    assert_eq!(typed[..2], [0, 13]);
+    // One word is the name of something, a report is about the sources, and so is a question of which a document has little.
+    let question = "how is a connection made here";
+    for (question, text) in [
+        ("connection", text),
+        ("connection made\n\nIt is not, since yesterday.", text),
+        (
+            question,
+            "much is made of it in long texts that tell of other matters",
+        ),
+    ] {
+        let found = documents(question, text).await;
+        let first = found.first().is_none_or(|at| *at >= 12);
+        assert!(first, "{question}: {found:?}");
+    }
 }
 
 /// `serve` uses `route`, which uses `parse`.

@@ -332,8 +332,9 @@ fn files_that_were_not_changed_are_read_once() {
         let wanted = json!({"threadId": "t", "message": message});
         let built = server.post(ADA, "/v1/context/build", &wanted).data(200);
         assert!(built["context"].as_str().unwrap().contains("a + b"));
-        let sent = database.log().split_off(before);
-        sent.matches("FROM ctx.files WHERE owner = $1 AND path = ANY ($2)")
+        let logged = database.log().split_off(before);
+        logged
+            .matches("FROM ctx.files WHERE owner = $1 AND path = ANY ($2)")
             .count()
     };
     assert_eq!(reads("what does sum_of do?"), 1);
