@@ -68,14 +68,13 @@ pub(crate) fn count_generated(passed: &[Passed]) -> usize {
 
 /// So many files, what they are, and how they are taken in.
 pub(crate) fn say_generated(n: usize) -> String {
-    let (files, are, them) = match n {
-        1 => ("file", "is", "it"),
-        _ => ("files", "are", "them"),
+    let files = emit::counted(n as u64, "generated or vendored file");
+    let (are, them) = if n == 1 {
+        ("is", "it")
+    } else {
+        ("are", "them")
     };
-    let n = emit::grouped(n as u64);
-    format!(
-        "{n} generated or vendored {files} {are} not indexed; --include-generated takes {them} in"
-    )
+    format!("{files} {are} not indexed; --include-generated takes {them} in")
 }
 
 /// Says how many files are passed over as they are generated or vendored.

@@ -113,8 +113,14 @@ impl List {
                      WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" AND f.modified_at IS NOT NULL LIMIT $2::int
                  ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
             }
-            List::Holding(Of::Parts, _) => "SELECT place, numbers FROM ctx.parts_holding($1, $2)",
-            List::Holding(Of::Files, _) => "SELECT place, numbers FROM ctx.files_holding($1, $2)",
+            List::Holding(Of::Parts, _) => {
+                "SELECT q.place, ctx.choose_parts(q.term, $2) AS numbers
+                 FROM unnest($1::tsquery[]) WITH ORDINALITY AS q (term, place)"
+            }
+            List::Holding(Of::Files, _) => {
+                "SELECT q.place, ctx.choose_files(q.term, $2) AS numbers
+                 FROM unnest($1::tsquery[]) WITH ORDINALITY AS q (term, place)"
+            }
         };
         format!(
             "SELECT it.place, it.numbers, g.generation
@@ -318,6 +324,7 @@ impl OwnedStore {
             .or_else(|| kept.generations.get(&owner))
             .unwrap_or(0);
         let mut found: HashMap<&str, Numbers> = HashMap::new();
+        let mut turn = None;
         loop {
             let key = |text: &str| {
                 let list = (list, most);
@@ -334,6 +341,11 @@ impl OwnedStore {
             }
             if is_told && unknown.is_empty() {
                 break;
+            }
+            if let (List::Defining, None, Some(opening)) = (list, &turn, self.opening()) {
+                // Of those who look for the same names at once, one asks: by then they may be known.
+                turn = Some(opening.defining().await);
+                continue;
             }
             let asked: Vec<&str> = unknown.into_iter().take(AT_ONCE).collect();
             let (told, read) = self.read_lists(list, &asked, most).await?;

@@ -50,7 +50,7 @@ pub(crate) fn lower_all(names: &[String]) -> Vec<String> {
 }
 
 /// So many definitions of a name are read, where fewer are asked for.
-const MOST_DEFINITIONS: i32 = 64;
+const MOST_DEFINITIONS: usize = 64;
 
 const ENDING: &str = "
     SELECT it.path, e.number
@@ -98,18 +98,12 @@ impl OwnedStore {
         limit: usize,
     ) -> Result<Vec<Vec<Hit>>, StoreError> {
         let limit = self.limits().rows(limit);
-        let turn = match (list, self.opening()) {
-            // Of those who look for the same names at once, one asks.
-            (List::Defining, Some(opening)) => Some(opening.defining().await),
-            _ => None,
-        };
         let most = match list {
-            // Whoever asks for more or fewer has the same list.
-            List::Defining if limit <= MOST_DEFINITIONS => MOST_DEFINITIONS,
+            // Whoever asks for fewer has the same list.
+            List::Defining => limit.max(self.limits().rows(MOST_DEFINITIONS)),
             _ => limit,
         };
         let (generation, lists) = self.lists(list, None, texts, most).await?;
-        drop(turn);
         let most = usize::try_from(limit).unwrap_or(0);
         let lists: Vec<&[i64]> = lists.iter().map(|it| &it[..it.len().min(most)]).collect();
         self.hits(generation, &lists).await

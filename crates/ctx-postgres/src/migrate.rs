@@ -25,7 +25,7 @@ const STEPS: [&str; 14] = [
     include_str!("../migrations/0011_outlines.sql"),
     include_str!("../migrations/0012_folders.sql"),
     include_str!("../migrations/0013_kept.sql"),
-    include_str!("../migrations/0014_holding.sql"),
+    include_str!("../migrations/0014_shown.sql"),
 ];
 
 /// The version that this program needs.

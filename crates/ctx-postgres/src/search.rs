@@ -200,8 +200,8 @@ impl OwnedStore {
         Ok(State::new(of, told, totals, counts))
     }
 
-    /// The generation of now, and at that, how many documents there are, and hold each of `terms`. These are kept, and so is what
-    /// holds the rarest of them: most likely that is asked for next.
+    /// The generation of now, and at that, how many documents there are, and hold each of `terms`. These are kept, and for a
+    /// request so is what holds the rarest of them: most likely that is asked for next.
     async fn count<'t>(
         &self,
         terms: &[&'t str],
@@ -211,7 +211,9 @@ impl OwnedStore {
         let of_both = [Of::Parts, Of::Files];
         let [parts, files] = of_both.map(|of| self.candidates(of).cast_signed());
         let most = of_both.map(|of| self.most(of));
-        let chosen = i64::try_from(self.limits().terms).unwrap_or(i64::MAX);
+        // Without a request each search counts, and what holds its terms may be known.
+        let chosen = self.opening().map_or(0, |_| self.limits().terms);
+        let chosen = i64::try_from(chosen).unwrap_or(i64::MAX);
         let values: [&(dyn ToSql + Sync); 8] = [
             &self.owner(),
             &terms,

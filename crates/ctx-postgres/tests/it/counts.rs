@@ -156,7 +156,7 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
     let before = "DROP FUNCTION ctx.count_kept CASCADE; DROP TABLE ctx.kept;
         ALTER TABLE ctx.contexts DROP COLUMN kept_at, DROP COLUMN bytes;
         CREATE INDEX contexts_number ON ctx.contexts (owner, number);
-        DROP FUNCTION ctx.choose_parts, ctx.choose_files, ctx.parts_holding, ctx.files_holding;
+        DROP FUNCTION ctx.choose_parts; DROP FUNCTION ctx.choose_files;
         ALTER TABLE ctx.parts DROP COLUMN number; ALTER TABLE ctx.files DROP COLUMN number;
         ALTER TABLE ctx.owners DROP COLUMN bytes; ALTER TABLE ctx.files DROP COLUMN outline;
         DROP TRIGGER count_added ON ctx.threads; DROP TRIGGER count_gone ON ctx.threads;

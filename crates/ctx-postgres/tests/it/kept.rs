@@ -178,7 +178,7 @@ async fn what_is_known_of_terms_and_files_is_not_asked_again() {
     let paths = ["seal.rs", "otter.rs", "none.rs"].map(str::to_owned);
     store.shown(&paths[..2], 7).await.unwrap();
     // What a request sends that has one of these in it.
-    let told = ["ctx.choose_parts", "ctx.parts_holding", "u.uses"];
+    let told = ["LEFT JOIN counted", "unnest($1::tsquery[])", "u.uses"];
     let asks = async |words: &str| {
         let before = server.log().len();
         let (request, _) = store.opened("t", 9, 9).await.unwrap();

@@ -1,7 +1,8 @@
 //! The store of many processes: one PostgreSQL database, in which every row has its owner.
 //!
-//! Nothing of an owner's is kept here between requests but texts of files, by their hash, and what the cache of
-//! contexts holds. Each request looks at the database as it is, through a [`View`] of its own.
+//! Nothing of an owner's is kept here between requests but texts of files, by their hash and the generation of files that
+//! they were found at, and what the cache of contexts holds. Each request looks at the database as it is when it begins, or
+//! later, through a [`View`] of its own.
 
 mod files;
 mod recall;
