@@ -109,19 +109,28 @@ impl Ranking<'_> {
         }
     }
 
+    fn is_document(&self, it: Ranked<'_>) -> bool {
+        self.role(it) == Role::Documentation
+    }
+
+    /// The places of the best documents, the best first.
+    fn best_documents(&self) -> Vec<usize> {
+        let all = 0..self.all.len();
+        let mut documents: Vec<usize> = all.filter(|&at| self.is_document(self.all[at])).collect();
+        keep_best(&mut documents, RAISED, |&a, &b| {
+            best_first(&self.all[a], &self.all[b])
+        });
+        documents
+    }
+
     /// Makes the best documents worth what [`Weights::documents`] says, where that is more than they are: `covered` has what
     /// coverage says for each of all, and what each is worth.
     fn raise_documents(&self, weights: &Weights, covered: &mut [(f64, f64)]) {
         if weights.documents <= weights.of_role(Role::Documentation) {
             return;
         }
-        let is_document = |at: &usize| self.role(self.all[*at]) == Role::Documentation;
-        let mut documents: Vec<usize> = (0..self.all.len()).filter(is_document).collect();
-        keep_best(&mut documents, RAISED, |&a, &b| {
-            best_first(&self.all[a], &self.all[b])
-        });
         let mut rank = 0.0;
-        for at in documents {
+        for at in self.best_documents() {
             let worth = &mut covered[at].1;
             *worth = worth.max(weights.documents / (1.0 + rank / HALF_RANK));
             rank += 1.0;
@@ -133,16 +142,11 @@ impl Ranking<'_> {
         if weights.first_document <= 0.0 {
             return;
         }
-        let all = 0..self.all.len();
-        let is_document = |at: &usize| self.role(self.all[*at]) == Role::Documentation;
-        let (mut documents, others): (Vec<usize>, Vec<usize>) = all.partition(is_document);
-        let others = others.into_iter().map(|at| self.all[at].score);
-        let best = others.fold(0.0, f64::max);
+        let others = self.all.iter().filter(|&&it| !self.is_document(it));
+        let best = others.map(|it| it.score).fold(0.0, f64::max);
         let first = weights.first_document * best;
+        let mut documents = self.best_documents();
         documents.retain(|&at| self.all[at].score >= FITTING * best);
-        keep_best(&mut documents, RAISED, |&a, &b| {
-            best_first(&self.all[a], &self.all[b])
-        });
         let mut rank = 0.0;
         for at in documents {
             let score = &mut self.all[at].score;
