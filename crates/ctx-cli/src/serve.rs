@@ -52,8 +52,8 @@ pub(crate) struct ServeArgs {
     /// more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
-    /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores, and
-    /// two for each over a database
+    /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores: more
+    /// make sense where the answers of a database take long to come
     #[arg(long, value_name = "N", value_parser = at_once)]
     builds: Option<NonZeroUsize>,
     /// Let requests count by the `tokenizer.json` FILE when they ask for the counter NAME. May be given more than once
@@ -116,7 +116,6 @@ async fn serve(
     let limits = Limits::default().with_grace(Duration::from_secs(args.grace));
     let limits = match args.builds {
         Some(builds) => limits.with_workers(builds),
-        None if args.database_url.is_some() => limits.for_database(),
         None => limits,
     };
     let backend = backend(args, limits.workers).await.map_err(refused)?;

@@ -20,7 +20,7 @@ use crate::lexemes::{TermQuery, Terms};
 use crate::lookup::part;
 use crate::opening::Progress;
 use crate::plan::Essential;
-use crate::store::OwnedStore;
+use crate::store::{OwnedStore, OwnerKey};
 
 /// So many are read by one statement, which has its time for them all.
 pub(crate) const AT_ONCE: usize = 256;
@@ -167,9 +167,9 @@ impl Asked<'_> {
     }
 }
 
-type DocumentKey = (Arc<str>, Of, i64);
-type ListKey = (Arc<str>, u64, (List, i32), String);
-type ChosenKey = (Arc<str>, u64, Of, Essential);
+type DocumentKey = (OwnerKey, Of, i64);
+type ListKey = (OwnerKey, u64, (List, i32), String);
+type ChosenKey = (OwnerKey, u64, Of, Essential);
 /// Numbers of documents.
 pub(crate) type Numbers = Arc<[i64]>;
 /// Documents, by their numbers.
@@ -182,13 +182,13 @@ pub(crate) struct Kept {
     /// Candidates, which need not be looked up one by one again.
     chosen: Cache<ChosenKey, Documents, Bytes>,
     /// The generation of each owner's files that was told last.
-    generations: Cache<Arc<str>, u64>,
+    generations: Cache<OwnerKey, u64>,
     /// How many documents of an owner there are at a generation, and how long they are.
-    totals: Cache<(Arc<str>, u64), Totals>,
+    totals: Cache<(OwnerKey, u64), Totals>,
     /// How many of them hold a term.
-    counts: Cache<(Arc<str>, u64, String), Counts>,
+    counts: Cache<(OwnerKey, u64, String), Counts>,
     /// How often a file was of use, by the progress that says so; nothing where that is not told.
-    uses: Cache<(Arc<str>, Progress, String), Option<u64>>,
+    uses: Cache<(OwnerKey, Progress, String), Option<u64>>,
 }
 
 /// How many documents of each kind there are, and how many terms they have together.
@@ -266,7 +266,7 @@ impl OwnedStore {
         most: i32,
     ) -> Result<Documents, StoreError> {
         // How many at most is the same for all of a store.
-        let key = (self.shared_owner(), generation, of, essential.clone());
+        let key = (self.owner_key(), generation, of, essential.clone());
         let guard = match self.kept().chosen.get_value_or_guard_async(&key).await {
             Ok(documents) => return Ok(documents),
             Err(guard) => guard,
@@ -316,7 +316,7 @@ impl OwnedStore {
         most: i32,
     ) -> Result<(u64, Vec<Numbers>), StoreError> {
         let kept = self.kept();
-        let owner = self.shared_owner();
+        let owner = self.owner_key();
         let known = self.opening().map(|it| it.progress.generation);
         let generation = generation.or(known);
         let mut is_told = generation.is_some();
@@ -328,7 +328,7 @@ impl OwnedStore {
         loop {
             let key = |text: &str| {
                 let list = (list, most);
-                (Arc::clone(&owner), generation, list, text.to_owned())
+                (owner, generation, list, text.to_owned())
             };
             let mut unknown = BTreeSet::new();
             for text in texts.iter().map(String::as_str) {
@@ -373,7 +373,7 @@ impl OwnedStore {
         text: &str,
         numbers: Numbers,
     ) {
-        let key = (self.shared_owner(), generation, list, text.to_owned());
+        let key = (self.owner_key(), generation, list, text.to_owned());
         self.kept().lists.insert(key, numbers);
     }
 
@@ -384,11 +384,11 @@ impl OwnedStore {
         generation: u64,
         terms: &[&'t str],
     ) -> Option<(Totals, BTreeMap<&'t str, Counts>, Vec<&'t str>)> {
-        let (kept, owner) = (self.kept(), self.shared_owner());
-        let totals = kept.totals.get(&(Arc::clone(&owner), generation))?;
+        let (kept, owner) = (self.kept(), self.owner_key());
+        let totals = kept.totals.get(&(owner, generation))?;
         let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
         for &term in terms {
-            let key = (Arc::clone(&owner), generation, term.to_owned());
+            let key = (owner, generation, term.to_owned());
             match kept.counts.get(&key) {
                 Some(counts) => drop(known.insert(term, counts)),
                 None => unknown.push(term),
@@ -399,10 +399,10 @@ impl OwnedStore {
 
     /// Keeps what was counted at `generation`.
     pub(crate) fn keep_counted(&self, generation: u64, totals: Totals, of: &[(&str, Counts)]) {
-        let (kept, owner) = (self.kept(), self.shared_owner());
-        kept.totals.insert((Arc::clone(&owner), generation), totals);
+        let (kept, owner) = (self.kept(), self.owner_key());
+        kept.totals.insert((owner, generation), totals);
         for &(term, counts) in of {
-            let key = (Arc::clone(&owner), generation, term.to_owned());
+            let key = (owner, generation, term.to_owned());
             kept.counts.insert(key, counts);
         }
     }
@@ -415,7 +415,7 @@ impl OwnedStore {
     ) -> (BTreeMap<String, Option<u64>>, Vec<&'p str>) {
         let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
         for &path in paths {
-            let key = (self.shared_owner(), progress, path.to_owned());
+            let key = (self.owner_key(), progress, path.to_owned());
             match self.kept().uses.get(&key) {
                 Some(uses) => drop(known.insert(key.2, uses)),
                 None => unknown.push(path),
@@ -427,7 +427,7 @@ impl OwnedStore {
     /// Keeps how often files were of use as of `progress`.
     pub(crate) fn keep_used(&self, progress: Progress, uses: &BTreeMap<String, Option<u64>>) {
         for (path, &uses) in uses {
-            let key = (self.shared_owner(), progress, path.clone());
+            let key = (self.owner_key(), progress, path.clone());
             self.kept().uses.insert(key, uses);
         }
     }
@@ -435,8 +435,8 @@ impl OwnedStore {
     /// Notes that the files are of `generation` now.
     pub(crate) fn told(&self, generation: u64) {
         let known = &self.kept().generations;
-        if known.get(&*self.shared_owner()) != Some(generation) {
-            known.insert(self.shared_owner(), generation);
+        if known.get(&self.owner_key()) != Some(generation) {
+            known.insert(self.owner_key(), generation);
         }
     }
 
@@ -470,12 +470,12 @@ impl OwnedStore {
         of: Of,
         numbers: &[i64],
     ) -> Result<Vec<(i64, Document)>, StoreError> {
-        let owner = self.shared_owner();
+        let owner = self.owner_key();
         let kept = &self.kept().documents;
         let mut found: Vec<(i64, Option<Document>)> = Vec::with_capacity(numbers.len());
         let mut unknown = Vec::new();
         for &number in numbers {
-            let document = kept.get(&(Arc::clone(&owner), of, number));
+            let document = kept.get(&(owner, of, number));
             if document.is_none() {
                 unknown.push(number);
             }
@@ -491,7 +491,7 @@ impl OwnedStore {
             for row in self.read("read what was found", sql, &values).await? {
                 let number: i64 = row.get(0);
                 if let Some(document) = document(&row) {
-                    kept.insert((Arc::clone(&owner), of, number), document.clone());
+                    kept.insert((owner, of, number), document.clone());
                     read.insert(number, document);
                 }
             }
@@ -511,7 +511,7 @@ impl OwnedStore {
     ) -> Result<Vec<Arc<Part>>, StoreError> {
         // Candidates are kept as they were before they were told of it.
         for (number, document) in &mut documents {
-            let key = || (self.shared_owner(), Of::Parts, *number);
+            let key = || (self.owner_key(), Of::Parts, *number);
             if document.dated != generation
                 && let Some(told) = self.kept().documents.get(&key())
                 && told.dated == generation
@@ -536,7 +536,7 @@ impl OwnedStore {
                     Arc::make_mut(&mut document.part).modified_at = time;
                 }
                 document.dated = generation;
-                let key = (self.shared_owner(), Of::Parts, *number);
+                let key = (self.owner_key(), Of::Parts, *number);
                 self.kept().documents.insert(key, document.clone());
             }
         }

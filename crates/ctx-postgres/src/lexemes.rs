@@ -94,27 +94,58 @@ impl ToSql for Vector {
     to_sql_checked!();
 }
 
+/// Words of bits that tell which terms a document has not.
+const WORDS: usize = 4;
+
 /// The terms of a [`Vector`] that was stored: how often each stands in what, without the terms themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
-    // Invariant: as many as counts, and in the order of the server, which is that of terms whatever the document.
+    // Invariant: in their order, and as many as counts.
     hashes: Box<[u64]>,
     /// By label.
     counts: Box<[[u8; 4]]>,
+    /// A bit for each of them.
+    held: [u64; WORDS],
     /// How many terms there are, each as often as it occurs.
     pub(crate) length: i32,
 }
 
 impl Terms {
-    /// Hashes of terms, and how often each stands in what has each label.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, [u8; 4])> {
-        let hashes = self.hashes.iter().copied();
-        hashes.zip(self.counts.iter().copied())
+    fn new(mut terms: Vec<(u64, [u8; 4])>) -> Self {
+        terms.sort_unstable();
+        let mut held = [0; WORDS];
+        for &(hash, _) in &terms {
+            let (word, bit) = place(hash);
+            held[word] |= bit;
+        }
+        Terms {
+            hashes: terms.iter().map(|it| it.0).collect(),
+            counts: terms.iter().map(|it| it.1).collect(),
+            held,
+            length: 0,
+        }
+    }
+
+    /// How often the term with this hash stands in what has each label, if it is there. O(log terms), and for most that are
+    /// not in a short document O(1).
+    pub(crate) fn counts(&self, hash: u64) -> Option<[u8; 4]> {
+        let (word, bit) = place(hash);
+        if self.held[word] & bit == 0 {
+            return None;
+        }
+        let at = self.hashes.binary_search(&hash).ok()?;
+        Some(self.counts[at])
     }
 
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Terms>() + size_of_val(&*self.hashes) + size_of_val(&*self.counts)
     }
+}
+
+/// The word and the bit of `hash`.
+fn place(hash: u64) -> (usize, u64) {
+    let word = usize::try_from(hash >> 6).unwrap_or(0) % WORDS;
+    (word, 1 << (hash & 63))
 }
 
 /// What a term is known by where it is counted. Two of one owner with the same of 2^64 would be taken for one.
@@ -129,10 +160,10 @@ impl<'r> FromSql<'r> for Terms {
         let count = u32::from_be_bytes(*count) as usize;
         // No more than there are bytes, whatever is said.
         let most = count.min(raw.len());
-        let (mut hashes, mut counts) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let mut terms = Vec::with_capacity(most);
         for _ in 0..count {
             let end = rest.iter().position(|it| *it == 0).ok_or_else(damaged)?;
-            hashes.push(hash_of(&rest[..end]));
+            let hash = hash_of(&rest[..end]);
             let (places, after) = rest[end + 1..].split_first_chunk().ok_or_else(damaged)?;
             let places = usize::from(u16::from_be_bytes(*places)) * 2;
             let (places, after) = after.split_at_checked(places).ok_or_else(damaged)?;
@@ -141,14 +172,10 @@ impl<'r> FromSql<'r> for Terms {
                 let label = &mut its[usize::from(place[0] >> 6)];
                 *label = label.saturating_add(1);
             }
-            counts.push(its);
+            terms.push((hash, its));
             rest = after;
         }
-        Ok(Terms {
-            hashes: hashes.into(),
-            counts: counts.into(),
-            length: 0,
-        })
+        Ok(Terms::new(terms))
     }
 
     fn accepts(its: &Type) -> bool {
@@ -235,4 +262,42 @@ impl ToSql for TermQuery {
     }
 
     to_sql_checked!();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Some as short as a line, some with more terms than there are bits for.
+        #[test]
+        fn terms_are_told_as_they_were_stored(
+            texts in prop::collection::vec(("[a-d]{1,6}( [a-d]{1,6}){0,300}", 0..4_usize), 0..4),
+            asked in prop::collection::vec("[a-e]{1,3}", 0..20),
+        ) {
+            let mut analyzer = Analyzer::default();
+            let mut vector = Vector::default();
+            let mut expected: BTreeMap<String, [u8; 4]> = BTreeMap::new();
+            for (text, label) in &texts {
+                let label_of = [Label::D, Label::C, Label::B, Label::A][*label];
+                vector.add(&mut analyzer, text, label_of);
+            }
+            for (term, places) in &vector.lexemes {
+                let mut counts = [0; 4];
+                for place in places {
+                    counts[usize::from(place >> 14)] += 1;
+                }
+                expected.insert(term.clone(), counts);
+            }
+            let mut sent = BytesMut::new();
+            vector.to_sql(&Type::TS_VECTOR, &mut sent).unwrap();
+            let terms = Terms::from_sql(&Type::TS_VECTOR, &sent).unwrap();
+            for term in expected.keys().chain(&asked) {
+                let told = terms.counts(hash_of(term.as_bytes()));
+                prop_assert_eq!(told, expected.get(term).copied(), "{}", term);
+            }
+        }
+    }
 }

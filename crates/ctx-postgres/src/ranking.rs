@@ -9,15 +9,12 @@ use crate::lexemes::{Terms, hash_of};
 /// BM25's: how soon more of a term tells no more, and how much length counts.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// Words of bits that tell which terms are not asked for.
-const WORDS: usize = 16;
 
 /// What is asked.
 pub(crate) struct Ranking {
-    /// Hashes of terms, in their order, and what each is worth.
+    /// Hashes of terms, and what each is worth: in an order of their own, so that sums are the same for whoever asks for the
+    /// same.
     worths: Vec<(u64, f64)>,
-    /// A bit for each of them, by the end of its hash.
-    asked: [u64; WORDS],
     /// What an occurrence is worth, by label.
     fields: [f64; 4],
     counting: Counting,
@@ -37,35 +34,23 @@ impl Ranking {
         let hashed = hashed.map(|&(term, worth)| (hash_of(term.as_bytes()), worth));
         let mut worths: Vec<(u64, f64)> = hashed.collect();
         worths.sort_unstable_by_key(|it| it.0);
-        let mut asked = [0; WORDS];
-        for &(hash, _) in &worths {
-            let (word, bit) = place(hash);
-            asked[word] |= bit;
-        }
         Ranking {
             worths,
-            asked,
             fields,
             counting,
             average,
         }
     }
 
-    /// What a document with these terms is worth; 0 where it holds none that counts. O(terms).
+    /// What a document with these terms is worth; 0 where it holds none that counts. O(terms asked for · log its terms).
     pub(crate) fn score(&self, terms: &Terms) -> f64 {
         let length = f64::from(terms.length) / self.average;
         let norm = K1 * (1.0 - B + B * length);
-        let mut score = 0.0;
-        for (hash, counts) in terms.iter() {
-            let (word, bit) = place(hash);
-            if self.asked[word] & bit == 0 {
-                continue;
-            }
-            if let Ok(at) = self.worths.binary_search_by_key(&hash, |it| it.0) {
-                score += self.worths[at].1 * self.share(counts, norm);
-            }
-        }
-        score
+        let share = |&(hash, worth): &(u64, f64)| {
+            let counts = terms.counts(hash)?;
+            Some(worth * self.share(counts, norm))
+        };
+        self.worths.iter().filter_map(share).sum()
     }
 
     /// How much of its worth a term has by how often it stands where.
@@ -77,10 +62,4 @@ impl Ranking {
             Counting::Presence => f64::from(u8::from(count > 0.0)),
         }
     }
-}
-
-/// The word and the bit of `hash`.
-fn place(hash: u64) -> (usize, u64) {
-    let word = usize::try_from(hash >> 6).unwrap_or(0) % WORDS;
-    (word, 1 << (hash & 63))
 }

@@ -1,5 +1,6 @@
 //! Connections, and whose they are for.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,11 +38,31 @@ impl std::fmt::Debug for Store {
     }
 }
 
+/// An owner in the keys of what is kept: the BLAKE3 hash of the name, of which nobody can find another with the same. Thousands
+/// of keys are compared for a question, and made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnerKey([u8; 32]);
+
+impl OwnerKey {
+    fn of(owner: &str) -> Self {
+        OwnerKey(*blake3::hash(owner.as_bytes()).as_bytes())
+    }
+}
+
+impl Hash for OwnerKey {
+    /// Some of its bits are as good as all: they are of a hash.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (some, _) = self.0.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        state.write_u64(u64::from_le_bytes(*some));
+    }
+}
+
 /// What one owner has in a [`Store`], and nothing else. All ports of `ctx-retrieve` are here.
 #[derive(Clone, Debug)]
 pub struct OwnedStore {
     store: Store,
     owner: Arc<str>,
+    owner_key: OwnerKey,
     opening: Option<Arc<Opening>>,
 }
 
@@ -123,6 +144,7 @@ impl Store {
         Ok(OwnedStore {
             store: self.clone(),
             owner: Arc::from(owner),
+            owner_key: OwnerKey::of(owner),
             opening: None,
         })
     }
@@ -193,8 +215,8 @@ impl OwnedStore {
     }
 
     /// The same, as keys have it.
-    pub(crate) fn shared_owner(&self) -> Arc<str> {
-        Arc::clone(&self.owner)
+    pub(crate) fn owner_key(&self) -> OwnerKey {
+        self.owner_key
     }
 
     pub(crate) fn kept(&self) -> &Kept {

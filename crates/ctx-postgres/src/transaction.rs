@@ -19,11 +19,13 @@ const FIRST_WAIT: Duration = Duration::from_millis(4);
 /// that it did so has to come here.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that.
+/// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that. Whatever a
+/// statement that reads is asked for, it goes by the same indexes: to plan it anew each time takes longer than some answers.
 const SETTINGS: &str = "
     SELECT set_config('ctx.owner', $1, true), set_config('statement_timeout', $2, true),
         set_config('jit', 'off', true), set_config('role', 'ctx_app', true),
-        CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END";
+        CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END,
+        CASE WHEN $4 THEN set_config('plan_cache_mode', 'force_generic_plan', true) END";
 
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,13 +127,13 @@ impl OwnedStore {
         mode: Mode,
     ) -> Result<Transaction<'c>, StoreError> {
         let waiting = self.waiting("begin a transaction", mode);
+        let (owner, is_note, reads) = (self.owner(), mode == Mode::Notes, mode == Mode::Reads);
         let builder = client.build_transaction();
-        let begun = builder.read_only(mode == Mode::Reads).start();
+        let begun = builder.read_only(reads).start();
         let transaction = waiting.of(begun).await?;
         let settings = waiting.of(transaction.prepare_cached(SETTINGS)).await?;
         let timeout = waiting.limit.as_millis().max(1).to_string();
-        let (owner, is_note) = (self.owner(), mode == Mode::Notes);
-        let set: [&(dyn ToSql + Sync); 3] = [&owner, &timeout, &is_note];
+        let set: [&(dyn ToSql + Sync); 4] = [&owner, &timeout, &is_note, &reads];
         waiting
             .of_tables(transaction.query_one(&settings, &set))
             .await?;
@@ -185,13 +187,9 @@ impl OwnedStore {
         let settings = waiting.of(client.prepare_cached(SETTINGS)).await?;
         let statement = waiting.of_tables(client.prepare_cached(sql)).await?;
         let timeout = waiting.limit.as_millis().max(1).to_string();
-        let owner = self.owner();
-        let is_note = mode == Mode::Notes;
-        let set: [&(dyn ToSql + Sync); 3] = [&owner, &timeout, &is_note];
-        let opening = match mode {
-            Mode::Reads => "BEGIN READ ONLY",
-            Mode::Writes | Mode::Notes => "BEGIN",
-        };
+        let (owner, is_note, reads) = (self.owner(), mode == Mode::Notes, mode == Mode::Reads);
+        let set: [&(dyn ToSql + Sync); 4] = [&owner, &timeout, &is_note, &reads];
+        let opening = if reads { "BEGIN READ ONLY" } else { "BEGIN" };
         let run = async {
             let mut done = Done::default();
             match wanted {

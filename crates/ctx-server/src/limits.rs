@@ -88,14 +88,6 @@ impl Limits {
         }
     }
 
-    /// These for a store that is a database: two builds for each core, since one that waits for the database leaves its core
-    /// to another.
-    #[must_use]
-    pub fn for_database(self) -> Self {
-        let workers = self.cores.saturating_mul(2).min(Limits::MOST_WORKERS);
-        self.with_workers(NonZeroUsize::new(workers).unwrap_or(NonZeroUsize::MIN))
-    }
-
     /// These with requests taken for so long after the server is told to stop.
     #[must_use]
     pub fn with_grace(self, grace_time: Duration) -> Self {
@@ -108,7 +100,7 @@ impl Default for Limits {
     /// ten seconds a request.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        // A build waits now and then, for the disk or for a thread to wake, and a core is not to wait with it.
+        // A build waits now and then, for the disk, a database or a thread to wake, and a core is not to wait with it.
         let workers = (cores + cores.div_ceil(2)).min(Limits::MOST_WORKERS);
         Limits {
             body_bytes: 4 << 20,
@@ -147,15 +139,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_has_two_builds_for_each_core_and_no_more_than_make_sense() {
-        for (cores, workers) in [(1, 2), (2, 4), (64, Limits::MOST_WORKERS)] {
-            let limits = Limits {
-                cores,
-                ..Limits::default()
-            };
-            let limits = limits.for_database();
-            assert_eq!(limits.workers, workers);
-            assert_eq!(limits.queue, workers * QUEUED);
-        }
+    fn sixteen_wait_for_each_build() {
+        let limits = Limits::default();
+        assert_eq!(limits.queue, limits.workers * QUEUED);
+        assert!(limits.workers > limits.cores || limits.workers == Limits::MOST_WORKERS);
+        let limits = limits.with_workers(NonZeroUsize::MIN);
+        assert_eq!((limits.workers, limits.queue), (1, QUEUED));
     }
 }

@@ -13,13 +13,13 @@ const COUNTS: usize = 1 << 18;
 /// Counters that counts are kept of, those that were used last.
 const COUNTERS: usize = 4;
 /// Bytes of bags that are kept.
-const BAGS: u64 = 16 << 20;
+const BAGS: u64 = 64 << 20;
 /// About as many texts have them.
-const TEXTS: usize = 1 << 12;
+const TEXTS: usize = 1 << 14;
 /// Vocabularies that are kept, of some 15 MB each with the stems they know, for as many questions at once.
 const VOCABULARIES: usize = 4;
 
-/// Remembers texts by their hashes, as many as have room: some 16 MiB of what is in them, 13 MB of counts for each of
+/// Remembers texts by their hashes, as many as have room: some 64 MiB of what is in them, 13 MB of counts for each of
 /// the four counters that were used last, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
 /// have, so that any number of services may share it.
 pub struct Memory {
