@@ -202,7 +202,13 @@ pub(crate) struct AssembleArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// With --root, show so many lines more before and after each hit
-    #[arg(long, value_name = "LINES", default_value_t = 0, requires = "root")]
+    #[arg(
+        long,
+        value_name = "LINES",
+        default_value_t = 0,
+        requires = "root",
+        allow_negative_numbers = true
+    )]
     pub(crate) context_lines: u32,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -238,7 +244,7 @@ pub(crate) struct Files {
     #[arg(value_name = "PATH", default_value = ".", hide_default_value = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Pass over files larger than this, in bytes or with K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_negative_numbers = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -265,7 +271,7 @@ pub(crate) struct TokensArgs {
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME", default_value = "o200k_base", value_parser = options::counter)]
     pub(crate) counter: CounterName,
     /// Show folders and files at most so deep
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = options::whole, allow_negative_numbers = true)]
     pub(crate) depth: Option<usize>,
     /// Write the tree as one JSON value
     #[arg(long)]
@@ -290,10 +296,10 @@ pub(crate) struct ShowArgs {
     #[arg(short, long, value_name = "KIND", default_value = "full", value_parser = Words::<RenditionKind>::of(&["full", "excerpt", "skeleton", "signature", "mention"]))]
     pub(crate) rendition: RenditionKind,
     /// A line that an excerpt is about; may be given more than once
-    #[arg(long = "match", value_name = "LINE")]
+    #[arg(long = "match", value_name = "LINE", allow_negative_numbers = true)]
     pub(crate) matches: Vec<u32>,
     /// Show no more than so many tokens
-    #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition")]
+    #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
     /// Which lines matter most then
     #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens")]
@@ -305,7 +311,7 @@ pub(crate) struct ShowArgs {
     #[arg(short, long)]
     pub(crate) numbers: bool,
     /// Refuse files larger than this, in bytes or with K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_negative_numbers = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -322,7 +328,7 @@ pub(crate) struct RelationsArgs {
     #[command(flatten)]
     pub(crate) files: Files,
     /// How many steps away
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = options::whole, allow_negative_numbers = true)]
     pub(crate) depth: usize,
     /// Which way
     #[arg(long, value_name = "WAY", default_value = "both", value_parser = direction)]
@@ -385,6 +391,27 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// One that is taken for a flag is told as an unknown one.
+    #[test]
+    fn every_number_is_read_with_its_sign() {
+        const NUMBERS: [&str; 11] = [
+            "N", "SHARE", "CHANCE", "SIZE", "LINE", "LINES", "MS", "SECONDS", "HOURS", "DAYS",
+            "MIB",
+        ];
+        let mut seen = 0;
+        for verb in Cli::command().get_subcommands() {
+            for arg in verb.get_arguments() {
+                let names = arg.get_value_names().unwrap_or_default();
+                if names.iter().any(|it| NUMBERS.contains(&it.as_str())) {
+                    seen += 1;
+                    let is_read = arg.is_allow_negative_numbers_set();
+                    assert!(is_read, "{} --{}", verb.get_name(), arg.get_id());
+                }
+            }
+        }
+        assert!(seen > 40, "{seen}");
     }
 
     /// Longer lines of a help are broken once more, and what is left of each stands alone.
