@@ -2,8 +2,11 @@
 
 mod search;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 use ctx::model::{CounterName, RenditionKind, Tokens};
 use ctx::source::Secrets;
@@ -59,6 +62,45 @@ impl Talk {
             _ => Verbosity::Normal,
         }
     }
+}
+
+/// `error` about the command line `words`. Where a question that begins with `-` was taken for flags, it says how to ask it.
+pub(crate) fn with_question(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let words = words.iter().skip(1).map(|it| it.to_string_lossy());
+    // Before the verb there are flags alone.
+    let mut words = words.skip_while(|it| it.starts_with('-'));
+    if words.next().as_deref() != Some("query") {
+        return error;
+    }
+    let flags: Vec<Cow<'_, str>> = words.filter(|it| it.starts_with('-')).collect();
+    let flags = flags.iter().take_while(|it| *it != "--");
+    let is_refused = |it: &&Cow<'_, str>| match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        // Of several letters in one word, it is one.
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => {
+            it.starts_with(&**flag) || is_text(it)
+        }
+        // Its first letter is a flag, whose value the others are not.
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, _) => is_text(it),
+        _ => false,
+    };
+    let Some(question) = flags.clone().find(is_refused) else {
+        return error;
+    };
+    let begin = match question.split_once(char::is_whitespace) {
+        Some((first, _)) => format!("{first} …"),
+        None => question.to_string(),
+    };
+    let tip = format!(
+        "a question that begins with - comes after all flags and --: ctx query -- \"{begin}\""
+    );
+    let tips = ContextValue::StyledStrs(vec![tip.into()]);
+    error.insert(ContextKind::Suggested, tips);
+    error
+}
+
+/// Whether what looks like flags is rather a text of several words.
+fn is_text(word: &str) -> bool {
+    !word.contains('=') && word.contains(char::is_whitespace)
 }
 
 #[derive(Debug, Subcommand)]

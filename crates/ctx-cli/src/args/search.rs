@@ -153,8 +153,8 @@ pub(crate) struct Search {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// What the context is to be about, in one argument or several; - alone is standard input. The folder is
-    /// not given here, but by --root
+    /// What the context is to be about, in one argument or several; - alone is standard input, and what begins
+    /// with - comes after --. The folder is not given here, but by --root
     #[arg(value_name = "TEXT", required = true, num_args = 1..)]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
