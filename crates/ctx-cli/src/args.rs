@@ -145,7 +145,7 @@ const ASSEMBLE_HELP: &str = r#"Input is one of:
   {"id": "a", ...}                      one chunk a line (JSON Lines)
 A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root a chunk
 that names its file ("filePath", and "startLine" and "endLine" unless all of it is meant) needs no
-"content".
+"content". All of it is at most 256 MiB.
 
 Examples:
   ctx assemble hits.json --max-tokens 4000
@@ -217,6 +217,7 @@ receipt says of it and says what its citation is of, and with --root that the fi
 on the lines cited. Paths are those of the receipt, relative to the folder that was packed or
 asked; such as ../a and /b, of files that were named so, lead out of it. Ends with 6 when one does
 not hold. What nothing else tells cannot be checked: the README of ctx-cli has the list.
+Receipts and contexts are read up to 256 MiB.
 
 Examples:
   ctx pack . --json > receipt.json && ctx verify receipt.json --root .

@@ -4,8 +4,6 @@ mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
@@ -16,12 +14,12 @@ use ctx::tokens::TokenCounter as _;
 use serde::Serialize;
 
 use crate::args::VerifyArgs;
-use crate::bounded::Bounded;
+use crate::bounded::{self, Whole};
 use crate::emit::{self, grouped};
 use crate::failure::Failure;
 use crate::receipt;
 use crate::report::clean;
-use crate::walk::{cause, hidden_by};
+use crate::walk::{self, hidden_by};
 
 /// What to do where no file that is cited is there.
 const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
@@ -37,14 +35,16 @@ const MOST_SHOWN: usize = 10;
 pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let mut receipt = receipt::read(&args.receipt)?;
     if let Some(path) = &args.context {
-        let text = File::open(path).and_then(|file| io::read_to_string(Bounded::new(file)));
-        receipt.context = text.map_err(|error| {
-            Failure::input(format!(
-                "failed to read {}: {}",
-                path.display(),
-                cause(path, &error)
-            ))
-            .with_hint("give the file that the context was written to")
+        let name = walk::shown(path);
+        let hint = "give the file that the context was written to";
+        let whole = Whole {
+            name: &name,
+            most: bounded::CONTEXT,
+            fewer: hint,
+            other: hint,
+        };
+        receipt.context = String::from_utf8(whole.file(path)?).map_err(|_| {
+            Failure::input(format!("failed to read {name}: it is not UTF-8")).with_hint(hint)
         })?;
     }
     let sources = match &args.root {

@@ -36,7 +36,7 @@ it is behind.
 
 --hits has the strategy semantic say what another search found. Its scores put its hits in order,
 whatever their scale; 200 are looked at, and the parts of files that stand at their lines are
-ranked with what is found here.
+ranked with what is found here. Hits, and a question on standard input, are read up to 16 MiB.
 
 Hidden files and folders are passed over unless a .ctxignore takes them in, each by its name: a line
 !.github there has the files of .github indexed, and packed by `ctx pack`.
