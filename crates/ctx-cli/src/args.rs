@@ -2,8 +2,11 @@
 
 mod search;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 use ctx::model::{CounterName, RenditionKind, Tokens};
 use ctx::source::Secrets;
@@ -61,6 +64,45 @@ impl Talk {
     }
 }
 
+/// `error` about the command line `words`. Where a question that begins with `-` was taken for flags, it says how to ask it.
+pub(crate) fn with_question(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let words = words.iter().skip(1).map(|it| it.to_string_lossy());
+    // Before the verb there are flags alone.
+    let mut words = words.skip_while(|it| it.starts_with('-'));
+    if words.next().as_deref() != Some("query") {
+        return error;
+    }
+    let flags: Vec<Cow<'_, str>> = words.filter(|it| it.starts_with('-')).collect();
+    let flags = flags.iter().take_while(|it| *it != "--");
+    let is_refused = |it: &&Cow<'_, str>| match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        // Of several letters in one word, it is one.
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => {
+            it.starts_with(&**flag) || is_text(it)
+        }
+        // Its first letter is a flag, whose value the others are not.
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, _) => is_text(it),
+        _ => false,
+    };
+    let Some(question) = flags.clone().find(is_refused) else {
+        return error;
+    };
+    let begin = match question.split_once(char::is_whitespace) {
+        Some((first, _)) => format!("{first} …"),
+        None => question.to_string(),
+    };
+    let tip = format!(
+        "a question that begins with - comes after all flags and --: ctx query -- \"{begin}\""
+    );
+    let tips = ContextValue::StyledStrs(vec![tip.into()]);
+    error.insert(ContextKind::Suggested, tips);
+    error
+}
+
+/// Whether what looks like flags is rather a text of several words.
+fn is_text(word: &str) -> bool {
+    !word.contains('=') && word.contains(char::is_whitespace)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Find what a question is about in a folder, and assemble it into one context
@@ -103,7 +145,7 @@ const ASSEMBLE_HELP: &str = r#"Input is one of:
   {"id": "a", ...}                      one chunk a line (JSON Lines)
 A chunk needs "id", "content" and "relevance" (0 to 1); the rest is optional. With --root a chunk
 that names its file ("filePath", and "startLine" and "endLine" unless all of it is meant) needs no
-"content".
+"content". All of it is at most 256 MiB.
 
 Examples:
   ctx assemble hits.json --max-tokens 4000
@@ -175,6 +217,7 @@ receipt says of it and says what its citation is of, and with --root that the fi
 on the lines cited. Paths are those of the receipt, relative to the folder that was packed or
 asked; such as ../a and /b, of files that were named so, lead out of it. Ends with 6 when one does
 not hold. What nothing else tells cannot be checked: the README of ctx-cli has the list.
+Receipts and contexts are read up to 256 MiB.
 
 Examples:
   ctx pack . --json > receipt.json && ctx verify receipt.json --root .
@@ -202,7 +245,13 @@ pub(crate) struct AssembleArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// With --root, show so many lines more before and after each hit
-    #[arg(long, value_name = "LINES", default_value_t = 0, requires = "root")]
+    #[arg(
+        long,
+        value_name = "LINES",
+        default_value_t = 0,
+        requires = "root",
+        allow_negative_numbers = true
+    )]
     pub(crate) context_lines: u32,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -238,7 +287,7 @@ pub(crate) struct Files {
     #[arg(value_name = "PATH", default_value = ".", hide_default_value = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Pass over files larger than this, in bytes or with K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_negative_numbers = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -265,7 +314,7 @@ pub(crate) struct TokensArgs {
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME", default_value = "o200k_base", value_parser = options::counter)]
     pub(crate) counter: CounterName,
     /// Show folders and files at most so deep
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = options::whole, allow_negative_numbers = true)]
     pub(crate) depth: Option<usize>,
     /// Write the tree as one JSON value
     #[arg(long)]
@@ -290,10 +339,10 @@ pub(crate) struct ShowArgs {
     #[arg(short, long, value_name = "KIND", default_value = "full", value_parser = Words::<RenditionKind>::of(&["full", "excerpt", "skeleton", "signature", "mention"]))]
     pub(crate) rendition: RenditionKind,
     /// A line that an excerpt is about; may be given more than once
-    #[arg(long = "match", value_name = "LINE")]
+    #[arg(long = "match", value_name = "LINE", allow_negative_numbers = true)]
     pub(crate) matches: Vec<u32>,
     /// Show no more than so many tokens
-    #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition")]
+    #[arg(long, value_name = "N", value_parser = options::tokens, conflicts_with = "rendition", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
     /// Which lines matter most then
     #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens")]
@@ -305,7 +354,7 @@ pub(crate) struct ShowArgs {
     #[arg(short, long)]
     pub(crate) numbers: bool,
     /// Refuse files larger than this, in bytes or with K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_negative_numbers = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -322,7 +371,7 @@ pub(crate) struct RelationsArgs {
     #[command(flatten)]
     pub(crate) files: Files,
     /// How many steps away
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = options::whole, allow_negative_numbers = true)]
     pub(crate) depth: usize,
     /// Which way
     #[arg(long, value_name = "WAY", default_value = "both", value_parser = direction)]
@@ -385,6 +434,27 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// One that is taken for a flag is told as an unknown one.
+    #[test]
+    fn every_number_is_read_with_its_sign() {
+        const NUMBERS: [&str; 11] = [
+            "N", "SHARE", "CHANCE", "SIZE", "LINE", "LINES", "MS", "SECONDS", "HOURS", "DAYS",
+            "MIB",
+        ];
+        let mut seen = 0;
+        for verb in Cli::command().get_subcommands() {
+            for arg in verb.get_arguments() {
+                let names = arg.get_value_names().unwrap_or_default();
+                if names.iter().any(|it| NUMBERS.contains(&it.as_str())) {
+                    seen += 1;
+                    let is_read = arg.is_allow_negative_numbers_set();
+                    assert!(is_read, "{} --{}", verb.get_name(), arg.get_id());
+                }
+            }
+        }
+        assert!(seen > 40, "{seen}");
     }
 
     /// Longer lines of a help are broken once more, and what is left of each stands alone.

@@ -13,7 +13,7 @@ use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 
 use crate::args::AssembleArgs;
-use crate::bounded::Bounded;
+use crate::bounded::{Bounded, CONTEXT};
 use crate::emit;
 use crate::failure::Failure;
 use crate::input::{self, Input, Texts};
@@ -96,7 +96,7 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
                 ))
                 .with_hint("check the path; - is standard input")
             })?;
-            let file = BufReader::with_capacity(1 << 16, Bounded::new(file));
+            let file = BufReader::with_capacity(1 << 16, Bounded::new(file, CONTEXT));
             input::read(file, &name, texts)
         }
         None if path.is_none() && io::stdin().is_terminal() => Err(Failure::usage(
@@ -104,7 +104,8 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
         )
         .with_hint("give a FILE, pipe chunks in, or say - to type them")),
         None => {
-            let stdin = BufReader::with_capacity(1 << 16, Bounded::new(io::stdin().lock()));
+            let stdin =
+                BufReader::with_capacity(1 << 16, Bounded::new(io::stdin().lock(), CONTEXT));
             input::read(stdin, "<stdin>", texts)
         }
     }

@@ -1,7 +1,5 @@
 //! What another search found, which has a say beside the searches here.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use ctx::model::LineSpan;
@@ -9,14 +7,12 @@ use ctx::retrieve::Near;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::bounded::{self, Whole};
 use crate::emit;
 use crate::failure::Failure;
 use crate::locate;
 use crate::report;
-use crate::walk::cause;
 
-/// No file of hits is read further.
-const MOST_BYTES: u64 = 16 << 20;
 const FORM: &str = "give an array, or one object a line: \
      {\"filePath\": \"src/a.rs\", \"startLine\": 1, \"endLine\": 9, \"relevance\": 0.7}; lines may be left out";
 
@@ -58,23 +54,17 @@ pub(crate) fn tell_unknown(near: &[Near], is_indexed: impl Fn(&str) -> bool) {
 }
 
 fn text(path: &Path, name: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin()
-            .lock()
-            .take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+    let whole = Whole {
+        name,
+        most: bounded::QUESTION,
+        fewer: "give the best hits; no more than 200 are looked at",
+        other: "give a file with hits, or - and pipe them in",
     };
-    read.map_err(|error| {
-        Failure::input(format!("failed to read {name}: {}", cause(path, &error)))
-            .with_hint("give a file with hits, or - and pipe them in")
-    })?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(Failure::input(format!("{name} has more than 16 MiB"))
-            .with_hint("give the best hits; no more than 200 are looked at"));
-    }
+    let bytes = if path == Path::new("-") {
+        whole.stdin()?
+    } else {
+        whole.file(path)?
+    };
     String::from_utf8(bytes)
         .map_err(|_| Failure::input(format!("{name} is not UTF-8")).with_hint(FORM))
 }

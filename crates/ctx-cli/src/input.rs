@@ -5,7 +5,7 @@
 //! are read one at a time. The other two are held as text while chunks are read from them, and each
 //! chunk is read by itself, so that an error names the line, the chunk and the field.
 
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 
 use ctx::model::{BuildOptions, Chunk};
 use serde::de::{DeserializeOwned, Error};
@@ -344,8 +344,11 @@ fn text<'a>(bytes: &'a [u8], name: &str, line_number: usize) -> Result<&'a str, 
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    Failure::input(format_args!("failed to read {name}: {error}"))
-        .with_hint("check the path and its permissions")
+    let hint = match error.kind() {
+        ErrorKind::FileTooLarge => "give the chunks that matter most, or fewer at a time",
+        _ => "check the path and its permissions",
+    };
+    Failure::input(format_args!("failed to read {name}: {error}")).with_hint(hint)
 }
 
 #[cfg(test)]

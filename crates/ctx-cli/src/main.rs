@@ -59,7 +59,9 @@ use crate::report::Report;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let words: Vec<_> = std::env::args_os().collect();
+    let cli = Cli::try_parse_from(&words)
+        .unwrap_or_else(|error| args::with_question(error, &words).exit());
     let report = Report::new(cli.talk.verbosity());
     match run(&cli.verb, report) {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 //! A flag that was given overrides what the input says; one that was not leaves it alone. The words
 //! are those of the wire in kebab case, and the wire's own are understood too.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,13 +29,13 @@ pub(crate) const SELECTIONS: &[&str] = &["in-order", "density", "optimal"];
 #[command(next_help_heading = "Options of the context")]
 pub(crate) struct OptionFlags {
     /// The budget: context and reserve together never need more [default: 8000]
-    #[arg(short = 't', long, value_name = "N", value_parser = budget)]
+    #[arg(short = 't', long, value_name = "N", value_parser = budget, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<Tokens>,
     /// Tokens of the budget kept for the answer [default: 0]
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true)]
     reserve: Option<Tokens>,
     /// At most so many chunks; 0 is none at all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     max_chunks: Option<usize>,
     #[arg(short, long, visible_alias = "token-estimation", value_name = "NAME",
         help = "Who counts: an encoding, a model, character-based or word-based [default: o200k_base]", value_parser = counter)]
@@ -52,19 +53,19 @@ pub(crate) struct OptionFlags {
     #[arg(long, value_name = "POLICY", value_parser = Words::<Selection>::of(SELECTIONS))]
     pub(crate) selection: Option<Selection>,
     /// Leave out chunks that matter less, from 0 to 1
-    #[arg(long, value_name = "SHARE", value_parser = relevance)]
+    #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
     min_relevance: Option<Relevance>,
     /// A chunk is worth its relevance to this power; scores want more than 1 [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) relevance_power: Option<u8>,
     /// How much new information counts against relevance, from 0 to 1 [default: 0]
-    #[arg(long, value_name = "SHARE", value_parser = relevance)]
+    #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
     diversity: Option<Relevance>,
     /// Keep the beginning of the context that this receipt is of, for a prompt cache
     #[arg(long, value_name = "RECEIPT", value_parser = file)]
     previous: Option<PathBuf>,
     /// Choose for at most so many milliseconds, then take the best that was found
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", value_parser = milliseconds, allow_negative_numbers = true)]
     deadline: Option<Duration>,
     /// Text before the first chunk
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -398,11 +399,31 @@ pub(crate) fn budget(text: &str) -> Result<Tokens, String> {
 pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("not a whole number of tokens".to_owned());
+        return Err(format!("{} of tokens", not_whole(text)));
     }
     match digits.parse::<u32>() {
         Ok(n) => Ok(Tokens::new(n)),
         Err(_) => Err(format!("more tokens than can be counted ({})", Tokens::MAX)),
+    }
+}
+
+/// A number of things, 0 among them.
+pub(crate) fn whole(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => {
+                format!("too large a number, the largest is {}", usize::MAX)
+            }
+            _ => not_whole(text).to_owned(),
+        })
+}
+
+/// What is said of `text`, which is no whole number that may be given.
+fn not_whole(text: &str) -> &'static str {
+    if text.starts_with('-') {
+        "not a positive whole number"
+    } else {
+        "not a whole number"
     }
 }
 
@@ -417,7 +438,7 @@ fn file(path: &str) -> Result<PathBuf, String> {
 fn milliseconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .map(Duration::from_millis)
-        .map_err(|_| "not a whole number of milliseconds".to_owned())
+        .map_err(|_| format!("{} of milliseconds", not_whole(text)))
 }
 
 fn relevance(text: &str) -> Result<Relevance, String> {

@@ -1,9 +1,7 @@
 //! `ctx query`: a question in, one context out.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::str::Utf8Error;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -20,6 +18,7 @@ use ctx::syntax;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::args::QueryArgs;
+use crate::bounded::{self, Whole};
 use crate::emit;
 use crate::failure::Failure;
 use crate::findings::{self, Findings};
@@ -32,9 +31,6 @@ use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::skipped;
 use crate::walk::shown;
-
-/// No question is read further.
-const MOST_BYTES: u64 = 16 << 20;
 
 /// Runs the verb.
 ///
@@ -126,15 +122,14 @@ fn read(words: &[String]) -> Result<String, Failure> {
     if words != ["-"] {
         return Ok(words.join(" "));
     }
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| {
-        Failure::input(format!("failed to read <stdin>: {error}"))
-            .with_hint("give the question as an argument, or pipe it in")
-    })?;
-    // A character may have been cut where reading ended.
-    let is_cut = |it: &Utf8Error| it.error_len().is_none() && bytes.len() as u64 == MOST_BYTES;
-    if let Some(error) = str::from_utf8(&bytes).err().filter(|it| !is_cut(it)) {
+    let whole = Whole {
+        name: "<stdin>",
+        most: bounded::QUESTION,
+        fewer: "give the part of it that says what it is about",
+        other: "give the question as an argument, or pipe it in",
+    };
+    let bytes = whole.stdin()?;
+    if let Err(error) = str::from_utf8(&bytes) {
         report::warning(&format!(
             "the question on <stdin> is not UTF-8, first at byte {}: what is no text in it is not asked for",
             error.valid_up_to() + 1

@@ -1,14 +1,12 @@
 //! Receipts of earlier runs, as `--json` writes them.
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use ctx::model::{BuiltContext, Previous, in_words_of_json};
 
-use crate::bounded::Bounded;
+use crate::bounded::{self, Whole};
 use crate::failure::Failure;
-use crate::walk::cause;
+use crate::walk::shown;
 
 /// The receipt in a file, or on standard input for `-`.
 ///
@@ -16,23 +14,24 @@ use crate::walk::cause;
 /// The file cannot be read, or is no receipt.
 pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     let hint = "give a file that an earlier run wrote with --json";
-    let text = if path == Path::new("-") {
-        io::read_to_string(Bounded::new(io::stdin().lock()))
-    } else {
-        File::open(path).and_then(|file| io::read_to_string(Bounded::new(file)))
+    let name = shown(path);
+    let whole = Whole {
+        name: &name,
+        most: bounded::CONTEXT,
+        fewer: "is it what an earlier run wrote with --json? no receipt is so large",
+        other: hint,
     };
-    let text = text.map_err(|error| {
-        Failure::input(format!(
-            "failed to read {}: {}",
-            path.display(),
-            cause(path, &error)
-        ))
-        .with_hint(hint)
+    let bytes = if path == Path::new("-") {
+        whole.stdin()?
+    } else {
+        whole.file(path)?
+    };
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::input(format!("{name} is not a receipt: it is not UTF-8")).with_hint(hint)
     })?;
     parse(&text).map_err(|error| {
         Failure::input(format!(
-            "{} is not a receipt: {}",
-            path.display(),
+            "{name} is not a receipt: {}",
             in_words_of_json(&error.to_string())
         ))
         .with_hint(hint)

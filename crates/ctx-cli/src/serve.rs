@@ -54,21 +54,21 @@ pub(crate) struct ServeArgs {
     origins: Vec<String>,
     /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores: more
     /// make sense where the answers of a database take long to come
-    #[arg(long, value_name = "N", value_parser = at_once)]
+    #[arg(long, value_name = "N", value_parser = at_once, allow_negative_numbers = true)]
     builds: Option<NonZeroUsize>,
     /// Let requests count by the `tokenizer.json` FILE when they ask for the counter NAME. May be given more than once
     #[cfg(feature = "tokenizer-json")]
     #[arg(long = "tokenizer", value_name = "NAME=FILE", value_parser = tokenizer)]
     tokenizers: Vec<(String, PathBuf)>,
     /// Keep the receipt of a context for so many hours, 1 to 87600
-    #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600))]
+    #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=87_600), allow_negative_numbers = true)]
     receipt_hours: u64,
     /// Keep no more receipts of an owner than so many MiB, 1 to 1048576: the oldest go before their time
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1_048_576), allow_negative_numbers = true)]
     receipt_mib: u64,
     /// Once it is told to stop (Ctrl-C, SIGTERM), go on taking requests for so long, while /readyz says 503. Then those that
     /// were begun may end, for 10 seconds. A second signal ends it at once
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_GRACE))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_GRACE), allow_negative_numbers = true)]
     grace: u64,
     /// Print a new token for OWNER, and the line of --tokens that lets it in, and do nothing else
     #[arg(long, value_name = "OWNER")]

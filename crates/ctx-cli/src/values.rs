@@ -1,7 +1,6 @@
 //! Values that a flag, a variable of the environment and a key of `ctx.toml` may have: each is read by the
 //! same rules wherever it stands.
 
-use std::num::IntErrorKind;
 use std::time::Duration;
 
 use ctx::model::{CounterName, Format, Selection, Tokens};
@@ -109,13 +108,9 @@ impl Value for Tokens {
 
 impl Value for usize {
     fn read(word: &str) -> Result<Self, String> {
-        match word.parse::<usize>() {
-            Ok(0) => Err("0 finds nothing; give at least 1".to_owned()),
-            Ok(n) => Ok(n),
-            Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
-                Err(format!("too large a number, the largest is {}", usize::MAX))
-            }
-            Err(_) => Err("not a whole number".to_owned()),
+        match options::whole(word)? {
+            0 => Err("0 finds nothing; give at least 1".to_owned()),
+            n => Ok(n),
         }
     }
 

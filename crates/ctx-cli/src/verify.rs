@@ -4,23 +4,22 @@ mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io;
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use ctx::format::{ParsedBlock, Slot, neutralise, parse, parse_known};
 use ctx::model::{BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens};
-use ctx::source::{Limits, Located, Root, Sources, Wanted};
+use ctx::source::{Limits, Located, Root, Secrets, SourceError, Sources, Text, Wanted, locate};
 use ctx::tokens::TokenCounter as _;
 use serde::Serialize;
 
 use crate::args::VerifyArgs;
-use crate::bounded::Bounded;
+use crate::bounded::{self, Whole};
 use crate::emit::{self, grouped};
 use crate::failure::Failure;
 use crate::receipt;
 use crate::report::clean;
-use crate::walk::cause;
+use crate::walk::{self, hidden_by};
 
 /// What to do where no file that is cited is there.
 const ELSEWHERE: &str = "none of the files is there: their paths are relative to the folder that was packed, or asked; \
@@ -36,14 +35,16 @@ const MOST_SHOWN: usize = 10;
 pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let mut receipt = receipt::read(&args.receipt)?;
     if let Some(path) = &args.context {
-        let text = File::open(path).and_then(|file| io::read_to_string(Bounded::new(file)));
-        receipt.context = text.map_err(|error| {
-            Failure::input(format!(
-                "failed to read {}: {}",
-                path.display(),
-                cause(path, &error)
-            ))
-            .with_hint("give the file that the context was written to")
+        let name = walk::shown(path);
+        let hint = "give the file that the context was written to";
+        let whole = Whole {
+            name: &name,
+            most: bounded::CONTEXT,
+            fewer: hint,
+            other: hint,
+        };
+        receipt.context = String::from_utf8(whole.file(path)?).map_err(|_| {
+            Failure::input(format!("failed to read {name}: it is not UTF-8")).with_hint(hint)
         })?;
     }
     let sources = match &args.root {
@@ -114,16 +115,29 @@ struct Files<'a> {
 impl Files<'_> {
     /// The file that a receipt calls `path`: the name of a file that was packed by a path that leads out of the folder
     /// is such a path, and the user named it.
-    fn with<T>(&self, path: &str, read: impl FnOnce(&Sources, &str) -> T) -> T {
+    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
         match self.beside(Path::new(path)) {
-            Some((beside, name)) => read(&beside, &name),
-            None => read(&self.below, path),
+            Some((beside, name)) => beside.text(&name),
+            None => self.below.text(path),
         }
     }
 
+    /// The file whose name is no text and is told as `path`, if there is one.
+    fn unnamed(&self, path: &str) -> Option<Arc<Text>> {
+        let name = hidden_by(path)?;
+        let limit = Limits::default().file_bytes;
+        let bytes = if leads_out(&name) {
+            let path = self.folder.join(&name);
+            let folder = Root::open(path.parent()?).ok()?;
+            folder.read(path.file_name()?, limit)
+        } else {
+            Root::open(self.folder).ok()?.read(&name, limit)
+        };
+        Text::decode(path, bytes.ok()?, Secrets::Masked).map(Arc::new)
+    }
+
     fn beside(&self, path: &Path) -> Option<(Sources, String)> {
-        let leads_up = || path.components().any(|it| it == Component::ParentDir);
-        if !path.is_absolute() && !leads_up() {
+        if !leads_out(path) {
             return None;
         }
         let path = self.folder.join(path);
@@ -131,6 +145,10 @@ impl Files<'_> {
         let folder = Root::open(path.parent()?).ok()?;
         Some((Sources::new(folder, Limits::default()), name))
     }
+}
+
+fn leads_out(path: &Path) -> bool {
+    path.is_absolute() || path.components().any(|it| it == Component::ParentDir)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -514,14 +532,24 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files<'_>) -> Chec
         };
         compared += 1;
         let block = shown.map(|it| &it.block);
-        let compared = files.with(path, |sources, name| {
-            compare(citation, block, name, span, sources)
-                .map_err(|why| (why, sources.text(name).is_err()))
-        });
-        if let Err((why, is_missing)) = compared {
-            missing += usize::from(is_missing);
-            failures.push(format!("citations[{number}] ({path}:{span}): {why}"));
+        let text = files.text(path);
+        let Err(mut why) = compare(citation, block, span, text.as_ref()) else {
+            continue;
+        };
+        let mut is_missing = text.is_err();
+        // One whose name is text goes before it, but need not be the one that was packed.
+        if let Some(unnamed) = files.unnamed(path) {
+            match compare(citation, block, span, Ok(&unnamed)) {
+                Ok(()) => continue,
+                Err(other) if is_missing => why = other,
+                Err(_) => {
+                    why.push_str("; the file whose name has these bytes does not say it either");
+                }
+            }
+            is_missing = false;
         }
+        missing += usize::from(is_missing);
+        failures.push(format!("citations[{number}] ({path}:{span}): {why}"));
     }
     let mut detail = format!("{compared} citations compared");
     if passed_over > 0 {
@@ -539,17 +567,16 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files<'_>) -> Chec
 fn compare(
     citation: &Citation,
     block: Option<&ParsedBlock>,
-    path: &str,
     span: LineSpan,
-    sources: &Sources,
+    text: Result<&Arc<Text>, &SourceError>,
 ) -> Result<(), String> {
     let wanted = Wanted {
-        path,
+        path: citation.file_path.as_deref().unwrap_or_default(),
         span,
         content: None,
         content_hash: Some(&citation.content_hash),
     };
-    let why = match sources.locate(wanted) {
+    let why = match locate(text, wanted) {
         Located::Fresh { .. } => return Ok(()),
         Located::Moved { to, .. } => return Err(format!("it stands on lines {to} now")),
         Located::Unavailable { why } => why,
@@ -557,8 +584,7 @@ fn compare(
     };
     // A citation of the text with other line ends, or without its hidden characters.
     let shown = block.map(|block| block.body.as_str());
-    let now = sources.text(path).ok();
-    let now = now.as_ref().and_then(|text| text.slice(span));
+    let now = text.ok().and_then(|text| text.slice(span));
     match (shown, now) {
         (Some(shown), Some(now)) if is_shown(shown, now) => Ok(()),
         _ => Err(why),

@@ -328,6 +328,37 @@ fn push_visible(part: &OsStr, out: &mut String) {
     }
 }
 
+/// The path that is [`shown`] as `path` and is no text, if there is one: each `\xNN` in it stands for a byte.
+#[cfg(unix)]
+pub(crate) fn hidden_by(path: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once("\\x") {
+        bytes.extend(before.as_bytes());
+        let byte = after
+            .get(..2)
+            .and_then(|it| u8::from_str_radix(it, 16).ok());
+        rest = if let Some(byte) = byte {
+            bytes.push(byte);
+            &after[2..]
+        } else {
+            bytes.extend(b"\\x");
+            after
+        };
+    }
+    bytes.extend(rest.as_bytes());
+    let hidden = PathBuf::from(std::ffi::OsString::from_vec(bytes));
+    (hidden.to_str().is_none() && shown(&hidden) == path).then_some(hidden)
+}
+
+/// Where paths are no bytes, none is found again.
+#[cfg(not(unix))]
+pub(crate) fn hidden_by(_: &str) -> Option<PathBuf> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,5 +401,17 @@ mod tests {
         use std::os::unix::ffi::OsStrExt as _;
         let path = Path::new(OsStr::from_bytes(b"a\xff\xfe/b"));
         assert_eq!(shown(path), "a\\xff\\xfe/b");
+        assert_eq!(hidden_by("a\\xff\\xfe/b").as_deref(), Some(path));
+        // What is text, also where it looks like the others, and what would be shown in another way.
+        for path in [
+            "a",
+            "a\\xc3\\xa9",
+            "a\\x41",
+            "a\\xFF",
+            "a\\x\\xf",
+            "a\\xff/./b",
+        ] {
+            assert_eq!(hidden_by(path), None, "{path}");
+        }
     }
 }

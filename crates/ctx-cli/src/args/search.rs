@@ -36,7 +36,7 @@ it is behind.
 
 --hits has the strategy semantic say what another search found. Its scores put its hits in order,
 whatever their scale; 200 are looked at, and the parts of files that stand at their lines are
-ranked with what is found here.
+ranked with what is found here. Hits, and a question on standard input, are read up to 16 MiB.
 
 Hidden files and folders are passed over unless a .ctxignore takes them in, each by its name: a line
 !.github there has the files of .github indexed, and packed by `ctx pack`.
@@ -96,7 +96,7 @@ pub(crate) struct Indexed {
     #[arg(long, overrides_with = "include_generated")]
     pub(crate) no_include_generated: bool,
     /// Pass over files larger than this, in bytes or with K, M or G; remembered with the index [default: 1M]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub(crate) max_file_size: Option<u64>,
     /// Wait at most so long for another process that writes the index [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = Duration::read, allow_negative_numbers = true)]
@@ -153,8 +153,8 @@ pub(crate) struct Search {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// What the context is to be about, in one argument or several; - alone is standard input. The folder is
-    /// not given here, but by --root
+    /// What the context is to be about, in one argument or several; - alone is standard input, and what begins
+    /// with - comes after --. The folder is not given here, but by --root
     #[arg(value_name = "TEXT", required = true, num_args = 1..)]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
@@ -194,7 +194,13 @@ pub(crate) struct IndexArgs {
     #[arg(long, conflicts_with = "list", conflicts_with_all = OF_ONE)]
     pub(crate) prune: bool,
     /// With --prune, remove also those that were not used for so many days
-    #[arg(long, value_name = "DAYS", requires = "prune", conflicts_with = "list")]
+    #[arg(
+        long,
+        value_name = "DAYS",
+        requires = "prune",
+        conflicts_with = "list",
+        allow_negative_numbers = true
+    )]
     pub(crate) unused_for: Option<u32>,
     /// With --prune, tell what would be removed, and remove nothing
     #[arg(long, requires = "prune", conflicts_with = "list")]

@@ -134,17 +134,39 @@ fn flags_that_make_no_sense_are_usage_errors() {
             "more tokens than can be counted",
         ),
         (&["--max-tokens", "many"], "not a whole number"),
-        (&["--max-tokens", "-5"], "-5"),
+        (
+            &["--max-tokens", "-5"],
+            "invalid value '-5' for '--max-tokens <N>': not a positive whole number of tokens",
+        ),
+        (&["-t", "-1"], "not a positive whole number of tokens"),
+        (
+            &["--reserve", "-1"],
+            "not a positive whole number of tokens",
+        ),
+        (&["--min-relevance", "-1"], "relevance -1"),
+        (&["--diversity", "-0.5"], "relevance -0.5"),
+        (&["--relevance-power", "-1"], "-1 is not in 0..=255"),
+        (
+            &["--deadline", "-1"],
+            "not a positive whole number of milliseconds",
+        ),
         (&["--min-relevance", "2"], "relevance 2"),
         (&["--min-relevance", "NaN"], "relevance NaN"),
         (&["--format", "pdf"], "pdf"),
         (&["--selection", "best"], "best"),
-        (&["--max-chunks", "-1"], "-1"),
+        (
+            &["--max-chunks", "-1"],
+            "invalid value '-1' for '--max-chunks <N>': not a positive whole number",
+        ),
+        (&["--max-chunks", "many"], "not a whole number"),
         (&["--colour"], "--colour"),
     ] {
         ctx([&["assemble"], flags].concat(), GOOD).fails(2, &[part]);
     }
     ctx(["pack", "--max-file-size", "9Q"], "").fails(2, &["not a size"]);
+    ctx(["pack", "--max-file-size", "-1"], "").fails(2, &["not a size"]);
+    ctx(["tokens", "--depth", "-1"], "").fails(2, &["not a positive whole number"]);
+    ctx(["relations", "a", "--depth", "-1"], "").fails(2, &["not a positive whole number"]);
     ctx(["frobnicate"], "").fails(2, &["frobnicate"]);
 }
 

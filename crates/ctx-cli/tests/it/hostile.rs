@@ -157,6 +157,61 @@ fn memory(child: &Child) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// What is read whole is refused where it does not end, with little more memory than it may have.
+#[test]
+fn inputs_without_end_are_refused() {
+    let tree = Tree::new();
+    tree.root.write("receipt.json", receipt(&tree));
+    let context = (256, "256 MiB");
+    let question = (16, "16 MiB");
+    for (args, (most, told)) in [
+        (&["verify", "/dev/zero"][..], context),
+        (
+            &["verify", "receipt.json", "--context", "/dev/zero"],
+            context,
+        ),
+        (&["pack", ".", "--previous", "/dev/zero"], context),
+        (
+            &["query", "plain_function", "--hits", "/dev/zero"],
+            question,
+        ),
+    ] {
+        let ended = tree.run(args);
+        assert_eq!(ended.code, Some(3), "{args:?}: {ended:?}");
+        let error = format!("error: failed to read /dev/zero: it has more than {told}\n");
+        assert!(ended.said.contains(&error), "{ended:?}");
+        assert!(ended.said.contains("hint: "), "{ended:?}");
+        assert!(
+            ended.peak < (most << 10) + MOST_GROWTH,
+            "{args:?}: {ended:?}"
+        );
+    }
+    // A line is held as one piece, which is there twice while it grows.
+    let ended = tree.run(&["assemble", "/dev/zero"]);
+    assert!(
+        ended.said.contains("/dev/zero: it has more than 256 MiB"),
+        "{ended:?}"
+    );
+    for (args, told) in [
+        (&["verify", "-"][..], "256 MiB"),
+        (&["query", "-"], "16 MiB"),
+        (&["query", "plain_function", "--hits", "-"], "16 MiB"),
+    ] {
+        let mut command = tree.command(args);
+        let output = command.stdin(File::open("/dev/zero").unwrap()).output();
+        let said = String::from_utf8(output.unwrap().stderr).unwrap();
+        assert!(
+            said.contains(&format!("it has more than {told}\n")),
+            "{args:?}: {said}"
+        );
+    }
+}
+
+fn receipt(tree: &Tree) -> Vec<u8> {
+    let packed = tree.command(&["pack", ".", "--json"]).output();
+    packed.unwrap().stdout
+}
+
 /// The ways in which a tree is walked and read.
 const WAYS: [&str; 4] = ["pack", "index", "query", "outline"];
 

@@ -944,6 +944,43 @@ fn flags_and_folders_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn a_question_that_begins_with_a_dash_is_told_how_to_be_asked() {
+    let asked = Asked::small();
+    for (question, begin) in [
+        ("-zeta is lost", "-zeta …"),
+        ("-zeta", "-zeta"),
+        ("--budget does not fit", "--budget …"),
+        ("--budget", "--budget"),
+        // Letters that are flags, with what is no value of theirs.
+        ("-fits the budget?", "-fits …"),
+        ("-t is the budget", "-t …"),
+    ] {
+        let tip = format!(
+            "tip: a question that begins with - comes after all flags and --: ctx query -- \"{begin}\"\n"
+        );
+        for args in [
+            &["query", question][..],
+            &["-q", "query", "--limit", "3", question],
+        ] {
+            let run = asked.run(args);
+            run.fails(2, &[]);
+            assert!(run.stderr.contains(&tip), "{run:?}");
+        }
+    }
+    let run = asked.run(&["query", "--", "-fits the budget?"]);
+    assert!(run.ok().contains("budget.rs"), "{run:?}");
+    // Of a flag that is meant as one, nothing is said of questions.
+    for args in [
+        &["query", "budget", "--limit", "many"][..],
+        &["pack", "--budget does not fit"],
+    ] {
+        let run = asked.run(args);
+        run.fails(2, &[]);
+        assert!(!run.stderr.contains("a question"), "{run:?}");
+    }
+}
+
+#[test]
 fn a_flag_is_before_the_environment_the_folder_and_the_user() {
     let asked = Asked::small();
     let picked = |variable: Option<&str>, flags: &[&str]| {

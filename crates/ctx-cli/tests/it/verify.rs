@@ -423,3 +423,50 @@ fn where_no_file_is_there_the_folder_is_to_blame() {
         "{ran:?}"
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_name_is_no_text_is_found_again() {
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::path::Path;
+
+    let name = |bytes| Path::new(OsStr::from_bytes(bytes));
+    let (folder, _) = packed("markdown");
+    folder.write(name(b"d\xfe/c\xff.rs"), "fn c() {}\n");
+    let above = [
+        OsStr::new("pack"),
+        OsStr::from_bytes(b"src/../d\xfe/c\xff.rs"),
+        OsStr::new("--json"),
+    ];
+    let receipts = [
+        folder.run(["pack", ".", "--json"]).json(),
+        folder.run(["pack", "src", ".", "--json"]).json(),
+        folder.run(above).json(),
+    ];
+    for receipt in &receipts {
+        assert!(
+            receipt["files"].to_string().contains(r"d\\xfe/c\\xff.rs"),
+            "{receipt}"
+        );
+        let ran = verify(&folder, receipt);
+        ran.ok();
+        outcomes(&ran, ["ok"; 7]);
+        // Another that is called by what stands for the bytes is no reason to fail it.
+        folder.write(r"d\xfe/c\xff.rs", "fn other() {}\n");
+        verify(&folder, receipt).ok();
+        fs::remove_dir_all(folder.path().join(r"d\xfe")).unwrap();
+    }
+    folder.write(name(b"d\xfe/c\xff.rs"), "fn d() {}\n");
+    let told = [r"d\xfe/c\xff.rs", "something else"];
+    for receipt in &receipts {
+        fails(&verify(&folder, receipt), "files", &told);
+    }
+    folder.write(r"d\xfe/c\xff.rs", "fn other() {}\n");
+    let told = ["something else now; the file whose name has these bytes does not say it either"];
+    fails(&verify(&folder, &receipts[0]), "files", &told);
+    fs::remove_dir_all(folder.path().join(r"d\xfe")).unwrap();
+    fs::remove_dir_all(folder.path().join(name(b"d\xfe"))).unwrap();
+    fails(&verify(&folder, &receipts[0]), "files", &["does not exist"]);
+}
