@@ -327,10 +327,9 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
             .filter(|_| chunk.expanded_context.is_none());
         by_file.entry(path).or_default().push((index, chunk));
     }
-    let first = by_file.values().flatten().next();
-    let keywords = first.map_or_else(Known::default, |it| {
-        Known::new(Arc::clone(&it.1.matched_keywords))
-    });
+    let mut words = by_file.values().flatten().map(|it| &it.1.matched_keywords);
+    let words = words.find(|it| !it.is_empty());
+    let keywords = words.map_or_else(Known::default, |it| Known::new(Arc::clone(it)));
     let paths: Vec<&str> = by_file.keys().flatten().map(String::as_str).collect();
     within.sources.prepare(&paths);
     let look_up = |(path, chunks)| match path {

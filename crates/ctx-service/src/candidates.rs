@@ -92,13 +92,17 @@ impl Candidates {
             chunk.created_at = at.map(|at| at.saturating_mul(1_000));
         }
         chunks.extend(found);
-        chunks.extend(gathered.recent.iter().map(|it| recent_chunk(it, &keywords)));
+        chunks.extend(gathered.recent.iter().map(recent_chunk));
         let recalled = gathered.recalled.iter();
         chunks.extend(recalled.map(|it| recalled_chunk(it, &keywords)));
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let mut read = resolver.resolve(chunks);
-        forget_gone(&mut read, &gathered.recent);
+        let recent = gathered.recent.iter().map(|(path, _)| recent_id(path));
+        let recent: BTreeSet<String> = recent.collect();
+        forget_gone(&mut read, &recent);
+        let lately = read.chunks.iter_mut().filter(|it| recent.contains(&it.id));
+        lately.for_each(|it| it.matched_keywords = Arc::clone(&keywords));
         for (path, hash) in clipped {
             // What changed in between is known to have changed: no text has this hash.
             if read.files.get(&path) != Some(&hash) {
@@ -343,8 +347,7 @@ fn recalled_chunk(recalled: &Recalled, keywords: &Arc<[String]>) -> Chunk {
 }
 
 /// Lets those of the files that were shown lately go that cannot be read: what was removed since is nothing that was asked for.
-fn forget_gone(read: &mut Resolved, recent: &[(String, i64)]) {
-    let recent: BTreeSet<String> = recent.iter().map(|(path, _)| recent_id(path)).collect();
+fn forget_gone(read: &mut Resolved, recent: &BTreeSet<String>) {
     let gone = read.omitted.extract_if(.., |it| recent.contains(&it.id));
     let gone: BTreeSet<String> = gone.map(|it| it.id).collect();
     let is_gone = |it: &Warning| it.id.as_ref().is_some_and(|it| gone.contains(it));
@@ -355,13 +358,13 @@ fn recent_id(path: &str) -> String {
     format!("recent {path}")
 }
 
-/// A chunk of all of a file that was shown lately, dated by when.
-fn recent_chunk((path, at): &(String, i64), keywords: &Arc<[String]>) -> Chunk {
+/// A chunk of all of a file that was shown lately, dated by when. It has no keywords while it is read, so it has no excerpts:
+/// what such a file has on the question is found as parts of it.
+fn recent_chunk((path, at): &(String, i64)) -> Chunk {
     let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
         .with_path(path.clone())
         .with_kind(ChunkKind::File);
     chunk.origin = Origin::File;
     chunk.created_at = Some(at.saturating_mul(1_000));
-    chunk.matched_keywords = Arc::clone(keywords);
     chunk
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ctx_assemble::{AssembleError, Cancel, Control};
-use ctx_model::{Format, OmittedReason, Origin, Relevance};
+use ctx_model::{Format, OmittedReason, Origin, Relevance, RenditionKind};
 use ctx_retrieve::{Hold, Threads};
 use ctx_service::{Cache, PrimeContext, Served, ServiceError, Source, Verdict};
 use ctx_source::{Files, Secrets, SourceError, Sources, Text};
@@ -381,6 +381,28 @@ async fn what_was_shown_is_noted_behind_the_answer_and_considered_next_time() {
     assert!(shown.values().all(|&at| at == NOW));
     let next = world.prime("and what else?").await.context;
     assert_eq!(next.stats.recent_count, shown.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_shown_lately_has_no_excerpts_of_its_own() {
+    let mut lines: Vec<String> = (0..150).map(|it| format!("    step({it});")).collect();
+    "    check(header);".clone_into(&mut lines[75]);
+    let long = format!("fn all() {{\n{}\n}}\n", lines.join("\n"));
+    let short = "It is parsed.\n\nA header is a line.\n";
+    let world = world(&[("long.rs", "Little."), ("short.txt", short)]);
+    // No search finds what this says, so it is offered as a whole file alone.
+    write(world.folder.path(), "long.rs", &long);
+    for path in ["long.rs", "short.txt"] {
+        let mut shown = world.store.shown.lock().unwrap();
+        shown.insert(path.to_owned(), NOW);
+    }
+    let context = world.prime_with("header", &options_of(200)).await.context;
+    let included = context.built.included.iter();
+    let excerpts = included.filter(|it| it.rendition == RenditionKind::Excerpt);
+    assert_eq!(excerpts.count(), 0, "{}", context.built.context);
+    let mut cited = context.citations.iter();
+    let whole = cited.find(|it| it.citation.source == "short.txt").unwrap();
+    assert_eq!(whole.metadata.matched_keywords, ["header"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
