@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Reason, Updated};
 use ctx::model::{BuildOptions, BuiltContext, Warning};
 use ctx::rank::Query;
@@ -24,7 +23,7 @@ use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::hits;
 use crate::indexing::{self, kept, status};
-use crate::past;
+use crate::past::{self, Past};
 use crate::place;
 use crate::read::conversion;
 use crate::report::{self, Report};
@@ -69,14 +68,13 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
     let mut missed = Missed::default();
-    let changes = if args.search.no_index_update {
+    let past = if args.search.no_index_update {
         refuse_empty(&index)?;
         past::open(&root, &retrieve.strategies, report)?
     } else {
         missed = catch_up(&index, &settings, report, cancel)?;
         past::up_to_date(&root, &retrieve.strategies, report, cancel)?
     };
-    let changes = changes.map(Arc::new);
     if let Some(hits) = &hits {
         hits::tell_unknown(hits, |path| index.hash_of(path).is_some());
     }
@@ -89,7 +87,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         .with_deadline(args.options.deadline());
     let stores = Stores {
         index: &index,
-        changes,
+        past,
         hits,
         resolver: resolver(&index, args.secrets.secrets())?,
     };
@@ -289,7 +287,8 @@ fn runtime() -> Result<Runtime, Failure> {
 /// Where answers come from.
 struct Stores<'s> {
     index: &'s Arc<Index>,
-    changes: Option<Arc<GitChanges>>,
+    /// What was changed before, if the folder is in a repository.
+    past: Option<Past>,
     /// What another search found.
     hits: Option<Arc<Vec<Near>>>,
     resolver: Arc<Resolver>,
@@ -319,8 +318,8 @@ fn ask(
     let mut retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());
-    if let Some(changes) = &stores.changes {
-        retriever = retriever.with_changes(changes.clone());
+    if let Some(past) = &stores.past {
+        retriever = past.told_to(retriever);
     }
     if let Some(hits) = &stores.hits {
         retriever = retriever.with_semantic(hits.clone());
@@ -353,10 +352,13 @@ fn warn(
         }
     }
     if !reports.is_empty() && reports.iter().all(|it| it.failure.is_some()) {
-        return Err(
-            Failure::program("failed to search: no strategy has an answer")
-                .with_hint("`ctx index --rebuild` makes the index anew"),
-        );
+        let failure = Failure::program("failed to search: no strategy has an answer");
+        let is_of_index = reports.iter().any(|it| it.strategy != Strategy::Changes);
+        return Err(failure.with_hint(if is_of_index {
+            "`ctx index --rebuild` makes the index anew"
+        } else {
+            "name other strategies, or leave --strategies out"
+        }));
     }
     if answer.retrieved.found.is_empty() {
         let others = match answer.retrieved.left_out {

@@ -15,7 +15,7 @@ use tracing::debug;
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
-use crate::ports::{Answer, Changes, FileSearch, Hit, Part, Relations, Semantic, Usage};
+use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
 use crate::strategies::{self, Traced};
 
 /// What was found.
@@ -71,7 +71,7 @@ pub struct Retriever {
     search: Arc<dyn FileSearch>,
     relations: Option<Arc<dyn Relations>>,
     usage: Option<Arc<dyn Usage>>,
-    changes: Option<Arc<dyn Changes>>,
+    changes: Option<Answer<Arc<dyn Changes>>>,
     semantic: Option<Arc<dyn Semantic>>,
 }
 
@@ -115,7 +115,14 @@ impl Retriever {
     /// Knows what was changed before, and why.
     #[must_use]
     pub fn with_changes(mut self, changes: Arc<dyn Changes>) -> Self {
-        self.changes = Some(changes);
+        self.changes = Some(Ok(changes));
+        self
+    }
+
+    /// Knows that there are changes and that they cannot be read, and `why`: that strategy is reported to have failed.
+    #[must_use]
+    pub fn without_changes(mut self, why: PortError) -> Self {
+        self.changes = Some(Err(why));
         self
     }
 
@@ -162,7 +169,9 @@ impl Retriever {
             retrieved.note(strategy, answer, took, &mut pool);
         }
         retrieved.traced = traced.get().cloned().unwrap_or_default();
-        let has_failed = retrieved.reports.iter().any(|it| it.failure.is_some());
+        // A history that cannot be read tells nothing of whether words are misspelt.
+        let has_failed = |it: &Report| it.failure.is_some() && it.strategy != Strategy::Changes;
+        let has_failed = retrieved.reports.iter().any(has_failed);
         if pool.is_empty() && !has_failed && options.wants(Strategy::Similar) {
             let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
             // Words that nothing has may be misspelt.
@@ -205,7 +214,8 @@ impl Retriever {
                 Strategy::Places => strategies::places(search, &query, &traced).await,
                 Strategy::Similar => strategies::similar(search, &query).await,
                 Strategy::Changes => match &changes {
-                    Some(changes) => strategies::changes(search, &**changes, &query).await,
+                    Some(Ok(changes)) => strategies::changes(search, &**changes, &query).await,
+                    Some(Err(why)) => Err(why.clone()),
                     None => Ok(Vec::new()),
                 },
                 Strategy::Semantic => match &semantic {

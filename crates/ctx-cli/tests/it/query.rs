@@ -213,15 +213,59 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
 }
 
 #[test]
-fn a_repository_that_cannot_be_read_is_a_warning() {
+fn a_repository_that_cannot_be_read_is_told_to_people_and_to_programs() {
     let asked = Asked::small();
     asked.root.write(".git", b"gitdir: nowhere\n");
-    let run = asked.run(&["query", "does the cost fit the budget?"]);
-    assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
-    let warning = "git history is not used: failed to read the git repository";
-    assert!(run.stderr.contains(warning), "{run:?}");
-    let without = asked.run(&["query", "budget", "--strategies", "text"]);
+    history_is_unread(&asked, "failed to read the git repository");
+    let without = asked.run(&["query", "budget", "--strategies", "text", "--json"]);
     assert!(!without.stderr.contains("git"), "{without:?}");
+    assert_eq!(fared(&without.json(), "changes"), None);
+    let alone = asked.run(&["query", "budget", "--strategies", "changes"]);
+    alone.fails(1, &["no strategy has an answer"]);
+    let hint = "hint: name other strategies";
+    assert!(alone.stderr.contains(hint), "{alone:?}");
+}
+
+/// What was known before is no answer from a repository that is damaged now: how it fares tells nothing of what was asked when.
+#[test]
+fn a_repository_that_was_damaged_since_is_told() {
+    let asked = Asked::small();
+    let mut repository = Repository::init(asked.root.path());
+    repository.commit("Begin", &[("src/pool.rs", Some(TAKE))]);
+    let message = "Keep the cost within the budget";
+    repository.commit(message, &[("src/pool.rs", Some(&TAKE.replace('1', "2")))]);
+    let question = ["query", "does the cost fit the budget?", "--json"];
+    let whole = asked.run(&question).json();
+    let fared = fared(&whole, "changes").unwrap();
+    assert!(fared["found"] == 1 && fared["failure"].is_null(), "{fared}");
+    repository.set_head("0123456789012345678901234567890123456789");
+    history_is_unread(&asked, "failed to ");
+}
+
+/// Files are found, and `why` is told.
+#[track_caller]
+fn history_is_unread(asked: &Asked, why: &str) {
+    let run = asked.run(&["query", "does the cost fit the budget?", "--json"]);
+    let result = run.json();
+    assert_eq!(paths(&result)[0], "src/budget.rs");
+    let fared = fared(&result, "changes").expect("it was asked");
+    assert_eq!(fared["found"], 0);
+    let failure = fared["failure"].as_str().unwrap();
+    assert!(failure.starts_with(why), "{failure}");
+    let warning = format!("warning: the strategy changes has no say: {failure}");
+    assert_eq!(run.stderr.matches(&*warning).count(), 1, "{run:?}");
+    assert!(
+        asked
+            .run(&["index"])
+            .stderr
+            .contains("git history is not used: failed to ")
+    );
+}
+
+/// How the strategy `name` fared.
+fn fared<'r>(result: &'r Value, name: &str) -> Option<&'r Value> {
+    let all = result["retrieval"]["strategies"].as_array().unwrap();
+    all.iter().find(|it| it["name"] == name)
 }
 
 #[test]

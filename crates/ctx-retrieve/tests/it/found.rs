@@ -11,7 +11,7 @@ use ctx_retrieve::{
 };
 
 use crate::store::Store;
-use crate::{ask, options, paths, report};
+use crate::{ask, failure, options, paths, report};
 
 fn library() -> Store {
     Store::of(&[
@@ -455,6 +455,26 @@ async fn words_that_nothing_has_are_taken_for_misspelt_names() {
         paths(&ask(library(), "xtunnelx evict", &options()).await),
         ["src/cache.py"]
     );
+}
+
+#[tokio::test]
+async fn changes_that_cannot_be_read_are_told_and_the_rest_answers() {
+    let store = Arc::new(library());
+    let without = Retriever::new(Arc::clone(&store) as _);
+    let why = "failed to read the history";
+    let told = without.clone().without_changes(PortError::new(why));
+    for question in ["where is a tunnel opened?", "xtunnelx"] {
+        let query = Arc::new(Query::analyse(question));
+        let mut retrieved = told.retrieve(&query, &options()).await;
+        assert_eq!(failure(&retrieved, Strategy::Changes), Some(why));
+        retrieved
+            .reports
+            .retain(|it| it.strategy != Strategy::Changes);
+        assert!(retrieved.reports.iter().all(|it| it.failure.is_none()));
+        let found = without.retrieve(&query, &options()).await;
+        assert!(!found.found.is_empty(), "{question}");
+        assert_eq!(retrieved.found, found.found, "{question}");
+    }
 }
 
 /// What is found by its place alone.
