@@ -1,6 +1,6 @@
 //! All strategies side by side, and what they found in one order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
-use crate::strategies::{self, Traced};
+use crate::strategies::{self, Named};
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +63,8 @@ pub struct Retrieved {
     /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each was taken for. Nothing where
     /// places were not looked for.
     pub traced: Vec<Vec<Arc<Part>>>,
+    /// The lines that the question names, by their files: those of places, and of calls that were found where the trace says.
+    pub lines: BTreeMap<String, BTreeSet<u32>>,
 }
 
 /// Looks for answers in stores.
@@ -144,7 +146,7 @@ impl Retriever {
         }
         let options = &options.for_query(query);
         let weights = Arc::new(options.weights.clone());
-        let traced = Arc::new(OnceLock::new());
+        let named = Arc::new(OnceLock::new());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
             // They need what the others find.
@@ -155,7 +157,7 @@ impl Retriever {
         });
         let asked = wanted.map(|strategy| {
             let asked = strategies::has_a_say(strategy, query)
-                .then(|| self.begin(strategy, query, (&weights, &traced), options));
+                .then(|| self.begin(strategy, query, (&weights, &named), options));
             async move {
                 let answer = match asked {
                     Some(asked) => asked.await,
@@ -168,7 +170,10 @@ impl Retriever {
         for (strategy, (answer, took)) in join_all(asked).await {
             retrieved.note(strategy, answer, took, &mut pool);
         }
-        retrieved.traced = traced.get().cloned().unwrap_or_default();
+        Named {
+            traced: retrieved.traced,
+            lines: retrieved.lines,
+        } = named.get().cloned().unwrap_or_default();
         // A history that cannot be read tells nothing of whether words are misspelt.
         let has_failed = |it: &Report| it.failure.is_some() && it.strategy != Strategy::Changes;
         let has_failed = retrieved.reports.iter().any(has_failed);
@@ -197,13 +202,13 @@ impl Retriever {
         &self,
         strategy: Strategy,
         query: &Arc<Query>,
-        (weights, traced): (&Arc<Weights>, &Arc<OnceLock<Traced>>),
+        (weights, named): (&Arc<Weights>, &Arc<OnceLock<Named>>),
         options: &Options,
     ) -> Asked<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
         let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
         let (weights, wide) = (Arc::clone(weights), options.wide());
-        let traced = Arc::clone(traced);
+        let named = Arc::clone(named);
         ask(options.deadline, async move {
             let search = &*search;
             match strategy {
@@ -211,7 +216,7 @@ impl Retriever {
                 Strategy::Coverage => strategies::coverage(search, &query, &weights, wide).await,
                 Strategy::Files => strategies::files(search, &query, &weights, wide).await,
                 Strategy::Names => strategies::names(search, &query).await,
-                Strategy::Places => strategies::places(search, &query, &traced).await,
+                Strategy::Places => strategies::places(search, &query, &named).await,
                 Strategy::Similar => strategies::similar(search, &query).await,
                 Strategy::Changes => match &changes {
                     Some(Ok(changes)) => strategies::changes(search, &**changes, &query).await,

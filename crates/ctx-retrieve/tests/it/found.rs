@@ -513,6 +513,24 @@ async fn files_of_a_folder_that_is_named_are_found() {
 }
 
 #[tokio::test]
+async fn lines_that_are_named_are_told_by_their_files() {
+    let told = async |question: &str| {
+        let retrieved = ask(library(), question, &options()).await;
+        let lines = retrieved.lines.into_iter();
+        lines
+            .map(|(path, lines)| (path, lines.into_iter().collect()))
+            .collect::<Vec<(String, Vec<u32>)>>()
+    };
+    let of = |path: &str, lines: &[u32]| (path.to_owned(), lines.to_vec());
+    let both = told("does pool.py:12 or src/gone.py:7 use src/pool.py:11?").await;
+    assert_eq!(both, [of("src/pool.py", &[11, 12])]);
+    assert_eq!(told("what does src/pool.py do?").await, []);
+    let trace = "Traceback (most recent call last):\n  File \"/x/src/pool.py\", line 11, in take\n    a()\n  \
+        File \"/x/src/cache.py\", line 900, in Cache\n    b()\nValueError: gone\n";
+    assert_eq!(told(trace).await, [of("src/pool.py", &[11])]);
+}
+
+#[tokio::test]
 async fn a_file_is_found_by_its_name_without_an_extension() {
     let store = || {
         let part = |path| (path, 1, "lines", "", "text");
