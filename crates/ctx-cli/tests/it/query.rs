@@ -1314,3 +1314,66 @@ fn a_row_is_shown_with_the_headings_of_its_columns() {
     folder.write("receipt.json", ran.stdout.as_bytes());
     folder.run(["verify", "receipt.json", "--root", "."]).ok();
 }
+
+#[test]
+fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
+    let asked = Asked::small();
+    let told = |question: &str, flags: &[&str]| {
+        let run = asked.run(&[&["query", question, "--json"], flags].concat());
+        let result = run.json();
+        let mut warnings = result["warnings"].as_array().into_iter().flatten();
+        let found = warnings.find(|it| it["code"] == "no_such_file");
+        let detail = found.map(|it| it["detail"].as_str().unwrap().to_owned());
+        assert_eq!(
+            run.stderr.contains("no file called"),
+            detail.is_some(),
+            "{run:?}"
+        );
+        detail
+    };
+    for question in ["src/gone.rs", "what does gone.rs:7 do with the budget?"] {
+        let detail = told(question, &[]);
+        assert_eq!(
+            detail.as_deref(),
+            Some("no file called gone.rs is searched")
+        );
+    }
+    for question in [
+        "budget.rs:4",
+        "/home/me/project/src/Budget.rs:4",
+        // It may be the name of something else,
+        "budget in Node.js",
+        // and reports name files of others.
+        "The budget is wrong\n\nsee gone.rs:7",
+    ] {
+        assert_eq!(told(question, &[]), None, "{question}");
+    }
+    // Whatever is left out of what was found.
+    let flags = [
+        "--strategies",
+        "text",
+        "--limit",
+        "1",
+        "--types",
+        "function",
+    ];
+    assert_eq!(told("the next token, in budget.rs:4", &flags), None);
+}
+
+#[test]
+fn a_line_that_is_asked_about_is_shown() {
+    let line = |number| format!("    let total_{number} = total + {number};\n");
+    let body: String = (2..400).map(line).collect();
+    let source = format!("pub fn sum(total: u32) -> u32 {{\n{body}    total\n}}\n");
+    let asked = Asked::of([("src/sum.rs", source.as_bytes())]);
+    let trace = "Sums are wrong\n\nTraceback (most recent call last):\n  File \"src/sum.rs\", line 300, in sum\n";
+    for question in [
+        "src/sum.rs:300",
+        "why is the total wrong in sum.rs on line 300?",
+        "src\\sum.rs(300,5): error",
+        trace,
+    ] {
+        let run = asked.run(&["query", question, "--max-tokens", "400"]);
+        assert!(run.ok().contains("let total_300 ="), "{question}: {run:?}");
+    }
+}
