@@ -18,6 +18,11 @@ use crate::pool::{Pool, Ranked, keep_best};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
 use crate::strategies::{self, Named};
 
+/// Of the parts that have all words of what may be a quotation so many are looked at, wherever they stand.
+const QUOTING: usize = 8;
+/// What has fewer words is no quotation.
+const FEW_WORDS: usize = 3;
+
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -294,10 +299,24 @@ impl Retriever {
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
-        keep_best(&mut scored, options.most(), |(a_score, a), (b_score, b)| {
+        let order = |(a_score, a): &(f64, Ranked<'_>), (b_score, b): &(f64, Ranked<'_>)| {
             let by_place = || a.part.place().cmp(&b.part.place());
             b_score.total_cmp(a_score).then_with(by_place)
-        });
+        };
+        let most = options.most();
+        let mut quoting = Vec::new();
+        if may_quote(query) && scored.len() > most {
+            let covered = |it: Ranked<'_>| ranking.contributions(it)[Strategy::Coverage.index()];
+            let highest = scored.iter().map(|it| covered(it.1)).fold(0.0, f64::max);
+            let has_all = |it: &&(f64, Ranked<'_>)| highest > 0.0 && covered(it.1) >= highest;
+            quoting = scored.iter().filter(has_all).copied().collect();
+            keep_best(&mut quoting, QUOTING.min(most / 4), order);
+        }
+        keep_best(&mut scored, most, order);
+        // What is behind the last that is kept comes in its place.
+        quoting.retain(|it| scored.last().is_some_and(|last| order(last, it).is_lt()));
+        scored.truncate(scored.len() - quoting.len());
+        scored.append(&mut quoting);
         retrieved.left_out += all - scored.len();
         let found = (1..).zip(scored).map(|(rank, (score, it))| Found {
             role: ranking.role(it),
@@ -365,6 +384,13 @@ impl Retrieved {
             failure,
         });
     }
+}
+
+/// Whether a text may say word by word what `query` quotes, or is: the message of an error stands in one part, whose place among those
+/// that say its words again and again may be far behind.
+fn may_quote(query: &Query) -> bool {
+    let is_typed = query.words().nth(FEW_WORDS - 1).is_some();
+    is_typed || !query.phrases.is_empty() || !query.failures.is_empty()
 }
 
 /// The signals of `ranked` but for names, the best of all ranked being worth `best`.

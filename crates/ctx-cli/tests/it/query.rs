@@ -1377,3 +1377,29 @@ fn a_line_that_is_asked_about_is_shown() {
         assert!(run.ok().contains("let total_300 ="), "{question}: {run:?}");
     }
 }
+
+/// Its words are said again and again elsewhere, in more parts than are looked at.
+#[test]
+fn a_message_is_found_where_it_stands_word_by_word() {
+    let message = "MISCONF Redis is configured to save RDB snapshots";
+    let said = "Redis is configured to save RDB snapshots: configured to save snapshots of redis RDB, save RDB.";
+    let saves = |it| format!("/// {said}\npub fn save_rdb_snapshot_{it}() {{}}\n\n");
+    let saves: String = (0..150).map(saves).collect();
+    let names: String = (0..5)
+        .map(|it| format!("pub fn misconf_{it}() {{}}\n\n"))
+        .collect();
+    let other = "    let count = others.len() + 1;\n".repeat(300);
+    let script = format!("pub fn run() {{\n{other}    refuse(\"{message}, but cannot\");\n}}\n");
+    let asked = Asked::of([
+        ("src/rdb.rs", saves.as_bytes()),
+        ("src/names.rs", names.as_bytes()),
+        ("src/script.rs", script.as_bytes()),
+    ]);
+    for question in [
+        message.to_owned(),
+        format!("why does it say \"{message}\" at night?"),
+    ] {
+        let run = asked.run(&["query", &question, "--max-tokens", "300"]);
+        assert!(run.ok().contains("refuse(\"MISCONF"), "{question}: {run:?}");
+    }
+}
