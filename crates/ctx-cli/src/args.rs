@@ -287,7 +287,7 @@ pub(crate) struct Files {
     #[arg(value_name = "PATH", default_value = ".", hide_default_value = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Pass over files larger than this, in bytes or with K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_hyphen_values = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -354,7 +354,7 @@ pub(crate) struct ShowArgs {
     #[arg(short, long)]
     pub(crate) numbers: bool,
     /// Refuse files larger than this, in bytes or with K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, allow_hyphen_values = true)]
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
@@ -407,6 +407,14 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let refused = || {
+        let kind = if text.starts_with('-') {
+            "positive "
+        } else {
+            ""
+        };
+        format!("not a {kind}size such as 500K, 64M or 1G")
+    };
     let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
         Some(at) => text.split_at(at),
         None => (text, ""),
@@ -416,13 +424,13 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "K" | "KB" | "KIB" => 10,
         "M" | "MB" | "MIB" => 20,
         "G" | "GB" | "GIB" => 30,
-        _ => return Err("not a size such as 500K, 64M or 1G".to_owned()),
+        _ => return Err(refused()),
     };
     digits
         .parse::<u64>()
         .ok()
         .and_then(|n| n.checked_mul(1 << shift))
-        .ok_or_else(|| "not a size such as 500K, 64M or 1G".to_owned())
+        .ok_or_else(refused)
 }
 
 #[cfg(test)]
@@ -436,21 +444,63 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// One that is taken for a flag is told as an unknown one.
+    /// One below zero is refused as what it is, and taken for no flag.
     #[test]
     fn every_number_is_read_with_its_sign() {
-        const NUMBERS: [&str; 11] = [
-            "N", "SHARE", "CHANCE", "SIZE", "LINE", "LINES", "MS", "SECONDS", "HOURS", "DAYS",
-            "MIB",
+        const NUMBERS: [&str; 10] = [
+            "N", "SHARE", "CHANCE", "LINE", "LINES", "MS", "SECONDS", "HOURS", "DAYS", "MIB",
+        ];
+        const SIZES: [&str; 1] = ["SIZE"];
+        const OTHERS: [&str; 24] = [
+            "ADDR",
+            "BY",
+            "CLIENT",
+            "DIR",
+            "FILE",
+            "FORM",
+            "HOW",
+            "KIND",
+            "KINDS",
+            "NAME",
+            "NAME=FILE",
+            "NAMES",
+            "ORDER",
+            "ORIGIN",
+            "OWNER",
+            "PATH",
+            "PLACE",
+            "POLICY",
+            "RECEIPT",
+            "SCHEME://NAME:PORT",
+            "SYMBOL",
+            "TEXT",
+            "URL",
+            "WAY",
         ];
         let mut seen = 0;
         for verb in Cli::command().get_subcommands() {
-            for arg in verb.get_arguments() {
-                let names = arg.get_value_names().unwrap_or_default();
-                if names.iter().any(|it| NUMBERS.contains(&it.as_str())) {
-                    seen += 1;
-                    let is_read = arg.is_allow_negative_numbers_set();
-                    assert!(is_read, "{} --{}", verb.get_name(), arg.get_id());
+            for arg in verb
+                .get_arguments()
+                .filter(|it| it.get_action().takes_values())
+            {
+                let name = arg.get_value_names().unwrap_or_default().first();
+                let name = name.expect("it is named").as_str();
+                let values: &[&str] = match name {
+                    _ if NUMBERS.contains(&name) => &["-1", "-0.5"],
+                    _ if SIZES.contains(&name) => &["-1", "-64M", "-1.5GiB"],
+                    _ => {
+                        assert!(OTHERS.contains(&name), "is {name} a number?");
+                        continue;
+                    }
+                };
+                seen += 1;
+                let flag = format!("--{}", arg.get_long().expect("it is a flag"));
+                for value in values {
+                    let words = ["ctx", verb.get_name(), &flag, value];
+                    let error = Cli::try_parse_from(words).expect_err("it is below zero");
+                    let told = error.to_string();
+                    let expected = format!("invalid value '{value}' for '{flag}");
+                    assert!(told.contains(&expected), "{words:?}: {told}");
                 }
             }
         }
@@ -485,5 +535,7 @@ mod tests {
         ] {
             assert_eq!(size(text).ok(), expected, "{text:?}");
         }
+        let told = "not a positive size such as 500K, 64M or 1G";
+        assert_eq!(size("-64M"), Err(told.to_owned()));
     }
 }

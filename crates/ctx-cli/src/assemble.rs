@@ -1,6 +1,5 @@
 //! `ctx assemble`: chunks in, one context out.
 
-use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -89,15 +88,9 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
     match path.filter(|path| *path != Path::new("-")) {
         Some(path) => {
             let name = shown(path);
-            let file = File::open(path).map_err(|error| {
-                Failure::input(format_args!(
-                    "failed to read {name}: {}",
-                    cause(path, &error)
-                ))
-                .with_hint("check the path; - is standard input")
-            })?;
-            let file = BufReader::with_capacity(1 << 16, Bounded::new(file, CONTEXT));
-            input::read(file, &name, texts)
+            let file = Bounded::open(path, CONTEXT)
+                .map_err(|error| input::unreadable(&name, error.kind(), &cause(path, &error)))?;
+            input::read(BufReader::with_capacity(1 << 16, file), &name, texts)
         }
         None if path.is_none() && io::stdin().is_terminal() => Err(Failure::usage(
             "there is nothing to read: standard input is a terminal",

@@ -52,7 +52,10 @@ pub(crate) fn warnings(built: &BuiltContext, report: Report) {
             None => report.detail(&warning.detail),
         }
     }
-    match built.warnings.iter().filter(|it| is_masked(it)).count() {
+    let shown = shown(built);
+    let is_shown = |it: &&Warning| it.id.as_deref().is_none_or(|id| shown.contains(id));
+    let masked = built.warnings.iter().filter(|it| is_masked(it));
+    match masked.filter(is_shown).count() {
         0 => {}
         1 => report.note("masked secrets in 1 text (--keep-secrets shows them)"),
         n => report.note(&format!(

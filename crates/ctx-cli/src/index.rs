@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::Cancel;
-use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Inspected, Options, Pending, Status, Updated};
 use serde::Serialize;
 
@@ -18,7 +17,7 @@ use crate::emit::{self, counted, grouped};
 use crate::explain::aligned;
 use crate::failure::Failure;
 use crate::indexing::{self, kept, status};
-use crate::past;
+use crate::past::{self, Past};
 use crate::place;
 use crate::report::{self, Report, clean};
 use crate::settings::{self, Settings};
@@ -56,13 +55,14 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     };
     let updated = updated.map_err(|it| indexing::failure(&it))?;
     // The first question need not wait for them.
-    let changes = past::up_to_date(&root, &settings.strategies(None), report, cancel)?;
+    let past = past::up_to_date(&root, &settings.strategies(None), report, cancel)?;
+    past.iter().for_each(Past::warn);
     indexing::report_losses(&updated, &settings, report);
     skipped::report_passed(&updated.passed, &settings, report);
     skipped::report_generated(&updated.passed, report);
     let done = Done {
         updated: &updated,
-        changes: changes.as_ref().map(GitChanges::count),
+        changes: past.as_ref().and_then(Past::count),
         took: Some(start.elapsed()),
     };
     tell_updated(&done, &status(&index)?, args.json)?;
@@ -89,8 +89,9 @@ fn look(
                 report::warning(loss);
             }
             settings.note_index(&status(&index)?, kept(&index)?);
-            let changes = past::open(root, &settings.strategies(None), report)?;
-            let changes = changes.as_ref().map(GitChanges::count);
+            let past = past::open(root, &settings.strategies(None), report)?;
+            past.iter().for_each(Past::warn);
+            let changes = past.as_ref().and_then(Past::count);
             tell_status(&index, settings, changes, json)
         }
     }

@@ -5,13 +5,14 @@
 //! are read one at a time. The other two are held as text while chunks are read from them, and each
 //! chunk is read by itself, so that an error names the line, the chunk and the field.
 
-use std::io::{BufRead, ErrorKind};
+use std::io::{self, BufRead, ErrorKind, Read as _};
 
 use ctx::model::{BuildOptions, Chunk};
 use serde::de::{DeserializeOwned, Error};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
+use crate::bounded::{CONTEXT, MUCH, make_room};
 use crate::document::{Form, Trace};
 use crate::failure::Failure;
 use crate::locate::{self, Place};
@@ -78,9 +79,8 @@ impl<'a> Lines<'a> {
     /// Reads the next line; `false` at the end.
     fn next(&mut self, reader: &mut impl BufRead) -> Result<bool, Failure> {
         self.line.clear();
-        let read = reader
-            .read_until(b'\n', &mut self.line)
-            .map_err(|e| unreadable(self.name, &e))?;
+        let read = read_line(reader, &mut self.line);
+        let read = read.map_err(|e| unreadable(self.name, e.kind(), &e.to_string()))?;
         self.line_number += 1;
         if self.line_number == 1 && self.line.starts_with(MARK) {
             self.line.drain(..MARK.len());
@@ -100,6 +100,16 @@ impl<'a> Lines<'a> {
     fn text(&self) -> Result<&str, Failure> {
         text(&self.line, self.name, self.line_number)
     }
+}
+
+/// Reads the next line, and gives how many bytes it has.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    reader.by_ref().take(MUCH as u64).read_until(b'\n', line)?;
+    if line.len() == MUCH && !line.ends_with(b"\n") {
+        make_room(line, CONTEXT);
+        reader.read_until(b'\n', line)?;
+    }
+    Ok(line.len())
 }
 
 fn read_lines(
@@ -127,14 +137,19 @@ fn read_document(
     mut reader: impl BufRead,
     texts: Texts,
 ) -> Result<Input, Failure> {
+    // What is no text on its first line is not read to its end.
+    lines.text()?;
     let Lines {
         name,
         line: mut bytes,
         line_number,
     } = lines;
-    reader
-        .read_to_end(&mut bytes)
-        .map_err(|e| unreadable(name, &e))?;
+    let mut read = || {
+        reader.by_ref().take(MUCH as u64).read_to_end(&mut bytes)?;
+        make_room(&mut bytes, CONTEXT);
+        reader.read_to_end(&mut bytes)
+    };
+    read().map_err(|e| unreadable(name, e.kind(), &e.to_string()))?;
     let document = text(&bytes, name, line_number)?;
     let place = Place::new(name, document, line_number);
     let mut trace = Trace::default();
@@ -343,12 +358,14 @@ fn text<'a>(bytes: &'a [u8], name: &str, line_number: usize) -> Result<&'a str, 
     })
 }
 
-fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    let hint = match error.kind() {
+/// The input cannot be read, and `why`.
+pub(crate) fn unreadable(name: &str, kind: ErrorKind, why: &str) -> Failure {
+    let hint = match kind {
         ErrorKind::FileTooLarge => "give the chunks that matter most, or fewer at a time",
-        _ => "check the path and its permissions",
+        ErrorKind::InvalidData => FORMS,
+        _ => "check the path and its permissions; - is standard input",
     };
-    Failure::input(format_args!("failed to read {name}: {error}")).with_hint(hint)
+    Failure::input(format_args!("failed to read {name}: {why}")).with_hint(hint)
 }
 
 #[cfg(test)]

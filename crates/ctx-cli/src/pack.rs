@@ -78,7 +78,7 @@ fn add_renditions(chunks: &mut [Chunk], cancel: &Cancel) {
         if let (Some(span), false) = (chunk.span, cancel.is_cancelled()) {
             let path = chunk.path.as_deref().unwrap_or_default();
             let source = Source::new(path, &chunk.content, &limits);
-            let ways = renditions(&source, span, &Keywords::default());
+            let ways = renditions(&source, span, &Keywords::default(), (&[], 0.0));
             chunk.renditions = ways.into_iter().map(overview).collect();
         }
     });

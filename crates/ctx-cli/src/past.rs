@@ -1,13 +1,12 @@
 //! What was changed before in the git repository of a folder, for the verbs that search.
 
-use std::error::Error as _;
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use ctx::assemble::Cancel;
 use ctx::git::{GitChanges, GitError};
-use ctx::retrieve::Strategy;
+use ctx::retrieve::{PortError, Retriever, Strategy};
 
 use crate::failure::Failure;
 use crate::place;
@@ -23,8 +22,40 @@ pub(crate) fn is_file(name: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(".tmp-"))
 }
 
-/// The changes that are known of the repository that `root` is in, if one of `strategies` asks for them; `None` too if it is in none, or in
-/// one that cannot be read, which is told: files are found without them.
+/// What is known of the changes of a repository.
+pub(crate) enum Past {
+    Known(Arc<GitChanges>),
+    /// It cannot be read: files are found without it.
+    Unreadable(PortError),
+}
+
+impl Past {
+    /// How many changes are known.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match self {
+            Past::Known(changes) => Some(changes.count()),
+            Past::Unreadable(_) => None,
+        }
+    }
+
+    /// Has `retriever` ask for them, and tell of it where they cannot be read.
+    pub(crate) fn told_to(&self, retriever: Retriever) -> Retriever {
+        match self {
+            Past::Known(changes) => retriever.with_changes(changes.clone()),
+            Past::Unreadable(why) => retriever.without_changes(why.clone()),
+        }
+    }
+
+    /// Warns where they cannot be read, for the verbs that ask nothing.
+    pub(crate) fn warn(&self) {
+        if let Past::Unreadable(why) = self {
+            report::warning(&format!("git history is not used: {why}"));
+        }
+    }
+}
+
+/// The changes that are known of the repository that `root` is in, if one of `strategies` asks for them; `None` too if it is in
+/// none.
 ///
 /// # Errors
 /// See [`place::index_folder`].
@@ -32,26 +63,23 @@ pub(crate) fn open(
     root: &Path,
     strategies: &[Strategy],
     report: Report,
-) -> Result<Option<GitChanges>, Failure> {
+) -> Result<Option<Past>, Failure> {
     if !strategies.contains(&Strategy::Changes) {
         return Ok(None);
     }
     let file = place::index_folder(root)?.join(FILE);
-    match GitChanges::open(root, &file) {
-        Ok(None) => Ok(None),
+    Ok(match GitChanges::open(root, &file) {
+        Ok(None) => None,
         Ok(Some((changes, wrong))) => {
             if let Some(wrong) = wrong {
                 report.note(&format!(
                     "the saved git history cannot be used, and is read again when it is needed: {wrong}"
                 ));
             }
-            Ok(Some(changes))
+            Some(Past::Known(Arc::new(changes)))
         }
-        Err(error) => {
-            warn(&error);
-            Ok(None)
-        }
-    }
+        Err(error) => Some(Past::Unreadable((&error).into())),
+    })
 }
 
 /// The same, up to date.
@@ -63,9 +91,10 @@ pub(crate) fn up_to_date(
     strategies: &[Strategy],
     report: Report,
     cancel: &Cancel,
-) -> Result<Option<GitChanges>, Failure> {
-    let Some(changes) = open(root, strategies, report)? else {
-        return Ok(None);
+) -> Result<Option<Past>, Failure> {
+    let opened = open(root, strategies, report)?;
+    let Some(Past::Known(changes)) = &opened else {
+        return Ok(opened);
     };
     let progress = Progress::start("reading git history", 0);
     let updated = changes.update(&mut |it| {
@@ -81,19 +110,9 @@ pub(crate) fn up_to_date(
             if let Some(why) = updated.unsaved {
                 report.detail(&format!("git history is not saved: {why}"));
             }
+            Ok(opened)
         }
-        Err(GitError::Cancelled) => return Err(Failure::cancelled()),
-        Err(error) => warn(&error),
+        Err(GitError::Cancelled) => Err(Failure::cancelled()),
+        Err(error) => Ok(Some(Past::Unreadable((&error).into()))),
     }
-    Ok(Some(changes))
-}
-
-fn warn(error: &GitError) {
-    let mut text = format!("git history is not used: failed to {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let _ = write!(text, ": {cause}");
-        source = cause.source();
-    }
-    report::warning(&text);
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::git::GitChanges;
 use ctx::index::{Index, IndexError, Reason, Updated};
 use ctx::model::{BuildOptions, BuiltContext, Warning};
-use ctx::rank::Query;
+use ctx::rank::{Place, Query};
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
+use ctx::retrieve::{self, FileSearch as _, Near, Retriever, Strategy, Usage as _};
 use ctx::service::{Answer, Service, ServiceError};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -24,7 +23,7 @@ use crate::failure::Failure;
 use crate::findings::{self, Findings};
 use crate::hits;
 use crate::indexing::{self, kept, status};
-use crate::past;
+use crate::past::{self, Past};
 use crate::place;
 use crate::read::conversion;
 use crate::report::{self, Report};
@@ -69,14 +68,13 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     indexing::keep(&index, args.indexed.kept());
     settings.note_index(&status(&index)?, kept(&index)?);
     let mut missed = Missed::default();
-    let changes = if args.search.no_index_update {
+    let past = if args.search.no_index_update {
         refuse_empty(&index)?;
         past::open(&root, &retrieve.strategies, report)?
     } else {
         missed = catch_up(&index, &settings, report, cancel)?;
         past::up_to_date(&root, &retrieve.strategies, report, cancel)?
     };
-    let changes = changes.map(Arc::new);
     if let Some(hits) = &hits {
         hits::tell_unknown(hits, |path| index.hash_of(path).is_some());
     }
@@ -89,7 +87,7 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
         .with_deadline(args.options.deadline());
     let stores = Stores {
         index: &index,
-        changes,
+        past,
         hits,
         resolver: resolver(&index, args.secrets.secrets())?,
     };
@@ -99,7 +97,12 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     }
     let mut answer = answer?;
     warn(&answer, &retrieve, (&root, &missed), report)?;
-    tell_generated(&mut answer, &missed);
+    let is_there = |name: &str| {
+        let found = runtime.block_on(index.ending_with(&[name.to_owned()], 1));
+        // What cannot be looked up is told where it is searched.
+        found.map_or(true, |it| it.iter().any(|it| !it.is_empty()))
+    };
+    tell_missing(&mut answer, &missed, is_there);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.told());
     if args.output.explain || args.output.json {
@@ -289,7 +292,8 @@ fn runtime() -> Result<Runtime, Failure> {
 /// Where answers come from.
 struct Stores<'s> {
     index: &'s Arc<Index>,
-    changes: Option<Arc<GitChanges>>,
+    /// What was changed before, if the folder is in a repository.
+    past: Option<Past>,
     /// What another search found.
     hits: Option<Arc<Vec<Near>>>,
     resolver: Arc<Resolver>,
@@ -319,8 +323,8 @@ fn ask(
     let mut retriever = Retriever::new(index.clone())
         .with_relations(index.clone())
         .with_usage(index.clone());
-    if let Some(changes) = &stores.changes {
-        retriever = retriever.with_changes(changes.clone());
+    if let Some(past) = &stores.past {
+        retriever = past.told_to(retriever);
     }
     if let Some(hits) = &stores.hits {
         retriever = retriever.with_semantic(hits.clone());
@@ -353,10 +357,13 @@ fn warn(
         }
     }
     if !reports.is_empty() && reports.iter().all(|it| it.failure.is_some()) {
-        return Err(
-            Failure::program("failed to search: no strategy has an answer")
-                .with_hint("`ctx index --rebuild` makes the index anew"),
-        );
+        let failure = Failure::program("failed to search: no strategy has an answer");
+        let is_of_index = reports.iter().any(|it| it.strategy != Strategy::Changes);
+        return Err(failure.with_hint(if is_of_index {
+            "`ctx index --rebuild` makes the index anew"
+        } else {
+            "name other strategies, or leave --strategies out"
+        }));
     }
     if answer.retrieved.found.is_empty() {
         let others = match answer.retrieved.left_out {
@@ -387,9 +394,13 @@ fn warn(
 /// The code of the warning that generated or vendored files were not searched.
 const GENERATED: &str = "generated_not_searched";
 
+/// The code of the warning that there is no such file as the question names.
+const NO_SUCH_FILE: &str = "no_such_file";
+
 /// Says, here and in the receipt, that files were not searched as they are generated or vendored: where the question names
-/// one that nothing was found in the place of, or where nothing was found at all.
-fn tell_generated(answer: &mut Answer, missed: &Missed) {
+/// one that nothing was found in the place of, or where nothing was found at all. And that there is none that is called as one
+/// that a short question names by its path or a line of it; reports name files of others.
+fn tell_missing(answer: &mut Answer, missed: &Missed, is_there: impl Fn(&str) -> bool) {
     let found = &answer.retrieved.found;
     let is_found = |end: &Path| {
         found
@@ -403,17 +414,25 @@ fn tell_generated(answer: &mut Answer, missed: &Missed) {
         let passed = missed.generated.iter().find(is_it)?;
         (!end.as_os_str().is_empty() && !is_found(end)).then_some(passed)
     });
-    let detail = match (named, missed.generated.len()) {
-        (Some(path), _) => format!(
-            "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
-            shown(path)
+    let is_meant = |it: &&Place| it.line.is_some() || it.path.contains('/');
+    let meant = answer.query.places.iter().filter(is_meant);
+    let meant = meant.filter(|_| answer.query.typed.is_some());
+    let mut files = meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path));
+    let unknown = files.find(|it| !is_there(it));
+    let (code, detail) = match (named, unknown, missed.generated.len()) {
+        (Some(path), _, _) => (
+            GENERATED,
+            format!(
+                "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
+                shown(path)
+            ),
         ),
-        (None, n) if n > 0 && found.is_empty() => skipped::say_generated(n),
+        (None, Some(name), _) => (NO_SUCH_FILE, format!("no file called {name} is searched")),
+        (None, None, n) if n > 0 && found.is_empty() => (GENERATED, skipped::say_generated(n)),
         _ => return,
     };
     report::warning(&detail);
-    let warning = Warning::new(GENERATED, detail);
-    answer.built.warnings.push(warning);
+    answer.built.warnings.push(Warning::new(code, detail));
 }
 
 /// Says which of the files that are shown were decoded, here and in the receipt.

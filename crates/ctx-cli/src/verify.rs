@@ -50,13 +50,10 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let sources = match &args.root {
         None => None,
         Some(path) => {
-            let root = Root::open(path).map_err(|error| {
+            let files = Files::below(path).map_err(|error| {
                 Failure::input(error).with_hint("give the folder that the context was made from")
             })?;
-            Some(Files {
-                below: Sources::new(root, Limits::default()),
-                folder: path,
-            })
+            Some(files)
         }
     };
     let verdict = Verdict::of(&receipt, sources.as_ref());
@@ -106,13 +103,19 @@ struct Check {
 }
 
 /// The files that a receipt is compared with.
-struct Files<'a> {
+struct Files {
     below: Sources,
     /// The folder that they are below.
-    folder: &'a Path,
+    root: Root,
 }
 
-impl Files<'_> {
+impl Files {
+    fn below(folder: &Path) -> Result<Self, SourceError> {
+        let root = Root::open(folder)?;
+        let below = Sources::new(root.try_clone()?, Limits::default());
+        Ok(Files { below, root })
+    }
+
     /// The file that a receipt calls `path`: the name of a file that was packed by a path that leads out of the folder
     /// is such a path, and the user named it.
     fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
@@ -127,11 +130,11 @@ impl Files<'_> {
         let name = hidden_by(path)?;
         let limit = Limits::default().file_bytes;
         let bytes = if leads_out(&name) {
-            let path = self.folder.join(&name);
+            let path = self.root.path().join(&name);
             let folder = Root::open(path.parent()?).ok()?;
             folder.read(path.file_name()?, limit)
         } else {
-            Root::open(self.folder).ok()?.read(&name, limit)
+            self.root.read(&name, limit)
         };
         Text::decode(path, bytes.ok()?, Secrets::Masked).map(Arc::new)
     }
@@ -140,7 +143,7 @@ impl Files<'_> {
         if !leads_out(path) {
             return None;
         }
-        let path = self.folder.join(path);
+        let path = self.root.path().join(path);
         let name = path.file_name()?.to_str()?.to_owned();
         let folder = Root::open(path.parent()?).ok()?;
         Some((Sources::new(folder, Limits::default()), name))
@@ -188,7 +191,7 @@ impl Check {
 }
 
 impl Verdict {
-    fn of(receipt: &BuiltContext, sources: Option<&Files<'_>>) -> Self {
+    fn of(receipt: &BuiltContext, sources: Option<&Files>) -> Self {
         let shown = shown(receipt);
         let files = match (sources, &shown) {
             (Some(sources), Ok(blocks)) => files(receipt, blocks, sources),
@@ -507,7 +510,7 @@ fn texts(shown: &[Shown<'_>]) -> Check {
 }
 
 /// Whether the files say, on the lines that are cited, what is shown.
-fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files<'_>) -> Check {
+fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files) -> Check {
     let by_citation: BTreeMap<&str, &Shown<'_>> = shown
         .iter()
         .map(|it| (it.entry.citation.id.as_str(), it))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Changes, Touched};
+use ctx_retrieve::{Answer, Changes, PortError, Touched};
 use gix::ObjectId;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -26,6 +26,8 @@ pub struct GitChanges {
     past: RwLock<Arc<Past>>,
     /// Held by who updates them: whether the file has what is known.
     saved: Mutex<bool>,
+    /// Why the last update failed, if it did.
+    failure: RwLock<Option<PortError>>,
 }
 
 /// How far an update is.
@@ -101,6 +103,7 @@ impl GitChanges {
             file: file.to_owned(),
             past: RwLock::new(Arc::new(past)),
             saved: Mutex::new(wrong.is_none()),
+            failure: RwLock::default(),
         };
         (changes, wrong)
     }
@@ -121,8 +124,22 @@ impl GitChanges {
     /// O(commits that are looked at, and what those that are new changed). A second update waits for the first.
     ///
     /// # Errors
-    /// The repository cannot be read, or `progress` ended it.
+    /// The repository cannot be read: then whoever asks is told so, until an update can. Or `progress` ended it.
     pub fn update(
+        &self,
+        progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
+    ) -> Result<Updated, GitError> {
+        let updated = self.updated(progress);
+        let failure = match &updated {
+            Ok(_) => None,
+            Err(GitError::Cancelled) => return updated,
+            Err(error) => Some(error.into()),
+        };
+        *self.failure.write().unwrap_or_else(PoisonError::into_inner) = failure;
+        updated
+    }
+
+    fn updated(
         &self,
         progress: &mut (dyn FnMut(Progress) -> ControlFlow<()> + Send),
     ) -> Result<Updated, GitError> {
@@ -244,6 +261,10 @@ fn ordered(listed: &[(ObjectId, ObjectId)], known: &BTreeMap<Vec<u8>, Change>) -
 #[async_trait]
 impl Changes for GitChanges {
     async fn touched(&self, terms: &[(String, f32)], limit: usize) -> Answer<Vec<Touched>> {
-        Ok(self.past().touched(terms, limit))
+        let failure = self.failure.read().unwrap_or_else(PoisonError::into_inner);
+        match &*failure {
+            Some(why) => Err(why.clone()),
+            None => Ok(self.past().touched(terms, limit)),
+        }
     }
 }

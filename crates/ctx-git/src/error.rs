@@ -1,7 +1,10 @@
 //! What can be wrong with a repository.
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+use ctx_retrieve::PortError;
 
 /// Why the changes of a repository could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -60,5 +63,18 @@ impl GitError {
             path: path.to_owned(),
             source: source.into(),
         }
+    }
+}
+
+/// What whoever asks for the changes is told.
+impl From<&GitError> for PortError {
+    fn from(error: &GitError) -> Self {
+        let mut told = format!("failed to {error}");
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let _ = write!(told, ": {cause}");
+            source = cause.source();
+        }
+        PortError::new(told)
     }
 }

@@ -139,10 +139,19 @@ fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
         debug!(why, "the index is begun anew");
     }
     let index = Arc::new(index);
-    let changes = changes(index.root(), at).map(Arc::new);
     let mut retriever = Retriever::new(index.clone()).with_relations(index.clone());
-    if let Some(changes) = &changes {
-        retriever = retriever.with_changes(changes.clone());
+    let mut changes = None;
+    match GitChanges::open(index.root(), &at.join("changes")) {
+        Ok(None) => {}
+        Ok(Some((known, _))) => {
+            let known = changes.insert(Arc::new(known));
+            retriever = retriever.with_changes(known.clone());
+        }
+        // Files are found without them too.
+        Err(error) => {
+            debug!(%error, "git history is not used");
+            retriever = retriever.without_changes((&error).into());
+        }
     }
     let indexed = index.clone();
     let resolver = resolver.clone().with_outlines(index.clone());
@@ -153,17 +162,6 @@ fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
         service: Arc::new(Service::new(retriever, resolver)),
         looked: None,
     })
-}
-
-/// What is known of the changes of the repository that `root` is in. Files are found without them too.
-fn changes(root: &Path, index_at: &Path) -> Option<GitChanges> {
-    match GitChanges::open(root, &index_at.join("changes")) {
-        Ok(opened) => opened.map(|(changes, _)| changes),
-        Err(error) => {
-            debug!(%error, "git history is not used");
-            None
-        }
-    }
 }
 
 /// What came of looking for changes.
@@ -194,7 +192,7 @@ fn up_to_date(search: &Search, report: &Report, cancel: &Cancel) -> Result<Look,
         match changes.update(&mut |_| goes_on()) {
             Ok(_) => {}
             Err(GitError::Cancelled) => return Err(Fault::cancelled()),
-            Err(error) => debug!(%error, "the latest git history is not used"),
+            Err(error) => debug!(%error, "git history is not used"),
         }
     }
     let stale = |note| Look {

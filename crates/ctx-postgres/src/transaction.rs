@@ -27,6 +27,31 @@ const SETTINGS: &str = "
         CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END,
         CASE WHEN $4 THEN set_config('plan_cache_mode', 'force_generic_plan', true) END";
 
+/// What [`SETTINGS`] are set to.
+struct Settings<'s> {
+    owner: &'s str,
+    /// In milliseconds.
+    timeout: String,
+    is_note: bool,
+    reads: bool,
+}
+
+impl<'s> Settings<'s> {
+    /// Those of a transaction of `owner` whose statements may take so long.
+    fn of(owner: &'s str, mode: Mode, limit: Duration) -> Self {
+        Settings {
+            owner,
+            timeout: limit.as_millis().max(1).to_string(),
+            is_note: mode == Mode::Notes,
+            reads: mode == Mode::Reads,
+        }
+    }
+
+    fn values(&self) -> [&(dyn ToSql + Sync); 4] {
+        [&self.owner, &self.timeout, &self.is_note, &self.reads]
+    }
+}
+
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -127,15 +152,13 @@ impl OwnedStore {
         mode: Mode,
     ) -> Result<Transaction<'c>, StoreError> {
         let waiting = self.waiting("begin a transaction", mode);
-        let (owner, is_note, reads) = (self.owner(), mode == Mode::Notes, mode == Mode::Reads);
+        let set = Settings::of(self.owner(), mode, waiting.limit);
         let builder = client.build_transaction();
-        let begun = builder.read_only(reads).start();
+        let begun = builder.read_only(set.reads).start();
         let transaction = waiting.of(begun).await?;
         let settings = waiting.of(transaction.prepare_cached(SETTINGS)).await?;
-        let timeout = waiting.limit.as_millis().max(1).to_string();
-        let set: [&(dyn ToSql + Sync); 4] = [&owner, &timeout, &is_note, &reads];
         waiting
-            .of_tables(transaction.query_one(&settings, &set))
+            .of_tables(transaction.query_one(&settings, &set.values()))
             .await?;
         Ok(transaction)
     }
@@ -186,10 +209,13 @@ impl OwnedStore {
     ) -> Result<Done, StoreError> {
         let settings = waiting.of(client.prepare_cached(SETTINGS)).await?;
         let statement = waiting.of_tables(client.prepare_cached(sql)).await?;
-        let timeout = waiting.limit.as_millis().max(1).to_string();
-        let (owner, is_note, reads) = (self.owner(), mode == Mode::Notes, mode == Mode::Reads);
-        let set: [&(dyn ToSql + Sync); 4] = [&owner, &timeout, &is_note, &reads];
-        let opening = if reads { "BEGIN READ ONLY" } else { "BEGIN" };
+        let chosen = Settings::of(self.owner(), mode, waiting.limit);
+        let set = chosen.values();
+        let opening = if mode == Mode::Reads {
+            "BEGIN READ ONLY"
+        } else {
+            "BEGIN"
+        };
         let run = async {
             let mut done = Done::default();
             match wanted {

@@ -46,7 +46,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
             let path = behind.iter().find_map(|it| Some(rest.split_once(it)?.1))?;
             (path.split_once('/')?.1, true)
         }
-        None => (word, false),
+        None => (without_drive(word), false),
     };
     let (path, line) = with_line(word);
     let path = path
@@ -71,6 +71,46 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         path: path.trim_start_matches('/').to_owned(),
         line,
     })
+}
+
+/// `\a\b.rs` of `C:\a\b.rs`.
+fn without_drive(path: &str) -> &str {
+    match path.as_bytes() {
+        [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic() => &path[2..],
+        _ => path,
+    }
+}
+
+/// The line of a file that is told `before` its name or `after` it: `a.ts(12,5)`, `a.py, line 12`, `line 12 of a.py`.
+pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
+    if let Some(place) = after.strip_prefix('(') {
+        let rest = place.trim_start_matches(|it: char| it.is_ascii_digit());
+        if rest.starts_with([',', ')']) {
+            return leading_number(place);
+        }
+    }
+    let is_between = |it: char| it.is_whitespace() || "`'\",:*()[]".contains(it);
+    let after = after.trim_start_matches(is_between);
+    let after = ["on ", "at "]
+        .iter()
+        .find_map(|it| after.strip_prefix(it))
+        .unwrap_or(after);
+    let number = ["line ", "lines ", "Line ", "Lines "]
+        .iter()
+        .find_map(|it| after.strip_prefix(it));
+    if let Some(line) = number.and_then(leading_number) {
+        return Some(line);
+    }
+    let before = before.trim_end_matches(is_between);
+    let before = [" of", " in"]
+        .iter()
+        .find_map(|it| before.strip_suffix(it))?;
+    let (rest, number) = before.rsplit_once(' ')?;
+    let word = rest.rsplit(' ').next()?;
+    let is_line = ["line", "lines"]
+        .iter()
+        .any(|it| word.eq_ignore_ascii_case(it));
+    is_line.then(|| leading_number(number)).flatten()
 }
 
 /// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it. `and/or`

@@ -40,7 +40,9 @@ pub(crate) fn names_in(line: &str, region: Region) -> Vec<Name> {
     let mut at = 0;
     while at < bytes.len() {
         if !starts_name(bytes[at]) {
-            at += 1;
+            // What begins with a digit is a number, also `0x1f` and `10ms`.
+            let number = bytes[at].is_ascii_digit().then(|| segment(line, &mut at));
+            at += usize::from(number.is_none());
             continue;
         }
         let start = at;
@@ -93,7 +95,10 @@ fn joined(line: &str, at: usize) -> Option<usize> {
         .find(|it| rest.starts_with(it))?;
     let next = at + joint.len();
     let begins = line.as_bytes().get(next).copied().is_some_and(starts_name);
-    begins.then_some(next)
+    // `a.rs#L12` is a line.
+    let digits = line[next..].strip_prefix('L').filter(|_| joint == "#");
+    let is_line = digits.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+    (begins && !is_line).then_some(next)
 }
 
 /// `v2`, `3rd` and `x86` change from letters to digits and are no identifiers.

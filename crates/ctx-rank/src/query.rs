@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::failures::Failures;
-use crate::mentions::{Frame, Place, folder_of, frame_of, may_be_file_name, place_of};
+use crate::mentions::{Frame, Place, folder_of, frame_of, line_beside, may_be_file_name, place_of};
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
 
@@ -317,9 +317,12 @@ impl Reader {
         if pieces.len() == 1 {
             return self.line(line, region);
         }
+        let mut at = 0;
         for (index, piece) in pieces.into_iter().enumerate() {
+            let around = (&line[..at], &line[at + piece.len()..]);
+            at += piece.len() + 1;
             if index % 2 == 1 {
-                self.line(piece, Region::InlineCode);
+                self.piece(piece, around, Region::InlineCode);
                 // In a title it is in the title too.
                 if region == Region::Title {
                     self.terms(piece, Region::Title);
@@ -330,7 +333,7 @@ impl Reader {
                     keep(&mut self.query.file_names, piece.to_owned());
                 }
             } else if !piece.is_empty() {
-                self.line(piece, region);
+                self.piece(piece, around, region);
             }
         }
     }
@@ -363,12 +366,28 @@ impl Reader {
     }
 
     fn line(&mut self, line: &str, region: Region) {
+        self.piece(line, ("", ""), region);
+    }
+
+    /// A piece of a line, or all of it, between what stands before it there and behind it.
+    fn piece(&mut self, line: &str, (before, behind): (&str, &str), region: Region) {
         let (frame, function) = frame_of(line, self.last_function.as_deref());
         self.last_function = function;
         let Some(frame) = frame else {
             let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
-            for word in line.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)) {
-                if let Some(place) = place_of(word) {
+            let mut at = 0;
+            let is_between = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c);
+            for word in line.split_inclusive(is_between) {
+                let start = at;
+                at += word.len();
+                let word = word.strip_suffix(is_between).unwrap_or(word);
+                if let Some(mut place) = place_of(word) {
+                    let (left, right) = line.split_at(start);
+                    let right = &right[word.len()..];
+                    // What is quoted has nothing beside it in its piece.
+                    let left = if left.is_empty() { before } else { left };
+                    let right = if right.is_empty() { behind } else { right };
+                    place.line = place.line.or_else(|| line_beside(left, right));
                     keep(&mut self.query.places, place);
                 } else if is_text && let Some(folder) = folder_of(word) {
                     keep(&mut self.query.folders, folder);
@@ -407,9 +426,11 @@ impl Reader {
 
     fn terms(&mut self, text: &str, region: Region) {
         let weights = &mut self.weights;
-        // What stands behind `https://` is an address, and says little.
+        let is_of_log = text.split_whitespace().any(has_clock);
         for piece in text.split_inclusive(char::is_whitespace) {
-            let weight = if piece.contains("://") { 0.1 } else { 1.0 } * region.weight();
+            // What stands behind `https://` is an address, and says little; so does when something was logged.
+            let says_little = piece.contains("://") || is_of_log && is_time(piece);
+            let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
             // Where the version ends that was met last: beside all of it, its parts say nothing.
             let mut end_of_version = 0;
             self.analyzer.words(piece, &mut |term, part, bytes| {
@@ -442,6 +463,26 @@ impl Reader {
         query.terms_left_out = left_out;
         query
     }
+}
+
+/// Whether a time of day to the second is in `word`.
+fn has_clock(word: &str) -> bool {
+    let is_clock = |it: &[u8]| {
+        let mut bytes = it.iter().enumerate();
+        bytes.all(|(at, byte)| match at % 3 {
+            2 => *byte == b':',
+            _ => byte.is_ascii_digit(),
+        })
+    };
+    word.as_bytes().windows(8).any(is_clock)
+}
+
+/// Whether `word` is a date, a time or both.
+fn is_time(word: &str) -> bool {
+    let word = word.trim_matches(|it: char| !it.is_ascii_alphanumeric());
+    let is_part = |byte: u8| byte.is_ascii_digit() || b"-/:.,+TZ".contains(&byte);
+    let joints = word.bytes().filter(|it| b"-/:".contains(it)).count();
+    joints >= 2 && word.starts_with(|it: char| it.is_ascii_digit()) && word.bytes().all(is_part)
 }
 
 /// Whether `term` is a number that nobody means by itself: a part of a word, or one of code, traces and settings, that has more than

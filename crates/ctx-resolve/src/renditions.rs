@@ -21,6 +21,8 @@ const TOGETHER: usize = 64 << 10;
 const LONG: usize = 60;
 /// So many words tell which lines of a long span say most, the first.
 const MOST_TOLD: usize = 128;
+/// So many lines before and after one that is asked about are shown with it, and what an excerpt shows around them.
+const NEAR: u32 = 4;
 /// What the first place of an excerpt tells of a long part, and what any number of others does: see note 0006.
 const FIRST: f64 = 0.3;
 const MORE: f64 = 0.35;
@@ -216,9 +218,23 @@ fn told_by(places: usize) -> f64 {
 }
 
 /// Every way to show `span` that is shorter than the one before it, the longest first; the full text,
-/// which the chunk has already, left out. `keywords` tell which lines an excerpt is about; without
-/// any there is none. O(bytes + symbols).
-pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> Vec<Rendition> {
+/// which the chunk has already, left out. `keywords` and `named` lines of `span` tell which lines an excerpt is about; without
+/// any there is none. Each has those that are named, and tells then so much at least, 0..=1. O(bytes + symbols).
+pub fn renditions(
+    source: &Source<'_>,
+    span: LineSpan,
+    keywords: &Keywords,
+    (named, told): (&[u32], f64),
+) -> Vec<Rendition> {
+    let near = |&line: &u32| line.saturating_sub(NEAR)..=line.saturating_add(NEAR);
+    let near = named.iter().flat_map(near);
+    let near: BTreeSet<u32> = near
+        .filter(|it| (span.start()..=span.end()).contains(it))
+        .collect();
+    let with_named = |lines: &[u32]| -> Vec<u32> {
+        let all: BTreeSet<u32> = near.iter().chain(lines).copied().collect();
+        all.into_iter().collect()
+    };
     let matches = keywords.lines(source, span);
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let said = source.said(span);
@@ -234,18 +250,24 @@ pub fn renditions(source: &Source<'_>, span: LineSpan, keywords: &Keywords) -> V
         renditions.extend(lines.into_rendition(kind, information));
         shortest = length;
     };
+    let places = named.len();
+    let least = if places > 0 { told } else { 0.0 };
+    let told_by = |count: usize| least + (1.0 - least) * told_by(count + places);
     if !matches.is_empty() {
         let best = if said < LONG {
             Vec::new()
         } else {
             keywords.by_worth(source, &matches)
         };
-        add(RenditionKind::Excerpt, &matches, told_by(best.len()));
+        let all = with_named(&matches);
+        add(RenditionKind::Excerpt, &all, told_by(best.len()));
         for count in counts(best.len()) {
-            let mut some = best[..count].to_vec();
-            some.sort_unstable();
+            let some = with_named(&best[..count]);
             add(RenditionKind::Excerpt, &some, told_by(count));
         }
+    }
+    if places > 0 {
+        add(RenditionKind::Excerpt, &with_named(&[]), told_by(0));
     }
     for kind in [
         RenditionKind::Skeleton,

@@ -72,6 +72,10 @@ pub struct Resolver {
     parsed: Option<Arc<dyn Outlines>>,
     /// Whether files are read one after the other.
     one_thread: bool,
+    /// The lines that are asked about, by their files,
+    lines: Arc<BTreeMap<String, BTreeSet<u32>>>,
+    /// and how much of a part they tell at least, where they are in it.
+    told: f64,
     awaited: Awaited,
     indexed: Indexed,
     outlines: Arc<Kept>,
@@ -124,6 +128,8 @@ impl Resolver {
             context_lines: 0,
             parsed: None,
             one_thread: false,
+            lines: Arc::default(),
+            told: 0.0,
             awaited: Awaited::default(),
             indexed: Indexed::default(),
             outlines: Arc::new(Cache::with_weighter(FILES, MOST_KEPT, Size)),
@@ -156,6 +162,15 @@ impl Resolver {
         hash_of: impl Fn(&str) -> Option<[u8; 32]> + Send + Sync + 'static,
     ) -> Self {
         self.indexed = Indexed::new(hash_of);
+        self
+    }
+
+    /// Shows `lines`, by their files, before all others where a hit cannot be shown whole: they are asked about. An excerpt with
+    /// them tells `told` of the hit at least, 0..=1.
+    #[must_use]
+    pub fn with_lines(mut self, lines: BTreeMap<String, BTreeSet<u32>>, told: f64) -> Self {
+        self.lines = Arc::new(lines);
+        self.told = told;
         self
     }
 
@@ -431,7 +446,10 @@ fn of_file(
         if let (Some(span), true) = (chunk.span, chunk.renditions.is_empty()) {
             let words = &chunk.matched_keywords;
             let keywords = keywords.of(words).unwrap_or_else(|| own.or_made(words));
-            chunk.renditions = renditions(&source, span, keywords);
+            let named = resolver.lines.get(&path).into_iter();
+            let named = named.flat_map(|it| it.range(span.start()..=span.end()));
+            let named: Vec<u32> = named.copied().collect();
+            chunk.renditions = renditions(&source, span, keywords, (&named, resolver.told));
         }
     }
     OfFile {

@@ -1,6 +1,6 @@
 //! All strategies side by side, and what they found in one order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -15,8 +15,13 @@ use tracing::debug;
 use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
-use crate::ports::{Answer, Changes, FileSearch, Hit, Part, Relations, Semantic, Usage};
-use crate::strategies::{self, Traced};
+use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
+use crate::strategies::{self, Named};
+
+/// Of the parts that have all words of what may be a quotation so many are looked at, wherever they stand.
+const QUOTING: usize = 8;
+/// What has fewer words is no quotation.
+const FEW_WORDS: usize = 3;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +68,8 @@ pub struct Retrieved {
     /// For the first calls of stack traces, in the order of [`Query::frames`], the parts that each was taken for. Nothing where
     /// places were not looked for.
     pub traced: Vec<Vec<Arc<Part>>>,
+    /// The lines that the question names, by their files: those of places, and of calls that were found where the trace says.
+    pub lines: BTreeMap<String, BTreeSet<u32>>,
 }
 
 /// Looks for answers in stores.
@@ -71,7 +78,7 @@ pub struct Retriever {
     search: Arc<dyn FileSearch>,
     relations: Option<Arc<dyn Relations>>,
     usage: Option<Arc<dyn Usage>>,
-    changes: Option<Arc<dyn Changes>>,
+    changes: Option<Answer<Arc<dyn Changes>>>,
     semantic: Option<Arc<dyn Semantic>>,
 }
 
@@ -115,7 +122,14 @@ impl Retriever {
     /// Knows what was changed before, and why.
     #[must_use]
     pub fn with_changes(mut self, changes: Arc<dyn Changes>) -> Self {
-        self.changes = Some(changes);
+        self.changes = Some(Ok(changes));
+        self
+    }
+
+    /// Knows that there are changes and that they cannot be read, and `why`: that strategy is reported to have failed.
+    #[must_use]
+    pub fn without_changes(mut self, why: PortError) -> Self {
+        self.changes = Some(Err(why));
         self
     }
 
@@ -137,7 +151,7 @@ impl Retriever {
         }
         let options = &options.for_query(query);
         let weights = Arc::new(options.weights.clone());
-        let traced = Arc::new(OnceLock::new());
+        let named = Arc::new(OnceLock::new());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
             // They need what the others find.
@@ -148,7 +162,7 @@ impl Retriever {
         });
         let asked = wanted.map(|strategy| {
             let asked = strategies::has_a_say(strategy, query)
-                .then(|| self.begin(strategy, query, (&weights, &traced), options));
+                .then(|| self.begin(strategy, query, (&weights, &named), options));
             async move {
                 let answer = match asked {
                     Some(asked) => asked.await,
@@ -161,8 +175,13 @@ impl Retriever {
         for (strategy, (answer, took)) in join_all(asked).await {
             retrieved.note(strategy, answer, took, &mut pool);
         }
-        retrieved.traced = traced.get().cloned().unwrap_or_default();
-        let has_failed = retrieved.reports.iter().any(|it| it.failure.is_some());
+        Named {
+            traced: retrieved.traced,
+            lines: retrieved.lines,
+        } = named.get().cloned().unwrap_or_default();
+        // A history that cannot be read tells nothing of whether words are misspelt.
+        let has_failed = |it: &Report| it.failure.is_some() && it.strategy != Strategy::Changes;
+        let has_failed = retrieved.reports.iter().any(has_failed);
         if pool.is_empty() && !has_failed && options.wants(Strategy::Similar) {
             let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
             // Words that nothing has may be misspelt.
@@ -188,13 +207,13 @@ impl Retriever {
         &self,
         strategy: Strategy,
         query: &Arc<Query>,
-        (weights, traced): (&Arc<Weights>, &Arc<OnceLock<Traced>>),
+        (weights, named): (&Arc<Weights>, &Arc<OnceLock<Named>>),
         options: &Options,
     ) -> Asked<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
         let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
         let (weights, wide) = (Arc::clone(weights), options.wide());
-        let traced = Arc::clone(traced);
+        let named = Arc::clone(named);
         ask(options.deadline, async move {
             let search = &*search;
             match strategy {
@@ -202,10 +221,11 @@ impl Retriever {
                 Strategy::Coverage => strategies::coverage(search, &query, &weights, wide).await,
                 Strategy::Files => strategies::files(search, &query, &weights, wide).await,
                 Strategy::Names => strategies::names(search, &query).await,
-                Strategy::Places => strategies::places(search, &query, &traced).await,
+                Strategy::Places => strategies::places(search, &query, &named).await,
                 Strategy::Similar => strategies::similar(search, &query).await,
                 Strategy::Changes => match &changes {
-                    Some(changes) => strategies::changes(search, &**changes, &query).await,
+                    Some(Ok(changes)) => strategies::changes(search, &**changes, &query).await,
+                    Some(Err(why)) => Err(why.clone()),
                     None => Ok(Vec::new()),
                 },
                 Strategy::Semantic => match &semantic {
@@ -279,10 +299,24 @@ impl Retriever {
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
-        keep_best(&mut scored, options.most(), |(a_score, a), (b_score, b)| {
+        let order = |(a_score, a): &(f64, Ranked<'_>), (b_score, b): &(f64, Ranked<'_>)| {
             let by_place = || a.part.place().cmp(&b.part.place());
             b_score.total_cmp(a_score).then_with(by_place)
-        });
+        };
+        let most = options.most();
+        let mut quoting = Vec::new();
+        if may_quote(query) && scored.len() > most {
+            let covered = |it: Ranked<'_>| ranking.contributions(it)[Strategy::Coverage.index()];
+            let highest = scored.iter().map(|it| covered(it.1)).fold(0.0, f64::max);
+            let has_all = |it: &&(f64, Ranked<'_>)| highest > 0.0 && covered(it.1) >= highest;
+            quoting = scored.iter().filter(has_all).copied().collect();
+            keep_best(&mut quoting, QUOTING.min(most / 4), order);
+        }
+        keep_best(&mut scored, most, order);
+        // What is behind the last that is kept comes in its place.
+        quoting.retain(|it| scored.last().is_some_and(|last| order(last, it).is_lt()));
+        scored.truncate(scored.len() - quoting.len());
+        scored.append(&mut quoting);
         retrieved.left_out += all - scored.len();
         let found = (1..).zip(scored).map(|(rank, (score, it))| Found {
             role: ranking.role(it),
@@ -350,6 +384,13 @@ impl Retrieved {
             failure,
         });
     }
+}
+
+/// Whether a text may say word by word what `query` quotes, or is: the message of an error stands in one part, whose place among those
+/// that say its words again and again may be far behind.
+fn may_quote(query: &Query) -> bool {
+    let is_typed = query.words().nth(FEW_WORDS - 1).is_some();
+    is_typed || !query.phrases.is_empty() || !query.failures.is_empty()
 }
 
 /// The signals of `ranked` but for names, the best of all ranked being worth `best`.

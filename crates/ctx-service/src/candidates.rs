@@ -33,6 +33,8 @@ pub(crate) struct Gathered {
     /// What the message and the pins name, some of it ids.
     pub(crate) mentions: Vec<Mention>,
     pub(crate) found: Vec<Found>,
+    /// The lines that the question names, by their files.
+    pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
     pub(crate) history: Vec<Message>,
     pub(crate) recent: Vec<(String, i64)>,
     /// How often files were of use, where that is known.

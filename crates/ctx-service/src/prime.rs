@@ -21,7 +21,7 @@ use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
-use crate::service::lap;
+use crate::service::{lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
 /// What the cache's key is of: changes whenever an older answer would be another one now.
@@ -261,6 +261,7 @@ impl Service {
             recalled: or_note(recalled, failures),
             mentions: mentioned.all,
             found: retrieved.found,
+            lines: retrieved.lines,
             history: Vec::new(),
             recent: or_note(recent, failures),
             uses: None,
@@ -358,6 +359,7 @@ impl Making {
         };
         begin(PrimeStage::Resolve)?;
         let resolver = service.resolver_for(&control);
+        let resolver = resolver.with_lines(gathered.lines.clone(), told_by_lines(&self.query));
         let mut candidates =
             Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
         timings.resolve = lap(&mut clock);

@@ -1,13 +1,13 @@
 //! Passages of prose by their sentences: what each is worth, and what may be left out of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, ChunkKind, Omitted, OmittedReason, Relevance};
 use ctx_rank::{Query, chances_in_section, sentence_chances};
 use ctx_resolve::{excerpts, sentences};
-use ctx_retrieve::Found;
+use ctx_retrieve::Retrieved;
 
 /// A passage is worth at most so many sentences that are surely needed.
 const MOST: f64 = 2.5;
@@ -20,6 +20,8 @@ pub(crate) struct Prose {
     query: Arc<Query>,
     /// What each part's place in the ranking says of the chance that it is needed, whatever its length.
     places: BTreeMap<String, f64>,
+    /// The lines that the question names, by their files.
+    lines: BTreeMap<String, BTreeSet<u32>>,
     least: f64,
 }
 
@@ -30,9 +32,9 @@ struct Passage {
 }
 
 impl Prose {
-    /// Weighs by `query` what was `found`, the best first. Sentences below `least` are left out.
-    pub(crate) fn of(query: &Arc<Query>, found: &[Found], least: f64) -> Self {
-        let places = found.iter().enumerate().map(|(index, it)| {
+    /// Weighs by `query` what was `retrieved`, the best first. Sentences below `least` are left out.
+    pub(crate) fn of(query: &Arc<Query>, retrieved: &Retrieved, least: f64) -> Self {
+        let places = retrieved.found.iter().enumerate().map(|(index, it)| {
             let id = format!(
                 "{}:{}-{}",
                 it.hit.path,
@@ -46,6 +48,7 @@ impl Prose {
         Prose {
             query: Arc::clone(query),
             places: places.collect(),
+            lines: retrieved.lines.clone(),
             least,
         }
     }
@@ -55,7 +58,7 @@ impl Prose {
     /// returned. What stands in no passage of prose keeps what it has: the best passage is worth what its
     /// place in the ranking says, against what is no prose. O(bytes × terms).
     pub(crate) fn weigh(&self, chunks: &mut Vec<Chunk>) -> Vec<Chunk> {
-        let runs = runs(chunks);
+        let runs = self.runs(chunks);
         let texts: Vec<Vec<&str>> = runs.iter().map(|run| texts(run, chunks)).collect();
         let chances = sentence_chances(&self.query.terms, &texts);
         let places = runs.iter().flatten();
@@ -104,6 +107,42 @@ impl Prose {
         let place = self.places.get(&chunks[passage.chunk].id);
         place.copied().unwrap_or(0.0)
     }
+
+    /// The passages of prose, in runs that follow each other in their files. What is named by a line of it is wanted as it is,
+    /// whatever it says.
+    fn runs(&self, chunks: &[Chunk]) -> Vec<Vec<Passage>> {
+        let mut order: Vec<usize> = (0..chunks.len()).collect();
+        order.sort_by_key(|&it| (&chunks[it].path, chunks[it].span));
+        let mut runs: Vec<Vec<Passage>> = Vec::new();
+        let mut end: Option<(&str, u32)> = None;
+        for index in order {
+            let chunk = &chunks[index];
+            let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {
+                continue;
+            };
+            let named = self.lines.get(path);
+            if named.is_some_and(|it| it.range(span.start()..=span.end()).next().is_some()) {
+                continue;
+            }
+            let sentences = sentences(chunk);
+            if sentences.is_empty() {
+                continue;
+            }
+            let follows = end.is_some_and(|(before, last)| {
+                before == path && span.start() > last && span.start() - last <= APART
+            });
+            end = Some((path, span.end()));
+            let passage = Passage {
+                chunk: index,
+                sentences,
+            };
+            match runs.last_mut() {
+                Some(run) if follows => run.push(passage),
+                _ => runs.push(vec![passage]),
+            }
+        }
+        runs
+    }
 }
 
 /// Whether `next` is the rest of the section that `part` is of: sections that are long are in several parts, and the first
@@ -119,37 +158,6 @@ fn is_continued(part: &Chunk, next: &Chunk) -> bool {
 /// What the receipt has of a passage that was removed.
 pub(crate) fn below_min_chance(chunk: &Chunk) -> Omitted {
     Omitted::new(chunk.id.clone(), OmittedReason::BelowMinChance)
-}
-
-/// The passages of prose, in runs that follow each other in their files.
-fn runs(chunks: &[Chunk]) -> Vec<Vec<Passage>> {
-    let mut order: Vec<usize> = (0..chunks.len()).collect();
-    order.sort_by_key(|&it| (&chunks[it].path, chunks[it].span));
-    let mut runs: Vec<Vec<Passage>> = Vec::new();
-    let mut end: Option<(&str, u32)> = None;
-    for index in order {
-        let chunk = &chunks[index];
-        let Some((path, span)) = chunk.path.as_deref().zip(chunk.span) else {
-            continue;
-        };
-        let sentences = sentences(chunk);
-        if sentences.is_empty() {
-            continue;
-        }
-        let follows = end.is_some_and(|(before, last)| {
-            before == path && span.start() > last && span.start() - last <= APART
-        });
-        end = Some((path, span.end()));
-        let passage = Passage {
-            chunk: index,
-            sentences,
-        };
-        match runs.last_mut() {
-            Some(run) if follows => run.push(passage),
-            _ => runs.push(vec![passage]),
-        }
-    }
-    runs
 }
 
 /// The sentences of a run.

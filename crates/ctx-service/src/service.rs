@@ -22,6 +22,8 @@ use crate::verbatim;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
+/// So much of a part is told by the lines of it that are asked for.
+const ASKED_FOR: f64 = 0.8;
 /// What the first of a search is worth, about.
 const BEST: f64 = 0.4;
 
@@ -220,8 +222,9 @@ impl Service {
         let chunks = chunks_of(&query, &retrieved.found);
         let (build, control) = (build.clone(), Service::control_here(control));
         let resolver = self.resolver_for(&control);
+        let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
         let asked = Arc::clone(&query);
-        let prose = Prose::of(&query, &retrieved.found, retrieve.min_chance);
+        let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);
             let unlikely = prose.weigh(&mut found.chunks);
@@ -257,6 +260,16 @@ pub(crate) fn lap(clock: &mut Instant) -> Duration {
     let took = now - *clock;
     *clock = now;
     took
+}
+
+/// How much of a part the lines of it tell that `query` names: in a short question they are what is asked for, and in a report where
+/// it was seen.
+pub(crate) fn told_by_lines(query: &Query) -> f64 {
+    if query.typed.is_some() {
+        ASKED_FOR
+    } else {
+        0.0
+    }
 }
 
 /// What was found as chunks, without their text.

@@ -96,7 +96,7 @@ pub(crate) struct Indexed {
     #[arg(long, overrides_with = "include_generated")]
     pub(crate) no_include_generated: bool,
     /// Pass over files larger than this, in bytes or with K, M or G; remembered with the index [default: 1M]
-    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) max_file_size: Option<u64>,
     /// Wait at most so long for another process that writes the index [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = Duration::read, allow_negative_numbers = true)]

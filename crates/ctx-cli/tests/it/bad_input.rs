@@ -164,7 +164,11 @@ fn flags_that_make_no_sense_are_usage_errors() {
         ctx([&["assemble"], flags].concat(), GOOD).fails(2, &[part]);
     }
     ctx(["pack", "--max-file-size", "9Q"], "").fails(2, &["not a size"]);
-    ctx(["pack", "--max-file-size", "-1"], "").fails(2, &["not a size"]);
+    for size in ["-1", "-64M"] {
+        let told =
+            format!("invalid value '{size}' for '--max-file-size <SIZE>': not a positive size");
+        ctx(["pack", "--max-file-size", size], "").fails(2, &[&told]);
+    }
     ctx(["tokens", "--depth", "-1"], "").fails(2, &["not a positive whole number"]);
     ctx(["relations", "a", "--depth", "-1"], "").fails(2, &["not a positive whole number"]);
     ctx(["frobnicate"], "").fails(2, &["frobnicate"]);

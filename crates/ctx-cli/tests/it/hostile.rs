@@ -162,48 +162,69 @@ fn memory(child: &Child) -> Option<u64> {
 fn inputs_without_end_are_refused() {
     let tree = Tree::new();
     tree.root.write("receipt.json", receipt(&tree));
+    tree.pipe("pipe");
     let context = (256, "256 MiB");
     let question = (16, "16 MiB");
-    for (args, (most, told)) in [
-        (&["verify", "/dev/zero"][..], context),
-        (
-            &["verify", "receipt.json", "--context", "/dev/zero"],
-            context,
-        ),
-        (&["pack", ".", "--previous", "/dev/zero"], context),
-        (
-            &["query", "plain_function", "--hits", "/dev/zero"],
-            question,
-        ),
+    // One line, and one whose next lines have no end.
+    let chunks = [&b"[1,1,1,1"[..], b"[\n1,1,1,1"];
+    for (args, begin, (most, told)) in [
+        (&["verify"][..], &b"x"[..], context),
+        (&["verify", "receipt.json", "--context"], b"x", context),
+        (&["pack", ".", "--previous"], b"x", context),
+        (&["query", "plain_function", "--hits"], b"x", question),
+        (&["assemble"], chunks[0], context),
+        (&["assemble"], chunks[1], context),
     ] {
-        let ended = tree.run(args);
-        assert_eq!(ended.code, Some(3), "{args:?}: {ended:?}");
-        let error = format!("error: failed to read /dev/zero: it has more than {told}\n");
-        assert!(ended.said.contains(&error), "{ended:?}");
-        assert!(ended.said.contains("hint: "), "{ended:?}");
-        assert!(
-            ended.peak < (most << 10) + MOST_GROWTH,
-            "{args:?}: {ended:?}"
-        );
+        let refused = |input: &str, why: &str, most: u64| {
+            let ended = tree.run(&[args, &[input]].concat());
+            assert_eq!(ended.code, Some(3), "{args:?}: {ended:?}");
+            let error = format!("error: failed to read {input}: {why}\n");
+            assert!(ended.said.contains(&error), "{ended:?}");
+            assert!(ended.said.contains("hint: "), "{ended:?}");
+            let most = (most << 10) + MOST_GROWTH;
+            assert!(ended.peak < most, "{args:?}: {ended:?}");
+        };
+        refused("/dev/zero", "it begins with NUL bytes, as no text does", 0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut pipe = File::options().write(true).open(tree.at("pipe")).unwrap();
+                pipe.write_all(begin).unwrap();
+                let endless = b",1".repeat(1 << 15);
+                // Until nobody reads it any more.
+                while pipe.write_all(&endless).is_ok() {}
+            });
+            refused("pipe", &format!("it has more than {told}"), most);
+        });
     }
-    // A line is held as one piece, which is there twice while it grows.
-    let ended = tree.run(&["assemble", "/dev/zero"]);
+    // What is no text is not read on to find out what else it is.
+    let mut noise = b"{\"id\": \"\xff".to_vec();
+    noise.push(b'\n');
+    tree.root.write("noise", noise);
+    let noise = File::options().write(true).open(tree.at("noise")).unwrap();
+    noise.set_len(200 << 20).unwrap();
+    let ended = tree.run(&["assemble", "noise"]);
     assert!(
-        ended.said.contains("/dev/zero: it has more than 256 MiB"),
+        ended.said.contains("noise:1: the input is not UTF-8"),
         "{ended:?}"
     );
-    for (args, told) in [
-        (&["verify", "-"][..], "256 MiB"),
-        (&["query", "-"], "16 MiB"),
-        (&["query", "plain_function", "--hits", "-"], "16 MiB"),
+    assert!(ended.peak < MOST_GROWTH, "{ended:?}");
+    // Of a file that is too large, nothing is read.
+    noise.set_len(1 << 40).unwrap();
+    let ended = tree.run(&["assemble", "noise"]);
+    assert!(
+        ended.said.contains("noise: it has more than 256 MiB\n"),
+        "{ended:?}"
+    );
+    for args in [
+        &["verify", "-"][..],
+        &["query", "-"],
+        &["query", "plain_function", "--hits", "-"],
     ] {
         let mut command = tree.command(args);
         let output = command.stdin(File::open("/dev/zero").unwrap()).output();
         let said = String::from_utf8(output.unwrap().stderr).unwrap();
-        assert!(
-            said.contains(&format!("it has more than {told}\n")),
-            "{args:?}: {said}"
-        );
+        let why = ": it begins with NUL bytes, as no text does\n";
+        assert!(said.contains(why), "{args:?}: {said}");
     }
 }
 

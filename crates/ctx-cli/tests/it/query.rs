@@ -213,15 +213,59 @@ fn in_a_git_repository_what_commits_tell_has_a_say() {
 }
 
 #[test]
-fn a_repository_that_cannot_be_read_is_a_warning() {
+fn a_repository_that_cannot_be_read_is_told_to_people_and_to_programs() {
     let asked = Asked::small();
     asked.root.write(".git", b"gitdir: nowhere\n");
-    let run = asked.run(&["query", "does the cost fit the budget?"]);
-    assert!(run.ok().starts_with("### src/budget.rs"), "{run:?}");
-    let warning = "git history is not used: failed to read the git repository";
-    assert!(run.stderr.contains(warning), "{run:?}");
-    let without = asked.run(&["query", "budget", "--strategies", "text"]);
+    history_is_unread(&asked, "failed to read the git repository");
+    let without = asked.run(&["query", "budget", "--strategies", "text", "--json"]);
     assert!(!without.stderr.contains("git"), "{without:?}");
+    assert_eq!(fared(&without.json(), "changes"), None);
+    let alone = asked.run(&["query", "budget", "--strategies", "changes"]);
+    alone.fails(1, &["no strategy has an answer"]);
+    let hint = "hint: name other strategies";
+    assert!(alone.stderr.contains(hint), "{alone:?}");
+}
+
+/// What was known before is no answer from a repository that is damaged now: how it fares tells nothing of what was asked when.
+#[test]
+fn a_repository_that_was_damaged_since_is_told() {
+    let asked = Asked::small();
+    let mut repository = Repository::init(asked.root.path());
+    repository.commit("Begin", &[("src/pool.rs", Some(TAKE))]);
+    let message = "Keep the cost within the budget";
+    repository.commit(message, &[("src/pool.rs", Some(&TAKE.replace('1', "2")))]);
+    let question = ["query", "does the cost fit the budget?", "--json"];
+    let whole = asked.run(&question).json();
+    let fared = fared(&whole, "changes").unwrap();
+    assert!(fared["found"] == 1 && fared["failure"].is_null(), "{fared}");
+    repository.set_head("0123456789012345678901234567890123456789");
+    history_is_unread(&asked, "failed to ");
+}
+
+/// Files are found, and `why` is told.
+#[track_caller]
+fn history_is_unread(asked: &Asked, why: &str) {
+    let run = asked.run(&["query", "does the cost fit the budget?", "--json"]);
+    let result = run.json();
+    assert_eq!(paths(&result)[0], "src/budget.rs");
+    let fared = fared(&result, "changes").expect("it was asked");
+    assert_eq!(fared["found"], 0);
+    let failure = fared["failure"].as_str().unwrap();
+    assert!(failure.starts_with(why), "{failure}");
+    let warning = format!("warning: the strategy changes has no say: {failure}");
+    assert_eq!(run.stderr.matches(&*warning).count(), 1, "{run:?}");
+    assert!(
+        asked
+            .run(&["index"])
+            .stderr
+            .contains("git history is not used: failed to ")
+    );
+}
+
+/// How the strategy `name` fared.
+fn fared<'r>(result: &'r Value, name: &str) -> Option<&'r Value> {
+    let all = result["retrieval"]["strategies"].as_array().unwrap();
+    all.iter().find(|it| it["name"] == name)
 }
 
 #[test]
@@ -1269,4 +1313,93 @@ fn a_row_is_shown_with_the_headings_of_its_columns() {
     assert!(!context.contains("town 3,"), "{context}");
     folder.write("receipt.json", ran.stdout.as_bytes());
     folder.run(["verify", "receipt.json", "--root", "."]).ok();
+}
+
+#[test]
+fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
+    let asked = Asked::small();
+    let told = |question: &str, flags: &[&str]| {
+        let run = asked.run(&[&["query", question, "--json"], flags].concat());
+        let result = run.json();
+        let mut warnings = result["warnings"].as_array().into_iter().flatten();
+        let found = warnings.find(|it| it["code"] == "no_such_file");
+        let detail = found.map(|it| it["detail"].as_str().unwrap().to_owned());
+        assert_eq!(
+            run.stderr.contains("no file called"),
+            detail.is_some(),
+            "{run:?}"
+        );
+        detail
+    };
+    for question in ["src/gone.rs", "what does gone.rs:7 do with the budget?"] {
+        let detail = told(question, &[]);
+        assert_eq!(
+            detail.as_deref(),
+            Some("no file called gone.rs is searched")
+        );
+    }
+    for question in [
+        "budget.rs:4",
+        "/home/me/project/src/Budget.rs:4",
+        // It may be the name of something else,
+        "budget in Node.js",
+        // and reports name files of others.
+        "The budget is wrong\n\nsee gone.rs:7",
+    ] {
+        assert_eq!(told(question, &[]), None, "{question}");
+    }
+    // Whatever is left out of what was found.
+    let flags = [
+        "--strategies",
+        "text",
+        "--limit",
+        "1",
+        "--types",
+        "function",
+    ];
+    assert_eq!(told("the next token, in budget.rs:4", &flags), None);
+}
+
+#[test]
+fn a_line_that_is_asked_about_is_shown() {
+    let line = |number| format!("    let total_{number} = total + {number};\n");
+    let body: String = (2..400).map(line).collect();
+    let source = format!("pub fn sum(total: u32) -> u32 {{\n{body}    total\n}}\n");
+    let asked = Asked::of([("src/sum.rs", source.as_bytes())]);
+    let trace = "Sums are wrong\n\nTraceback (most recent call last):\n  File \"src/sum.rs\", line 300, in sum\n";
+    for question in [
+        "src/sum.rs:300",
+        "why is the total wrong in sum.rs on line 300?",
+        "src\\sum.rs(300,5): error",
+        trace,
+    ] {
+        let run = asked.run(&["query", question, "--max-tokens", "400"]);
+        assert!(run.ok().contains("let total_300 ="), "{question}: {run:?}");
+    }
+}
+
+/// Its words are said again and again elsewhere, in more parts than are looked at.
+#[test]
+fn a_message_is_found_where_it_stands_word_by_word() {
+    let message = "MISCONF Redis is configured to save RDB snapshots";
+    let said = "Redis is configured to save RDB snapshots: configured to save snapshots of redis RDB, save RDB.";
+    let saves = |it| format!("/// {said}\npub fn save_rdb_snapshot_{it}() {{}}\n\n");
+    let saves: String = (0..150).map(saves).collect();
+    let names: String = (0..5)
+        .map(|it| format!("pub fn misconf_{it}() {{}}\n\n"))
+        .collect();
+    let other = "    let count = others.len() + 1;\n".repeat(300);
+    let script = format!("pub fn run() {{\n{other}    refuse(\"{message}, but cannot\");\n}}\n");
+    let asked = Asked::of([
+        ("src/rdb.rs", saves.as_bytes()),
+        ("src/names.rs", names.as_bytes()),
+        ("src/script.rs", script.as_bytes()),
+    ]);
+    for question in [
+        message.to_owned(),
+        format!("why does it say \"{message}\" at night?"),
+    ] {
+        let run = asked.run(&["query", &question, "--max-tokens", "300"]);
+        assert!(run.ok().contains("refuse(\"MISCONF"), "{question}: {run:?}");
+    }
 }

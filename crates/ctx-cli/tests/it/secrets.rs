@@ -71,3 +71,25 @@ fn an_answer_shows_no_secret_unless_that_is_wanted() {
     let shown = asked.run(&["query", "how do we connect to the forge?", "--keep-secrets"]);
     assert!(shown.ok().contains(&token()), "{shown:?}");
 }
+
+#[test]
+fn secrets_in_what_is_not_shown_are_not_told() {
+    let other = "/// Whether the forge is there.\npub fn is_there() -> bool {\n    true\n}\n";
+    let files = [
+        ("src/forge.rs", source()),
+        ("src/there.rs", other.to_owned()),
+    ];
+    let asked = Asked::of(
+        files
+            .each_ref()
+            .map(|(path, text)| (*path, text.as_bytes())),
+    );
+    let question = ["query", "is_there of the forge", "--json", "--max-chunks"];
+    let told = |most: &str| {
+        let ran = asked.run(&[&question[..], &[most]].concat());
+        let included = ran.json()["included"].as_array().unwrap().len();
+        (included, ran.stderr.contains("masked secrets in 1 text"))
+    };
+    assert_eq!(told("1"), (1, false));
+    assert_eq!(told("2"), (2, true));
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_git::{GitChanges, GitError, Progress, Updated};
 use ctx_rank::Query;
-use ctx_retrieve::{Changes as _, Touched};
+use ctx_retrieve::{Answer, Changes as _, PortError, Touched};
 use ctx_testkit::git::Repository;
 use tempfile::TempDir;
 
@@ -100,6 +100,10 @@ fn update(changes: &GitChanges) -> Updated {
 
 /// The places that `question` finds: paths and the first names.
 fn asked(changes: &GitChanges, question: &str) -> Vec<(String, Vec<String>)> {
+    answer(changes, question).unwrap()
+}
+
+fn answer(changes: &GitChanges, question: &str) -> Answer<Vec<(String, Vec<String>)>> {
     let terms = Query::analyse(question).terms;
     #[expect(clippy::cast_possible_truncation, reason = "weights are small")]
     let terms: Vec<_> = terms
@@ -109,9 +113,9 @@ fn asked(changes: &GitChanges, question: &str) -> Vec<(String, Vec<String>)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let found: Vec<Touched> = runtime.block_on(changes.touched(&terms, 100)).unwrap();
+    let found: Vec<Touched> = runtime.block_on(changes.touched(&terms, 100))?;
     assert!(found.iter().all(|it| it.score > 0.0));
-    found.into_iter().map(|it| (it.path, it.names)).collect()
+    Ok(found.into_iter().map(|it| (it.path, it.names)).collect())
 }
 
 fn place(path: &str, names: &[&str]) -> (String, Vec<String>) {
@@ -548,6 +552,32 @@ fn what_cannot_be_read_of_a_repository_is_left_out() {
     assert_eq!(update(&changes).read, 2);
     assert_eq!(asked(&changes, "leak").len(), 2);
     bench.as_at_once();
+}
+
+#[test]
+fn after_an_update_that_failed_whoever_asks_is_told_until_one_can() {
+    let mut bench = Bench::new();
+    let leak = bench.change("Fix a leak", "return 1", "return 3");
+    let changes = bench.open();
+    update(&changes);
+    let found = asked(&changes, "leak");
+    let (at, bytes) = bench.take_away(&leak);
+    fs::remove_file(bench.file()).unwrap();
+    // What was known before is no answer: it depends on who asked when.
+    let changes = [changes, bench.open()];
+    for changes in &changes {
+        let error = changes.update(&mut |_| ControlFlow::Continue(()));
+        let error = PortError::from(&error.unwrap_err());
+        assert!(error.to_string().starts_with("failed to "), "{error}");
+        assert_eq!(answer(changes, "leak"), Err(error));
+    }
+    fs::write(at, bytes).unwrap();
+    for changes in &changes {
+        // One that is ended says nothing of the repository.
+        let _ = changes.update(&mut |_| ControlFlow::Break(()));
+        update(changes);
+        assert_eq!(asked(changes, "leak"), found);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use ctx_mcp::Server;
+use ctx_testkit::git::Repository;
 use serde_json::{Value, json};
 
 use crate::Project;
@@ -618,4 +619,37 @@ async fn roots_that_come_with_a_request_are_parameters_of_it() {
         let answer = client.ask("resources/read", read(roots.clone())).await;
         assert_eq!(answer["error"]["code"], -32602, "{roots} {answer}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_history_that_cannot_be_read_is_told() {
+    let told = "The search by changes was left out";
+    let damaged = Project::of(&[
+        ("a.rs", "fn parse_sum() {}\n"),
+        (".git", "gitdir: nowhere\n"),
+    ]);
+    let mut client = Client::connect(&damaged.server()).await;
+    let query = json!({"query": "parse_sum"});
+    let reply = client.call("context_query", query.clone()).await.text();
+    assert!(
+        reply.contains("fn parse_sum") && reply.contains(told),
+        "{reply}"
+    );
+    // Also where it is found, and its last commit is not.
+    let project = Project::of(&[]);
+    let mut repository = Repository::init(&project.root());
+    repository.commit("Begin", &[("a.rs", Some("fn parse_sum() {}\n"))]);
+    let mut client = Client::connect(&project.server()).await;
+    let reply = client.call("context_query", query.clone()).await.text();
+    assert!(
+        reply.contains("fn parse_sum") && !reply.contains(told),
+        "{reply}"
+    );
+    repository.set_head("0123456789012345678901234567890123456789");
+    let mut client = Client::connect(&project.server()).await;
+    let reply = client.call("context_query", query).await.text();
+    assert!(
+        reply.contains("fn parse_sum") && reply.contains(told),
+        "{reply}"
+    );
 }

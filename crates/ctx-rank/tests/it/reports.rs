@@ -195,6 +195,13 @@ fn names_stand_out_of_prose() {
         "maxRedirects max_redirects HTTPAdapter.send close pool::Pool self->buffer Session#close";
     assert_eq!(names(text).join(" "), expected);
     assert!(names("A sentence of plain words. And one more.").is_empty());
+    // What begins with a digit is a number.
+    let numbers = "at 0x4388d4 for 10ms_or 1stThing\n```\nadd 0x1f, 0b1010u8, 0xdead_beef\n```\n";
+    assert_eq!(names(numbers), ["add"]);
+    assert_eq!(
+        names("see src/main.rs#L12 and Session#Last"),
+        ["Session#Last"]
+    );
 }
 
 #[test]
@@ -226,6 +233,33 @@ fn files_are_named_with_their_lines() {
         &[("src/lib.rs", 3)],
     );
     places("at line 0: a/b.rs:0", &[]);
+    // As Windows writes paths, and what compilers there.
+    places(
+        "C:\\Users\\me\\src\\io.rs:7:3",
+        &[("Users/me/src/io.rs", 7)],
+    );
+    places("D:/a/b.cpp", &[("a/b.cpp", 0)]);
+    places(
+        "src/a.ts(12,5): error TS2345, Bar.cs(7)",
+        &[("src/a.ts", 12), ("Bar.cs", 7)],
+    );
+    // As people say it.
+    for text in [
+        "main.rs line 7",
+        "main.rs, on line 7?",
+        "`main.rs` (line 7)",
+        "main.rs at lines 7-9",
+        "line 7 of main.rs",
+        "Lines 7-9 in `main.rs`",
+    ] {
+        places(text, &[("main.rs", 7)]);
+    }
+    places("main.rs is read. Line 7", &[("main.rs", 0)]);
+    places(
+        "main.rs(argc, argv) and main.rs (7 of 9)",
+        &[("main.rs", 0)],
+    );
+    places("7 of main.rs", &[("main.rs", 0)]);
 }
 
 #[test]
@@ -406,6 +440,25 @@ fn settings_weigh_less_than_text() {
 fn addresses_say_little() {
     let query = Query::analyse("title\nproxy https://example.org/pool");
     assert!(weight(&query, "pool") < weight(&query, "proxi"));
+}
+
+#[test]
+fn when_something_was_logged_says_little() {
+    let log =
+        "uploads fail\n[GIN] 2023/10/12 - 10:11:12 | 500 | POST\n[2023-10-12T10:11:12.345Z] 500\n";
+    let query = Query::analyse(log);
+    for number in ["2023", "10", "11", "12"] {
+        assert!(
+            2.0 * weight(&query, number) < weight(&query, "500"),
+            "{query:?}"
+        );
+    }
+    // A date without a time may be what is asked for.
+    let query = Query::analyse("released\nwhat changed in 2023-10-12 and 10:11");
+    assert!(
+        (weight(&query, "2023") - weight(&query, "chang")).abs() < 1e-9,
+        "{query:?}"
+    );
 }
 
 #[test]

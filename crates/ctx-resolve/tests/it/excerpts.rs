@@ -20,9 +20,14 @@ fn function(body: impl Iterator<Item = String>) -> String {
 
 /// The excerpts of all of `text`, the longest first.
 fn excerpts(text: &str, words: &[&str]) -> Vec<Rendition> {
+    about(text, words, (&[], 0.0))
+}
+
+/// The same, of which these lines are asked about, and tell so much at least.
+fn about(text: &str, words: &[&str], named: (&[u32], f64)) -> Vec<Rendition> {
     let source = Source::new("a.rs", text, &Limits::default());
     let words: Vec<String> = words.iter().map(|&it| it.to_owned()).collect();
-    let mut all = renditions(&source, source.whole(), &Keywords::new(&words));
+    let mut all = renditions(&source, source.whole(), &Keywords::new(&words), named);
     all.retain(|it| it.kind() == RenditionKind::Excerpt);
     all
 }
@@ -52,6 +57,40 @@ fn of_a_long_function_the_line_with_the_rarest_words_is_shown_by_itself() {
     assert!(found.len() > 5, "{} excerpts", found.len());
     let information: Vec<f64> = found.iter().map(Rendition::information).collect();
     assert!(information.is_sorted_by(|a, b| a > b), "{information:?}");
+}
+
+/// Also where it says nothing of the question, and where the part is short.
+#[test]
+fn a_line_that_is_asked_about_is_in_each_excerpt() {
+    for length in [50, 700] {
+        let line = |it: u32| match it {
+            _ if it.is_multiple_of(3) => format!("arg(\"f{it}\", flag)"),
+            _ => format!("other({it})"),
+        };
+        let text = function((2..=length).map(line));
+        let near: BTreeSet<u32> = (24..=36).collect();
+        for words in [&["arg", "flag"][..], &[]] {
+            let found = about(&text, words, (&[30], 0.0));
+            assert!(
+                found.iter().all(|it| lines(it).is_superset(&near)),
+                "{found:?}"
+            );
+            let mut shortest = near.clone();
+            shortest.extend([1, length + 1]);
+            assert_eq!(lines(found.last().unwrap()), shortest, "{words:?}");
+            for (told, least) in [(0.0, 0.3), (0.8, 0.86)] {
+                let found = about(&text, words, (&[30], told));
+                let told: Vec<f64> = found.iter().map(Rendition::information).collect();
+                assert!(told.is_sorted_by(|a, b| a > b), "{told:?}");
+                assert!(told.iter().all(|it| *it >= least - 1e-9), "{told:?}");
+            }
+        }
+        // At the ends of the part.
+        for at in [1, length + 1] {
+            let found = about(&text, &[], (&[at], 0.0));
+            assert!(lines(&found[0]).contains(&at), "{found:?}");
+        }
+    }
 }
 
 #[test]

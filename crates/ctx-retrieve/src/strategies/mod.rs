@@ -19,7 +19,7 @@ use rapidhash::RapidHashMap;
 pub(crate) use self::changes::changes;
 pub(crate) use self::named::may_name_files;
 pub(crate) use self::names::names;
-pub(crate) use self::places::{Traced, places};
+pub(crate) use self::places::{Named, places};
 pub(crate) use self::relations::{SEEDS, relations, users};
 pub(crate) use self::semantic::semantic;
 pub(crate) use self::similar::{misspelt, similar};

@@ -9,20 +9,26 @@ use super::named::{below, called};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
 
-/// For each frame that is looked for, the parts that it is taken for.
-pub(crate) type Traced = Vec<Vec<Arc<Part>>>;
+/// What is named by its place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named {
+    /// For each frame that is looked for, the parts that it is taken for.
+    pub(crate) traced: Vec<Vec<Arc<Part>>>,
+    /// Lines, by their files.
+    pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
+}
 
 /// What a call of a trace is worth.
 const OF_FRAME: f64 = 0.7;
 
-/// Files, lines and frames that the question names, and files that it may name. To `traced` comes what the frames were taken for.
+/// Files, lines and frames that the question names, and files that it may name. What is named by its place comes to `named`.
 pub(crate) async fn places(
     search: &dyn FileSearch,
     query: &Query,
-    traced: &OnceLock<Traced>,
+    named: &OnceLock<Named>,
 ) -> Answer<Vec<Hit>> {
     let (mut hits, called, below) = tokio::try_join!(
-        written(search, query, traced),
+        written(search, query, named),
         called(search, query),
         below(search, query)
     )?;
@@ -35,13 +41,13 @@ pub(crate) async fn places(
 async fn written(
     search: &dyn FileSearch,
     query: &Query,
-    traced: &OnceLock<Traced>,
+    named: &OnceLock<Named>,
 ) -> Answer<Vec<Hit>> {
     let places = &query.places[..query.places.len().min(PLACES)];
     let frames = &query.frames[..query.frames.len().min(PLACES)];
-    let named = places.iter().map(|it| &it.path);
-    let called = frames.iter().filter_map(|it| it.path.as_ref());
-    let paths = unique(named.chain(called));
+    let of_places = places.iter().map(|it| &it.path);
+    let of_frames = frames.iter().filter_map(|it| it.path.as_ref());
+    let paths = unique(of_places.chain(of_frames));
     let files = files_at(search, &paths).await?;
     let at = |path: &String| files.get(path).map_or(&[][..], Vec::as_slice);
     let of_place = |it: &Place| -> Vec<PartQuery> {
@@ -73,15 +79,35 @@ async fn written(
         let hits = by_place.chain(by_name.into_iter().flatten());
         hits.map(|it| Arc::clone(&it.part)).collect()
     };
+    let traced: Vec<Vec<Arc<Part>>> = frames.iter().map(taken_for).collect();
+    let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for (place, line) in places.iter().filter_map(|it| Some((it, it.line?))) {
+        for path in at(&place.path) {
+            lines.entry(path.clone()).or_default().insert(line);
+        }
+    }
+    for (frame, parts) in frames.iter().zip(&traced) {
+        // In another version of the file it is a line of something else.
+        let is_in = |it: &&Arc<Part>| {
+            let span = it.span.start()..=it.span.end();
+            frame.line.is_some_and(|line| span.contains(&line))
+        };
+        for part in parts.iter().filter(is_in) {
+            lines
+                .entry(part.path.clone())
+                .or_default()
+                .extend(frame.line);
+        }
+    }
     // Nobody else asks for this question.
-    let _ = traced.set(frames.iter().map(taken_for).collect());
-    let (mut found, mut named) = (Sum::default(), BTreeSet::new());
+    let _ = named.set(Named { traced, lines });
+    let (mut found, mut files) = (Sum::default(), BTreeSet::new());
     for place in places {
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
         for query in of_place(place) {
             let hits = parts.get(&query).into_iter().flatten();
             hits.for_each(|hit| found.add(&hit.part, worth));
-            named.insert(query.path);
+            files.insert(query.path);
         }
     }
     for query in frames.iter().flat_map(of_frame) {
@@ -96,8 +122,8 @@ async fn written(
         }
     }
     let mut hits = found.hits;
-    let named = named.into_iter().map(Part::of_file);
-    hits.extend(named.map(|it| Hit::new(it, 0.3)));
+    let files = files.into_iter().map(Part::of_file);
+    hits.extend(files.map(|it| Hit::new(it, 0.3)));
     Ok(hits)
 }
 

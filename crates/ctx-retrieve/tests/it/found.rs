@@ -11,7 +11,7 @@ use ctx_retrieve::{
 };
 
 use crate::store::Store;
-use crate::{ask, options, paths, report};
+use crate::{ask, failure, options, paths, report};
 
 fn library() -> Store {
     Store::of(&[
@@ -457,6 +457,26 @@ async fn words_that_nothing_has_are_taken_for_misspelt_names() {
     );
 }
 
+#[tokio::test]
+async fn changes_that_cannot_be_read_are_told_and_the_rest_answers() {
+    let store = Arc::new(library());
+    let without = Retriever::new(Arc::clone(&store) as _);
+    let why = "failed to read the history";
+    let told = without.clone().without_changes(PortError::new(why));
+    for question in ["where is a tunnel opened?", "xtunnelx"] {
+        let query = Arc::new(Query::analyse(question));
+        let mut retrieved = told.retrieve(&query, &options()).await;
+        assert_eq!(failure(&retrieved, Strategy::Changes), Some(why));
+        retrieved
+            .reports
+            .retain(|it| it.strategy != Strategy::Changes);
+        assert!(retrieved.reports.iter().all(|it| it.failure.is_none()));
+        let found = without.retrieve(&query, &options()).await;
+        assert!(!found.found.is_empty(), "{question}");
+        assert_eq!(retrieved.found, found.found, "{question}");
+    }
+}
+
 /// What is found by its place alone.
 async fn placed(store: Store, question: &str) -> Vec<String> {
     let mut options = options();
@@ -490,6 +510,24 @@ async fn files_of_a_folder_that_is_named_are_found() {
         .map(|it| (it.as_str(), 1, "lines", "", "text"))
         .collect();
     assert!(placed(Store::of(&parts), "src/").await.is_empty());
+}
+
+#[tokio::test]
+async fn lines_that_are_named_are_told_by_their_files() {
+    let told = async |question: &str| {
+        let retrieved = ask(library(), question, &options()).await;
+        let lines = retrieved.lines.into_iter();
+        lines
+            .map(|(path, lines)| (path, lines.into_iter().collect()))
+            .collect::<Vec<(String, Vec<u32>)>>()
+    };
+    let of = |path: &str, lines: &[u32]| (path.to_owned(), lines.to_vec());
+    let both = told("does pool.py:12 or src/gone.py:7 use src/pool.py:11?").await;
+    assert_eq!(both, [of("src/pool.py", &[11, 12])]);
+    assert_eq!(told("what does src/pool.py do?").await, []);
+    let trace = "Traceback (most recent call last):\n  File \"/x/src/pool.py\", line 11, in take\n    a()\n  \
+        File \"/x/src/cache.py\", line 900, in Cache\n    b()\nValueError: gone\n";
+    assert_eq!(told(trace).await, [of("src/pool.py", &[11])]);
 }
 
 #[tokio::test]

@@ -24,6 +24,10 @@ fn notes() -> String {
 }
 
 async fn answer(text: &str, min_chance: f64) -> Answer {
+    asked(QUESTION, text, min_chance).await
+}
+
+async fn asked(question: &str, text: &str, min_chance: f64) -> Answer {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     write(&root, "notes.md", text);
@@ -38,7 +42,7 @@ async fn answer(text: &str, min_chance: f64) -> Answer {
         .with_max_tokens(Tokens::new(2_000))
         .with_selection(ctx_model::Selection::Optimal);
     service
-        .answer(QUESTION, &retrieve, &build, &Control::default())
+        .answer(question, &retrieve, &build, &Control::default())
         .await
         .unwrap()
 }
@@ -130,5 +134,18 @@ async fn every_passage_has_excerpts_each_shorter_and_worth_less() {
             );
             before = (it.text().len(), it.information());
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_passage_that_is_named_by_a_line_of_it_is_shown_whatever_it_says() {
+    let text = format!("# Owls\n\n{SENTENCE}\n\n# Mills\n\nMills grind corn.\nSails turn them.\n");
+    for question in ["notes.md:8", "what is an owl to notes.md:8?"] {
+        let answer = asked(question, &text, 0.9999).await;
+        let [included] = &answer.built.included[..] else {
+            panic!("{question}: {:?}", answer.built);
+        };
+        assert_eq!((included.start_line, included.end_line), (Some(5), Some(8)));
+        assert_eq!(included.rendition, RenditionKind::Full);
     }
 }
