@@ -198,7 +198,7 @@ fn length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// Refuses a body that says of itself that it is too large, before any of it is read.
-pub(crate) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
+fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     match length(headers) {
         Some(length) if length > limit as u64 => Err(Problem::body_too_large(limit)),
         _ => Ok(()),
