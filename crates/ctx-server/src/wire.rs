@@ -315,7 +315,7 @@ pub(crate) struct MessageRequest {
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub(crate) enum Role {
     /// Whom the answers are for.
     User,
@@ -325,6 +325,19 @@ pub(crate) enum Role {
     System,
     /// What the model called.
     Tool,
+}
+
+/// By its word and nothing else: a derived reader takes an object of one word and nothing, too.
+impl TryFrom<String> for Role {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let mut roles = [Role::User, Role::Assistant, Role::System, Role::Tool].into_iter();
+        let role = roles.find(|it| it.as_str() == word);
+        role.ok_or_else(|| {
+            format!("unknown role {word:?}: it is one of user, assistant, system, tool")
+        })
+    }
 }
 
 impl Role {
