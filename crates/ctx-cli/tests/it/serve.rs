@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ctx_testkit::disk;
 
+use crate::query::Asked;
 use crate::run::Folder;
 
 struct Serving {
@@ -49,14 +50,24 @@ impl Serving {
         Serving::by(program, folder, &[], Stdio::null())
     }
 
-    fn by(mut program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+    fn by(program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+        let flags = [&["--data-dir", "data"], flags].concat();
+        Serving::flagged(program, folder, &flags, errors)
+    }
+
+    /// With these flags and no other.
+    fn flagged(mut program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+        program.args(["serve", "--addr", "127.0.0.1:0"]).args(flags);
+        // Those of a file are not told.
+        let is_told = !flags.contains(&"--tokens");
+        Serving::begun(program.current_dir(folder.path()).stderr(errors), is_told)
+    }
+
+    /// What `program` begins, which tells its token or not.
+    fn begun(program: &mut Command, is_told: bool) -> Self {
         let mut child = program
-            .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
-            .args(flags)
-            .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(errors)
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -66,11 +77,10 @@ impl Serving {
         };
         Serving {
             addr: next("listening on http://"),
-            // Those of a file are not told.
-            token: if flags.contains(&"--tokens") {
-                String::new()
-            } else {
+            token: if is_told {
                 next("token: ")
+            } else {
+                String::new()
             },
             child,
         }
@@ -183,6 +193,41 @@ fn it_serves_until_it_is_told_to_stop() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
         assert!(serving.child.wait().unwrap().success());
     }
+}
+
+/// What it keeps there is for no repository, and is no index.
+#[test]
+fn a_project_that_is_served_is_committed_and_asked_as_before() {
+    let asked = Asked::small();
+    let (root, own) = (&asked.root, asked.root.path().join(".ctx"));
+    let ignore = own.join("serve/.gitignore");
+    let program = || Command::new(env!("CARGO_BIN_EXE_ctx"));
+    drop(Serving::flagged(program(), root, &[], Stdio::null()));
+    assert!(own.join("serve/secret").is_file());
+    assert_eq!(std::fs::read(&ignore).unwrap(), b"*\n");
+    let git = |args: &[&str]| {
+        let run = Command::new("git")
+            .args(args)
+            .current_dir(root.path())
+            .output();
+        run.is_ok_and(|it| it.status.success())
+    };
+    if git(&["init", "-q"]) {
+        assert!(git(&["add", "."]));
+        assert!(git(&["ls-files", "--error-unmatch", "notes.md"]));
+        assert!(!git(&["ls-files", "--error-unmatch", ".ctx"]));
+    }
+    asked.run(&["query", "budget"]).ok();
+    assert_eq!(std::fs::read_dir(&own).unwrap().count(), 1);
+    assert!(asked.folder().starts_with(asked.cache.path()));
+    // Somebody has made it for more.
+    root.write(".ctx/.gitignore", "*\n");
+    asked.run(&["query", "budget"]).ok();
+    assert!(own.join("manifest.db").is_file());
+    // Somebody wants it in a repository after all.
+    std::fs::write(&ignore, "").unwrap();
+    drop(Serving::flagged(program(), root, &[], Stdio::null()));
+    assert_eq!(std::fs::read(&ignore).unwrap(), b"");
 }
 
 /// Waits until `is` holds, for a minute at most.
