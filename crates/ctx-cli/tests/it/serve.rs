@@ -195,6 +195,60 @@ fn it_serves_until_it_is_told_to_stop() {
     }
 }
 
+/// `ctx mcp --http` tells where it is, and whom it lets in, as `ctx serve` does.
+#[test]
+fn agents_are_awaited_and_let_in_as_others_are() {
+    let folder = Folder::of([("a.md", b"alpha\n"), ("told", b"")]);
+    let told = folder.path().join("told");
+    let (serve, mcp): (&[&str], &[&str]) = (&["serve", "--addr"], &["mcp", "--http"]);
+    for (verb, path) in [(serve, "/v1/threads"), (mcp, "/mcp")] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        program
+            .args(verb)
+            .args(["127.0.0.1:0", "--allow-host", "ctx.example"])
+            .env("CTX_CACHE_DIR", folder.path().join(".cache"))
+            .current_dir(folder.path())
+            .stderr(File::create(&told).unwrap());
+        let mut serving = Serving::begun(&mut program, true);
+        if let Some(addr) = serving.addr.strip_suffix("/mcp") {
+            serving.addr = addr.to_owned();
+        }
+        assert_eq!(serving.token.len(), 64);
+        let status = |host: &str, token: &str| {
+            let mut stream = TcpStream::connect(&serving.addr).unwrap();
+            let head = format!(
+                "PATCH {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+                 Authorization: Bearer {token}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer.get(9..12).unwrap_or_default().to_owned()
+        };
+        for (host, wanted) in [
+            ("ctx.example", "405"),
+            ("ctx.example:1", "405"),
+            ("localhost", "405"),
+            ("127.0.0.1:1", "405"),
+            ("evil.example", "421"),
+            ("ctx.example.evil.example", "421"),
+        ] {
+            assert_eq!(status(host, &serving.token), wanted, "{verb:?} {host}");
+        }
+        assert_eq!(status("localhost", "none"), "401", "{verb:?}");
+        assert_eq!(status("evil.example", "none"), "421", "{verb:?}");
+        let told = std::fs::read_to_string(&told).unwrap();
+        assert!(!told.contains(&serving.token), "{told}");
+        // Others reach it: by which name is to be said.
+        let open = [verb, &["0.0.0.0:0"]].concat();
+        folder
+            .run(open)
+            .fails(2, &["0.0.0.0 can be reached from elsewhere"]);
+    }
+    let named = folder.run(["mcp", "--http", "127.0.0.1:0", "--allow-host", "a:80"]);
+    named.fails(2, &["\"a:80\" is no name"]);
+}
+
 /// What it keeps there is for no repository, and is no index.
 #[test]
 fn a_project_that_is_served_is_committed_and_asked_as_before() {
@@ -633,6 +687,12 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             2,
             "0.0.0.0 can be reached from elsewhere",
         ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--allow-host", "ctx.example:80"],
+            1,
+            "be called \"ctx.example:80\"",
+        ),
+        // What it was called before.
         (
             vec!["--addr", "127.0.0.1:0", "--host", "ctx.example:80"],
             1,

@@ -183,6 +183,32 @@ fn a_server_that_others_reach_has_names() {
 }
 
 #[test]
+fn a_name_of_its_own_comes_to_those_of_the_loopback() {
+    let server = Running::called("ctx.example");
+    let port = server.addr.port();
+    for (host, status) in [
+        ("ctx.example", 200),
+        ("CTX.example:1", 200),
+        ("localhost", 200),
+        ("127.0.0.1:80", 200),
+        ("evil.example", 421),
+    ] {
+        let answer = server.send("GET /healthz", &[("Host", host)], b"");
+        assert_eq!(answer.status, status, "{host}");
+    }
+    for (name, status) in [
+        ("ctx.example", 200),
+        ("localhost", 200),
+        ("evil.example", 403),
+    ] {
+        let origin = format!("http://{name}:{port}");
+        let headers = [("Host", "ctx.example"), ("Origin", origin.as_str())];
+        let answer = server.send("GET /healthz", &headers, b"");
+        assert_eq!(answer.status, status, "{origin}");
+    }
+}
+
+#[test]
 fn any_name_will_do_where_that_is_said_and_no_other_site() {
     let server = Running::called(ANY_HOST);
     for host in ["10.0.0.7:80", "ctx.example", "evil.example:1"] {
