@@ -28,6 +28,22 @@ use crate::report::Report;
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
 
+pub(crate) const HELP: &str = "\
+Owners send files and threads, and ask for contexts of them; the server reads no folder of theirs.
+http://ADDR/docs says what to send. A token says whose a request is, and each request has it, in the
+header \"Authorization: Bearer TOKEN\". Without --tokens one is made at each start and printed once on
+standard output, after the address; it opens what is the owner local's, and /metrics. With --tokens
+those are let in whose hashes the file has. A server that others reach needs --tokens, and
+--allow-host for its names.
+
+Examples:
+  ctx serve
+  ctx serve --addr 127.0.0.1:9000 --data-dir ~/contexts
+  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8787/v1/files
+  ctx serve --new-token ada
+  ctx serve --addr 0.0.0.0:8787 --tokens tokens.txt --allow-host ctx.example
+  ctx serve --database-url postgres://ctx@db.example/ctx";
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Where to listen; port 0 is any that is free
