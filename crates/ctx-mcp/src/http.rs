@@ -11,20 +11,23 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
+use crate::fault::Fault;
 
 /// Among [`Access::hosts`], whatever name a request has: for a server behind one that looks at the names.
 pub const ANY_HOST: &str = "*";
@@ -336,11 +339,22 @@ async fn with_token(State(token): State<Token>, request: Request, next: Next) ->
     }
 }
 
-/// Lets a request through once its body is there.
+/// Lets a request through once its body is there. To one that is no message the SDK answers that it is of another type:
+/// that is said of what is no JSON by its own word alone.
 async fn with_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
+    let says_json = says_json(&head.headers);
     let (status, why) = match tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await {
-        Ok(Ok(body)) => return next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(Ok(body)) => {
+            let request = Request::from_parts(head, Body::from(body.clone()));
+            let answer = next.run(request).await;
+            let is_no_message = answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && says_json;
+            return if is_no_message {
+                no_message(&body)
+            } else {
+                answer
+            };
+        }
         Ok(Err(error)) if is_too_long(&error) => (
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body is larger than {MOST_BYTES} bytes\n"),
@@ -360,4 +374,45 @@ async fn with_body(request: Request, next: Next) -> Response {
 
 fn is_too_long(error: &axum::Error) -> bool {
     std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<LengthLimitError>)
+}
+
+fn says_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|it| it.to_str().ok()?.split(';').next());
+    kind.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// What JSON-RPC answers to a body that is no message.
+fn no_message(body: &[u8]) -> Response {
+    let syntax = serde_json::from_slice::<IgnoredAny>(body).err();
+    let why = syntax.or_else(|| serde_json::from_slice::<ClientJsonRpcMessage>(body).err());
+    let why = why.map(|it| (it.is_data(), it.to_string()));
+    let (code, fault) = match why {
+        Some((false, why)) => (
+            ErrorCode::PARSE_ERROR,
+            Fault::new(
+                format!("read the body as JSON: {why}"),
+                "one JSON-RPC message, as JSON in UTF-8",
+            ),
+        ),
+        _ => (
+            ErrorCode::INVALID_REQUEST,
+            Fault::new(
+                "read the body as a JSON-RPC message",
+                "one object with \"jsonrpc\": \"2.0\", \"method\", \"params\" and, in a request, \"id\"",
+            ),
+        ),
+    };
+    let named = serde_json::from_slice::<Named>(body);
+    let error = ErrorData::new(code, fault.text(), None);
+    let error = JsonRpcError::new(named.ok().and_then(|it| it.id), error);
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    let body = serde_json::to_vec(&error).unwrap_or_default();
+    (StatusCode::BAD_REQUEST, headers, body).into_response()
+}
+
+/// What is read of a request that is none, so that its sender knows which is meant.
+#[derive(serde::Deserialize)]
+struct Named {
+    id: Option<RequestId>,
 }
