@@ -133,6 +133,7 @@ pub(crate) enum Verb {
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
     /// Serve contexts over HTTP, and print the token that lets one in
+    #[command(after_help = crate::serve::HELP)]
     Serve(crate::serve::ServeArgs),
     /// Serve agents by the Model Context Protocol
     #[command(after_help = crate::mcp::HELP)]
@@ -516,6 +517,18 @@ mod tests {
             for line in help.iter().flat_map(|it| it.lines()) {
                 assert!(line.chars().count() <= WIDTH, "{}: {line}", verb.get_name());
             }
+        }
+    }
+
+    #[test]
+    fn each_help_has_examples_and_says_what_a_token_is_where_there_is_one() {
+        for verb in Cli::command().get_subcommands() {
+            let help = verb.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            let name = verb.get_name();
+            assert!(help.contains("\n\nExamples:\n  ctx "), "{name}");
+            let is_token_told = help.contains("\"Authorization: Bearer TOKEN\"");
+            assert_eq!(is_token_told, ["serve", "mcp"].contains(&name), "{name}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `ctx mcp`: the context tools for agents.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::indexing;
 use crate::place;
 use crate::report;
+use crate::serve;
 
 /// How often it is looked whether the user wants to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,12 +24,13 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) const HELP: &str = "\
 Without --http it speaks on standard input and output, as clients start it. A client that
 declares roots reads those and nothing else; others read --root. Over HTTP roots must lie in
---root, and a client must send the token that is printed once on standard error, in the header
-\"Authorization: Bearer TOKEN\".
+--root, and a client must send the token, in the header \"Authorization: Bearer TOKEN\": it is made at
+each start, and printed once on standard output, after the address.
 
 Examples:
   ctx mcp --root ~/src/project
   ctx mcp --http 127.0.0.1:8765
+  ctx mcp --http 0.0.0.0:8765 --allow-host ctx.example
   ctx mcp --install claude-code
   ctx mcp --install cursor --write";
 
@@ -42,11 +45,16 @@ pub(crate) struct McpArgs {
     /// Serve streamable HTTP at this address instead; port 0 is any that is free
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// A name besides the address by which clients may call it, as NAME or NAME:PORT
+    /// A name of this server, without a port, besides those of the loopback where it listens there; requests to others are
+    /// refused. May be given more than once. `*` is any
     #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
     hosts: Vec<String>,
-    /// A page that may call it, as SCHEME://NAME:PORT
-    #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "http")]
+    /// Let pages of this site ask, besides those of the server itself. May be given more than once
+    #[arg(
+        long = "allow-origin",
+        value_name = "SCHEME://NAME:PORT",
+        requires = "http"
+    )]
     origins: Vec<String>,
     /// Print how to set a client up, and the file that belongs in
     #[arg(long, value_name = "CLIENT", conflicts_with = "http", value_parser = clients())]
@@ -103,9 +111,18 @@ async fn serve_http(
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let unusable = |error: std::io::Error| {
-        Failure::usage(format!("failed to serve at {address}: {error}"))
-            .with_hint("give another address to --http")
+        let hint = match error.kind() {
+            ErrorKind::InvalidInput => "--allow-host is a name such as ctx.example, or '*' for any",
+            _ => "give another address to --http",
+        };
+        Failure::usage(format!("failed to serve at {address}: {error}")).with_hint(hint)
     };
+    if !address.ip().is_loopback() && args.hosts.is_empty() {
+        let message = format!("{} can be reached from elsewhere", address.ip());
+        return Err(Failure::usage(message).with_hint(
+            "give --allow-host with the names of this server ('*' for any); or listen on 127.0.0.1",
+        ));
+    }
     let token = Token::generate().map_err(unusable)?;
     let access = Access::new(token.clone())
         .with_hosts(args.hosts.clone())
@@ -118,8 +135,7 @@ async fn serve_http(
             "others on the network can reach this address, and what they send is not encrypted",
         );
     }
-    report::lines(&format!("serving {}", http.url().map_err(unusable)?));
-    report::lines(&format!("token {}", token.reveal()));
+    serve::listening(&http.url().map_err(unusable)?, Some(token.reveal()))?;
     let stop = CancellationToken::new();
     let (ended, cancel) = (stop.clone(), cancel.clone());
     tokio::spawn(async move {

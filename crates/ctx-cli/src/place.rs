@@ -13,6 +13,8 @@ const NAME_BYTES: usize = 16;
 
 /// The folder of an index in what it indexes.
 const OWN: &str = ".ctx";
+/// What `ctx serve` keeps there, unless it is told another place.
+const SERVED: &str = "serve";
 
 /// Reads variables of the environment; those that are empty count as not there.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
@@ -20,22 +22,25 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 }
 
 /// The folder of the index of `root`, which is canonical: `.ctx` in it where that is a folder (and no link to
-/// one), else one named by a hash of the root's path, below `CTX_CACHE_DIR` or the user's cache folder.
+/// one) with more in it than the data of `ctx serve`, or with nothing, else one named by a hash of the root's path, below
+/// `CTX_CACHE_DIR` or the user's cache folder.
 ///
 /// # Errors
 /// There is no cache folder, or it is within `root`, where the index would be indexed.
 pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
     let own = root.join(OWN);
     // A link may lead anywhere, and whoever made the folder may have made it.
-    if fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir()) {
+    let is_there = fs::symlink_metadata(&own).is_ok_and(|it| it.is_dir());
+    if is_there && !is_served_alone(&own) {
         return Ok(own);
     }
-    let cache = cache().map_err(|it| {
-        it.with_hint(format!(
-            "set CTX_CACHE_DIR to a folder, or make the folder {}",
-            shown(&own)
-        ))
-    })?;
+    let make = if is_there {
+        format!("put an empty file into {}", shown(&own))
+    } else {
+        format!("make the folder {}", shown(&own))
+    };
+    let cache =
+        cache().map_err(|it| it.with_hint(format!("set CTX_CACHE_DIR to a folder, or {make}")))?;
     let folder = cache.join(name_of(root));
     if is_walked(root, &folder) {
         let message = format!(
@@ -43,13 +48,17 @@ pub(crate) fn index_folder(root: &Path) -> Result<PathBuf, Failure> {
             shown(root),
             shown(&folder)
         );
-        let hint = format!(
-            "set CTX_CACHE_DIR to a folder elsewhere, or make {}",
-            shown(&own)
-        );
+        let hint = format!("set CTX_CACHE_DIR to a folder elsewhere, or {make}");
         return Err(Failure::input(message).with_hint(hint));
     }
     Ok(folder)
+}
+
+/// Whether `own` is there for the data of `ctx serve` alone: nobody made it for an index.
+fn is_served_alone(own: &Path) -> bool {
+    // Of one that cannot be read, opening the index tells what is wrong.
+    let entries: Vec<_> = fs::read_dir(own).into_iter().flatten().take(2).collect();
+    matches!(&*entries, [Ok(it)] if it.file_name() == SERVED)
 }
 
 /// The folder that indexes are in, which need not be there.

@@ -28,6 +28,22 @@ use crate::report::Report;
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
 
+pub(crate) const HELP: &str = "\
+Owners send files and threads, and ask for contexts of them; the server reads no folder of theirs.
+http://ADDR/docs says what to send. A token says whose a request is, and each request has it, in the
+header \"Authorization: Bearer TOKEN\". Without --tokens one is made at each start and printed once on
+standard output, after the address; it opens what is the owner local's, and /metrics. With --tokens
+those are let in whose hashes the file has. A server that others reach needs --tokens, and
+--allow-host for its names.
+
+Examples:
+  ctx serve
+  ctx serve --addr 127.0.0.1:9000 --data-dir ~/contexts
+  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8787/v1/files
+  ctx serve --new-token ada
+  ctx serve --addr 0.0.0.0:8787 --tokens tokens.txt --allow-host ctx.example
+  ctx serve --database-url postgres://ctx@db.example/ctx";
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Where to listen; port 0 is any that is free
@@ -43,9 +59,9 @@ pub(crate) struct ServeArgs {
     /// (SIGHUP) it is read again; if it has a fault then, the tokens stay those they were
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// A name of this server, without a port; requests to others are refused. May be given more than once. `*` is any.
-    /// On the loopback its names by default
-    #[arg(long = "host", value_name = "NAME")]
+    /// A name of this server, without a port, besides those of the loopback where it listens there; requests to others are
+    /// refused. May be given more than once. `*` is any
+    #[arg(long = "allow-host", alias = "host", value_name = "NAME")]
     hosts: Vec<String>,
     /// Let pages of this site ask, and read the answers, besides those of the server itself; where a proxy encrypts, the
     /// site is the proxy's. Written as browsers do: no slash at the end, no port where it is the scheme's. May be given
@@ -87,7 +103,7 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
     if !args.addr.ip().is_loopback() && is_open {
         let message = format!("{} can be reached from elsewhere", args.addr.ip());
         return Err(Failure::usage(message).with_hint(
-            "give --tokens, and --host with the names of this server ('*' for any); or listen on 127.0.0.1",
+            "give --tokens, and --allow-host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));
     }
     let counters = counters(args)?;
@@ -126,17 +142,26 @@ async fn serve(
         signals::read_again(path.clone(), server.credentials(), report)?;
     }
     let addr = server.local_addr();
-    emit::write(|out| {
-        writeln!(out, "listening on http://{addr}")?;
-        if let Some(token) = token {
-            writeln!(out, "token: {token}")?;
-        }
-        out.flush()
-    })?;
+    listening(&format!("http://{addr}"), token)?;
     report.note(&format!("the routes are described at http://{addr}/docs"));
     server.run(stop.wait()).await;
     report.note("stopped");
     Ok(())
+}
+
+/// Tells where clients are awaited, and the token that lets them in, if it was made for this run: on standard output, as there
+/// is nothing else that a server writes there.
+///
+/// # Errors
+/// Standard output does not take it.
+pub(crate) fn listening(url: &str, token: Option<&str>) -> Result<(), Failure> {
+    emit::write(|out| {
+        writeln!(out, "listening on {url}")?;
+        if let Some(token) = token {
+            writeln!(out, "token: {token}")?;
+        }
+        out.flush()
+    })
 }
 
 /// Whoever looks whether it is ready does so every few seconds.
@@ -232,7 +257,7 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
         ServerError::Host { .. } | ServerError::NoHost { .. } => {
-            "--host is a name such as ctx.example, or '*' for any"
+            "--allow-host is a name such as ctx.example, or '*' for any"
         }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => {

@@ -10,20 +10,27 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
+use crate::fault::Fault;
+
+/// Among [`Access::hosts`], whatever name a request has: for a server behind one that looks at the names.
+pub const ANY_HOST: &str = "*";
 
 /// Where clients find the server.
 const PATH: &str = "/mcp";
@@ -79,14 +86,15 @@ impl fmt::Debug for Token {
 pub struct Access {
     /// What a client must show.
     pub token: Token,
-    /// Names besides the address itself by which clients may call the server: `name` or `name:port`.
+    /// The names of the server, without a port, besides those of the loopback where it listens there. [`ANY_HOST`] is any
+    /// name. A server that listens elsewhere and has none does not start.
     pub hosts: Vec<String>,
     /// Pages that may call it besides its own: `scheme://name:port`.
     pub origins: Vec<String>,
 }
 
 impl Access {
-    /// With `token`, by the address of the server and from nowhere else.
+    /// With `token`, by the names of the loopback and from no page of another site.
     pub fn new(token: Token) -> Self {
         Access {
             token,
@@ -95,7 +103,7 @@ impl Access {
         }
     }
 
-    /// Lets clients call the server by these names too.
+    /// Is called so too.
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
         self.hosts = hosts;
@@ -110,23 +118,39 @@ impl Access {
     }
 
     /// The names of a server at `address`.
-    fn hosts_at(&self, address: SocketAddr) -> Vec<String> {
-        let port = address.port();
+    ///
+    /// # Errors
+    /// There is none, or one that no request could have.
+    fn hosts_at(&self, address: SocketAddr) -> io::Result<Vec<String>> {
+        let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        if let Some(host) = self.hosts.iter().find(|it| !is_host(it)) {
+            return refused(format!("{host:?} is no name without a scheme and a port"));
+        }
         let mut hosts = self.hosts.clone();
-        if !address.ip().is_unspecified() {
-            hosts.push(address.to_string());
-        }
         if address.ip().is_loopback() {
-            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|it| format!("{it}:{port}")));
+            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
+            if address.is_ipv4() {
+                hosts.push(address.ip().to_string());
+            }
         }
-        hosts
+        if hosts.is_empty() {
+            return refused("no name of the server is given".to_owned());
+        }
+        Ok(hosts)
     }
 
-    fn origins_at(&self, address: SocketAddr) -> Vec<String> {
-        let own = self.hosts_at(address);
-        let own = own.iter().map(|it| format!("http://{it}"));
+    /// The sites of a server that is called `hosts`, and those besides.
+    fn origins_at(&self, hosts: &[String], port: u16) -> Vec<String> {
+        let own = hosts.iter().filter(|it| *it != ANY_HOST);
+        let own = own.map(|it| format!("http://{it}:{port}"));
         self.origins.iter().cloned().chain(own).collect()
     }
+}
+
+/// Whether a request can name it: no site, and no port.
+fn is_host(given: &str) -> bool {
+    let parsed = given.parse::<Authority>();
+    given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
 }
 
 /// A server that waits for clients.
@@ -142,14 +166,16 @@ impl Http {
     /// Listens at `address` for clients that `access` lets in.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address cannot be had; a name of the server is none, or there is none ([`io::ErrorKind::InvalidInput`]).
     pub async fn bind(server: Server, address: SocketAddr, access: &Access) -> io::Result<Self> {
+        let hosts = access.hosts_at(address)?;
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let config = StreamableHttpServerConfig::default()
-            .with_allowed_hosts(access.hosts_at(address))
-            .with_allowed_origins(access.origins_at(address))
+            // Looked at before: the SDK's answer is 403, as to a page of another site.
+            .disable_allowed_hosts()
+            .with_allowed_origins(access.origins_at(&hosts, address.port()))
             // Off by default in the SDK.
             .enforce_origin_validation()
             // Looked at before; the SDK would have less.
@@ -164,6 +190,10 @@ impl Http {
             .layer(middleware::from_fn_with_state(
                 access.token.clone(),
                 with_token,
+            ))
+            .layer(middleware::from_fn_with_state(
+                Arc::<[String]>::from(hosts),
+                with_host,
             ));
         Ok(Http {
             listener,
@@ -254,6 +284,42 @@ async fn connection(stream: TcpStream, router: Router) {
     }
 }
 
+/// Lets a request through that is to a name of this server: another leads here by an attacker's hand.
+async fn with_host(State(hosts): State<Arc<[String]>>, request: Request, next: Next) -> Response {
+    match refused_host(&hosts, &request) {
+        None => next.run(request).await,
+        Some((status, why)) => (status, why).into_response(),
+    }
+}
+
+/// Why a request is none to the server that is called `hosts`, if it is none.
+fn refused_host(hosts: &[String], request: &Request) -> Option<(StatusCode, String)> {
+    let bad = |why: &str| Some((StatusCode::BAD_REQUEST, why.to_owned()));
+    let mut named = request.headers().get_all(header::HOST).iter();
+    let (host, another) = (named.next(), named.next());
+    if another.is_some() {
+        return bad("there is more than one Host\n");
+    }
+    let host = host.map(|it| it.to_str().unwrap_or("?"));
+    let Some(host) = host.or_else(|| request.uri().authority().map(Authority::as_str)) else {
+        return bad("there is no Host\n");
+    };
+    let of_uri = request.uri().host().is_none_or(|it| is_ours(hosts, it));
+    let is_named = host
+        .parse::<Authority>()
+        .is_ok_and(|it| !host.contains('@') && is_ours(hosts, it.host()));
+    if of_uri && is_named {
+        return None;
+    }
+    let why = format!("{host:?} is no name of this server\n");
+    Some((StatusCode::MISDIRECTED_REQUEST, why))
+}
+
+fn is_ours(hosts: &[String], host: &str) -> bool {
+    let mut hosts = hosts.iter();
+    hosts.any(|it| it == ANY_HOST || it.eq_ignore_ascii_case(host))
+}
+
 /// Lets a request through that shows the token.
 async fn with_token(State(token): State<Token>, request: Request, next: Next) -> Response {
     let shown = request.headers().get(header::AUTHORIZATION);
@@ -273,11 +339,22 @@ async fn with_token(State(token): State<Token>, request: Request, next: Next) ->
     }
 }
 
-/// Lets a request through once its body is there.
+/// Lets a request through once its body is there. To one that is no message the SDK answers that it is of another type:
+/// that is said of what is no JSON by its own word alone.
 async fn with_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
+    let says_json = says_json(&head.headers);
     let (status, why) = match tokio::time::timeout(BODY_WITHIN, to_bytes(body, MOST_BYTES)).await {
-        Ok(Ok(body)) => return next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(Ok(body)) => {
+            let request = Request::from_parts(head, Body::from(body.clone()));
+            let answer = next.run(request).await;
+            let is_no_message = answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && says_json;
+            return if is_no_message {
+                no_message(&body)
+            } else {
+                answer
+            };
+        }
         Ok(Err(error)) if is_too_long(&error) => (
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body is larger than {MOST_BYTES} bytes\n"),
@@ -297,4 +374,45 @@ async fn with_body(request: Request, next: Next) -> Response {
 
 fn is_too_long(error: &axum::Error) -> bool {
     std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<LengthLimitError>)
+}
+
+fn says_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|it| it.to_str().ok()?.split(';').next());
+    kind.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// What JSON-RPC answers to a body that is no message.
+fn no_message(body: &[u8]) -> Response {
+    let syntax = serde_json::from_slice::<IgnoredAny>(body).err();
+    let why = syntax.or_else(|| serde_json::from_slice::<ClientJsonRpcMessage>(body).err());
+    let why = why.map(|it| (it.is_data(), it.to_string()));
+    let (code, fault) = match why {
+        Some((false, why)) => (
+            ErrorCode::PARSE_ERROR,
+            Fault::new(
+                format!("read the body as JSON: {why}"),
+                "one JSON-RPC message, as JSON in UTF-8",
+            ),
+        ),
+        _ => (
+            ErrorCode::INVALID_REQUEST,
+            Fault::new(
+                "read the body as a JSON-RPC message",
+                "one object with \"jsonrpc\": \"2.0\", \"method\", \"params\" and, in a request, \"id\"",
+            ),
+        ),
+    };
+    let named = serde_json::from_slice::<Named>(body);
+    let error = ErrorData::new(code, fault.text(), None);
+    let error = JsonRpcError::new(named.ok().and_then(|it| it.id), error);
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    let body = serde_json::to_vec(&error).unwrap_or_default();
+    (StatusCode::BAD_REQUEST, headers, body).into_response()
+}
+
+/// What is read of a request that is none, so that its sender knows which is meant.
+#[derive(serde::Deserialize)]
+struct Named {
+    id: Option<RequestId>,
 }

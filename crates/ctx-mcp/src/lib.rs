@@ -20,7 +20,7 @@ mod workspace;
 
 pub use fault::Fault;
 #[cfg(feature = "http")]
-pub use http::{Access, Http, Token};
+pub use http::{ANY_HOST, Access, Http, Token};
 pub use install::{Client, Installation};
 pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
 pub use roots::Place;

@@ -10,12 +10,13 @@ use ctx_assemble::Cancel;
 use ctx_index::Progress;
 use ctx_retrieve::Hold;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, InputRequest, InputRequiredResult,
-    InputResponses, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    RequestId, ResourceContents, ServerCapabilities, ServerConfig, ServerRequest,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InputRequest, InputRequiredResult, InputResponses, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, RequestId, ResourceContents, ServerCapabilities, ServerConfig,
+    ServerRequest, SubscribeRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RequestHandle};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
@@ -43,6 +44,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CALLS: NonZeroUsize = NonZeroUsize::new(32).expect("32 is not 0");
 /// The name under which a client is asked for its roots.
 const ROOTS: &str = "roots";
+
+/// What a client may ask.
+const METHODS: [&str; 10] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+];
 
 const INSTRUCTIONS: &str = "Context from the files of one project. Start with context_query; read on with \
 context_read and context_outline. Paths are relative to the root. Give the same session to each context_query, and \
@@ -572,6 +587,17 @@ async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<R
     }
 }
 
+/// There is no such method here, or its parameters are such that the SDK does not know it by them.
+fn no_method(method: &str) -> ErrorData {
+    if METHODS.contains(&method) {
+        let what = format!("answer {method}: its parameters are not what it takes");
+        return protocol_error(&Fault::new(what, "the parameters that MCP says it has"));
+    }
+    let what = format!("answer: unknown method {}", echo(method));
+    let fault = Fault::new(what, format!("one of {}", METHODS.join(", ")));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, fault.text(), None)
+}
+
 /// None of the parameters is at fault.
 fn internal_error(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.text(), None)
@@ -695,6 +721,39 @@ impl ServerHandler for Connection {
         prompt
             .map(Into::into)
             .map_err(|fault| protocol_error(&fault))
+    }
+
+    #[expect(deprecated, reason = "clients that log still ask for it")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(no_method("logging/setLevel"))
+    }
+
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(no_method("resources/subscribe"))
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(no_method("resources/unsubscribe"))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(no_method(&request.method))
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {

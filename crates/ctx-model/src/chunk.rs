@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ChunkKind, LineSpan, ModelError, Relevance, Rendition};
 
 /// Where a chunk came from.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The user named it.

@@ -68,7 +68,7 @@ pub enum ModelError {
         lines: usize,
     },
     /// `groupBy` and its alias `groupByFile` say different things.
-    #[error("groupBy is {group_by:?} but groupByFile is {group_by_file}")]
+    #[error("groupBy is {group_by} but groupByFile is {group_by_file}")]
     GroupingConflict {
         /// What `groupBy` says.
         group_by: crate::GroupBy,

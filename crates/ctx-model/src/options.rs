@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ModelError, Relevance, Tokens};
 
 /// The form of the context.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Headings and fenced code blocks.
@@ -31,9 +29,7 @@ impl Format {
 }
 
 /// Which chunks stand together.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GroupBy {
     /// No groups: one list, in [`Order`].
@@ -46,9 +42,7 @@ pub enum GroupBy {
 }
 
 /// The order of the groups and, inside a group that has no order of its own, of the chunks.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// Most relevant first.
@@ -61,9 +55,7 @@ pub enum Order {
 }
 
 /// How chunks are chosen when not all of them fit.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Selection {
     /// First fit in the order shown; what does not fit is skipped.
@@ -76,9 +68,7 @@ pub enum Selection {
 }
 
 /// How text is kept apart from markup in [`Format::Xml`].
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum XmlContent {
     /// `&lt;` for `<`.

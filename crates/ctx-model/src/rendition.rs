@@ -1,15 +1,11 @@
 //! One chunk in several fidelities.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
 
 /// How much of a chunk a rendition shows, from the most to the least.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RenditionKind {
     /// All of it.
@@ -44,12 +40,6 @@ impl RenditionKind {
             RenditionKind::Signature => "signature",
             RenditionKind::Mention => "mention",
         }
-    }
-}
-
-impl fmt::Display for RenditionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

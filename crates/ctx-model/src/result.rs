@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Format, Omitted, RenditionKind, Tokens};
 
 /// How a count relates to what the consumer's tokenizer will find.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Exactness {
     /// It is that number.

@@ -1,11 +1,16 @@
 //! The words by which choices are written: the same on the wire, on screens and in settings.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
-use crate::{Exactness, Format, GroupBy, ModelError, Order, Origin, Selection, XmlContent};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// `Display` and `FromStr` by the words that serde writes.
+use crate::{
+    Exactness, Format, GroupBy, ModelError, Order, Origin, RenditionKind, Selection, XmlContent,
+};
+
+/// `Display`, `FromStr` and `Deserialize` by the words that serde writes.
 macro_rules! words {
     ($($name:ident, $what:literal: $($variant:ident = $word:literal),+;)*) => {$(
         impl fmt::Display for $name {
@@ -30,7 +35,29 @@ macro_rules! words {
                 }
             }
         }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                value.deserialize_str(Word::<$name>(&[$($word),+], PhantomData))
+            }
+        }
     )*};
+}
+
+/// Reads one of these words, and nothing else: a derived reader takes an object of one of them and nothing, too.
+struct Word<T>(&'static [&'static str], PhantomData<T>);
+
+impl<T: FromStr> Visitor<'_> for Word<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<T, E> {
+        let read = word.parse();
+        read.map_err(|_| E::unknown_variant(word, self.0))
+    }
 }
 
 words! {
@@ -40,5 +67,6 @@ words! {
     Selection, "selection": InOrder = "inOrder", Density = "density", Optimal = "optimal";
     XmlContent, "XML content": Escaped = "escaped", Cdata = "cdata";
     Origin, "origin": Reference = "reference", File = "file", Chunk = "chunk", Message = "message";
+    RenditionKind, "rendition": Full = "full", Excerpt = "excerpt", Skeleton = "skeleton", Signature = "signature", Mention = "mention";
     Exactness, "exactness": Exact = "exact", UpperBound = "upperBound", Estimate = "estimate";
 }

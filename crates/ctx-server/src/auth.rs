@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -12,6 +14,8 @@ use crate::{Owner, ServerError};
 
 /// Tokens of fewer characters could be guessed; longer ones are no tokens of ours.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=512;
+/// The most bytes of a file of tokens: each request is compared with all of them, and these are some 100,000.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// The tokens that are let in, as hashes: no token can be had from it.
 ///
@@ -58,12 +62,12 @@ impl Credentials {
         Credentials::default()
     }
 
-    /// Reads the file at `path`.
+    /// Reads the file at `path`, of 16 MiB at most. A pipe or a device is no file: whoever reads one may wait for ever.
     ///
     /// # Errors
     /// [`ServerError::TokenFile`], [`ServerError::TokenLine`], and [`ServerError::NoToken`] for a file without one.
     pub fn read(path: &Path) -> Result<Self, ServerError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ServerError::TokenFile {
+        let text = text(path).map_err(|source| ServerError::TokenFile {
             path: path.to_owned(),
             source,
         })?;
@@ -167,6 +171,27 @@ impl LiveCredentials {
         let credentials = self.0.read().unwrap_or_else(PoisonError::into_inner);
         credentials.identify(token, now).cloned()
     }
+}
+
+/// The text of the file at `path`.
+fn text(path: &Path) -> io::Result<String> {
+    let there = fs::metadata(path)?;
+    if there.is_dir() {
+        return Err(io::Error::other("it is a folder, not a file"));
+    }
+    // It is not opened either: that waits for somebody to write to a pipe.
+    if !there.is_file() {
+        return Err(io::Error::other("it is a pipe or a device, not a file"));
+    }
+    let mut text = String::new();
+    // One more tells that there is more.
+    let mut file = File::open(path)?.take(MOST_BYTES + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        let told = format!("it has more than {} MiB", MOST_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
+    }
+    Ok(text)
 }
 
 /// Reads the lines of a file of tokens, which is at `path`, if anywhere.

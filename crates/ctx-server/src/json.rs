@@ -151,7 +151,9 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
         _ => "",
     };
     if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::media_type("a body is application/json"));
+        return Err(Problem::media_type(
+            "a body is JSON, and has to say so: `Content-Type: application/json`",
+        ));
     }
     let is_plain = matches!(header(CONTENT_ENCODING), None | Some(Ok("identity")));
     if is_plain && is_in_chunks_at_most(headers) {
@@ -198,7 +200,7 @@ fn length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// Refuses a body that says of itself that it is too large, before any of it is read.
-pub(crate) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
+fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     match length(headers) {
         Some(length) if length > limit as u64 => Err(Problem::body_too_large(limit)),
         _ => Ok(()),
@@ -210,9 +212,11 @@ pub(crate) fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Prob
 /// # Errors
 /// Names the field and says what is wrong with it.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // An array would be taken for the fields in their order.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::invalid("", "the body is an array, not an object"));
+    match bytes.trim_ascii_start().first() {
+        None => return Err(Problem::invalid("", "the body is empty, not an object")),
+        // It would be taken for the fields in their order.
+        Some(b'[') => return Err(Problem::invalid("", "the body is an array, not an object")),
+        _ => {}
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(Whole(&mut json))
@@ -284,6 +288,10 @@ fn named(detail: &str) -> Option<&str> {
         Some(rest) => rest.split_once("\": ")?.1,
         None => detail,
     };
+    // There is no such line, and no last line without a first.
+    if said.starts_with("line 0 ") {
+        return Some("startLine");
+    }
     let word = said.split(' ').next()?;
     CHECKED.contains(&word).then_some(word)
 }

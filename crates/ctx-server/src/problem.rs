@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
 use ctx_service::ServiceError;
+use ctx_tokens::TokensError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -294,15 +295,25 @@ impl From<BackendError> for Problem {
 impl From<&ServiceError> for Problem {
     fn from(error: &ServiceError) -> Self {
         match error.own() {
-            ServiceError::Tokens(error) => {
-                Problem::unprocessable("options.tokenEstimation", error.to_string())
-            }
+            ServiceError::Tokens(error) => error.into(),
             ServiceError::Assemble(error) => error.into(),
             other => {
                 tracing::error!(status = 500, cause = cause(other), "the service failed");
                 Problem::internal()
             }
         }
+    }
+}
+
+impl From<&TokensError> for Problem {
+    fn from(error: &TokensError) -> Self {
+        let detail = match error {
+            TokensError::UnknownName { .. } => format!(
+                "{error}; it is characterBased, wordBased, an encoding such as o200k_base or a model such as gpt-4o"
+            ),
+            other => other.to_string(),
+        };
+        Problem::unprocessable("options.tokenEstimation", detail)
     }
 }
 
@@ -326,7 +337,7 @@ impl From<&AssembleError> for Problem {
                     () => "options.chunkSeparator",
                 }
             }
-            AssembleError::Tokens(_) => "options.tokenEstimation",
+            AssembleError::Tokens(error) => return error.into(),
             AssembleError::PreviousDigest { .. } => "options.previous.digest",
             AssembleError::Cancelled => return Problem::overloaded("the work was cancelled"),
             _ => {

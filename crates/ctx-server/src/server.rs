@@ -61,9 +61,9 @@ pub struct Options {
     pub credentials: Credentials,
     /// How much is taken on.
     pub limits: Limits,
-    /// The names of this server, without a port: requests to other names, and from pages of other sites, are
-    /// refused. [`ANY_HOST`] is any name. Without one, the names of the loopback are meant, and a server that listens
-    /// elsewhere does not start.
+    /// The names of this server, without a port, besides those of the loopback where it listens there: requests to other
+    /// names, and from pages of other sites, are refused. [`ANY_HOST`] is any name. A server that listens elsewhere and has
+    /// none does not start.
     pub hosts: Vec<String>,
     /// Sites whose pages may ask, and read what is answered, besides the server's own, `http://NAME:PORT`, by its names and the
     /// port it listens on: `https://ctx.example`, where something in front of it encrypts, or another site. As browsers
@@ -89,7 +89,7 @@ impl Options {
         self
     }
 
-    /// Is called so.
+    /// Is called so too.
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<String>) -> Self {
         self.hosts = hosts;
@@ -342,16 +342,15 @@ fn hosts(given: Vec<String>, addr: SocketAddr) -> Result<Vec<String>, ServerErro
     if let Some(host) = given.iter().find(|it| !is_host(it)) {
         return Err(ServerError::Host { host: host.clone() });
     }
-    if !given.is_empty() {
-        return Ok(given);
+    let mut hosts = given;
+    if addr.ip().is_loopback() {
+        hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
+        if addr.is_ipv4() {
+            hosts.push(addr.ip().to_string());
+        }
     }
-    if !addr.ip().is_loopback() {
+    if hosts.is_empty() {
         return Err(ServerError::NoHost { addr });
-    }
-    let mut hosts = vec!["localhost".to_owned(), "[::1]".to_owned()];
-    hosts.push("127.0.0.1".to_owned());
-    if !hosts.contains(&addr.ip().to_string()) && addr.is_ipv4() {
-        hosts.push(addr.ip().to_string());
     }
     Ok(hosts)
 }

@@ -77,11 +77,54 @@ impl BuildRequest {
         let is_reserved = options.contains_key("reserve");
         let mut options: BuildOptions = convert("options", Value::Object(options))?;
         if !is_reserved {
-            let eighth = Tokens::new(options.max_tokens.get() / 8);
-            options.reserve = best.reserve.min(eighth);
+            options.reserve = Reserve::of(options.max_tokens);
         }
         check_options(&options)?;
         Ok(options)
+    }
+
+    /// Who says how much is reserved.
+    pub(crate) fn reserve(&self) -> Reserve {
+        if self.options.contains_key("reserve") {
+            Reserve::Said
+        } else {
+            Reserve::Share
+        }
+    }
+}
+
+/// How much of a budget is reserved for the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reserve {
+    /// As much as the request says.
+    Said,
+    /// A share of the budget, as nothing is said.
+    Share,
+}
+
+impl Reserve {
+    /// One part in so many, where that is less than the best reserve.
+    const SHARE: u32 = 8;
+
+    /// What is reserved of a budget where nothing is said.
+    fn of(budget: Tokens) -> Tokens {
+        Reserve::best().min(Tokens::new(budget.get() / Reserve::SHARE))
+    }
+
+    fn best() -> Tokens {
+        PrimeOptions::default().build.reserve
+    }
+
+    /// The smallest budget that leaves so many tokens to the context, if it is another than that and the reserve of now.
+    pub(crate) fn budget_for(self, context: Tokens) -> Option<Tokens> {
+        if self == Reserve::Said {
+            return None;
+        }
+        let (context, share) = (u64::from(context), u64::from(Reserve::SHARE));
+        // What is left of n is n - n / 8, which is 7 n / 8, rounded up; or n less the best reserve, where that is more.
+        let less_a_share = context.saturating_sub(1) * share / (share - 1) + 1;
+        let less_the_best = context + u64::from(Reserve::best());
+        Some(Tokens::saturating_from_u64(less_a_share.min(less_the_best)))
     }
 }
 
@@ -315,7 +358,7 @@ pub(crate) struct MessageRequest {
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub(crate) enum Role {
     /// Whom the answers are for.
     User,
@@ -325,6 +368,19 @@ pub(crate) enum Role {
     System,
     /// What the model called.
     Tool,
+}
+
+/// By its word and nothing else: a derived reader takes an object of one word and nothing, too.
+impl TryFrom<String> for Role {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let mut roles = [Role::User, Role::Assistant, Role::System, Role::Tool].into_iter();
+        let role = roles.find(|it| it.as_str() == word);
+        role.ok_or_else(|| {
+            format!("unknown role {word:?}: it is one of user, assistant, system, tool")
+        })
+    }
 }
 
 impl Role {

@@ -12,11 +12,11 @@ use crate::values::{Kinds, Strategies, Value as _};
 
 pub(super) const QUERY_HELP: &str = "\
 The folder is indexed first where it is not, and files that changed since are indexed anew: what
-answers is the folder as it is now. The index is in DIR/.ctx if there is such a folder, else below
-$CTX_CACHE_DIR, else in your cache folder. Nothing is sent anywhere. TEXT may be words, names,
-paths, an error message or a whole issue report; what it names is found by name, and the rest by
-its words. In a git repository, the messages of the last 2,000 commits are searched too; code that
-those commits touched ranks higher.
+answers is the folder as it is now. The index is in DIR/.ctx if there is such a folder (one with
+nothing in it but the data of `ctx serve` is none), else below $CTX_CACHE_DIR, else in your cache
+folder. Nothing is sent anywhere. TEXT may be words, names, paths, an error message or a whole issue
+report; what it names is found by name, and the rest by its words. In a git repository, the messages
+of the last 2,000 commits are searched too; code that those commits touched ranks higher.
 
 What no flag says is taken from the environment (CTX_MAX_TOKENS, CTX_STRATEGIES, CTX_TYPES,
 CTX_LIMIT, CTX_MIN_SCORE, CTX_MIN_CHANCE, CTX_SELECTION, CTX_RELEVANCE_POWER, CTX_FORMAT,
@@ -65,8 +65,9 @@ pub(super) const INDEX_HELP: &str = "\
 `ctx query` does this by itself; done before, or with --watch, the first question is answered
 sooner. What .gitignore, .ignore and .ctxignore name is passed over, and so are hidden, generated
 and vendored files, and those over --max-file-size. The index is in PATH/.ctx if there is such a
-folder, else below $CTX_CACHE_DIR, else in your cache folder. It can be removed at any time; with it
-goes what it remembers, which --rebuild keeps: which files were of use, and what flags said of it.
+folder (one with nothing in it but the data of `ctx serve` is none), else below $CTX_CACHE_DIR, else
+in your cache folder. It can be removed at any time; with it goes what it remembers, which --rebuild
+keeps: which files were of use, and what flags said of it.
 
 --list tells of each index in the cache folder (and of none in a PATH/.ctx) how large it is, when
 it was written and used, whether its folder is there, gone, unreadable or unknown, and which are

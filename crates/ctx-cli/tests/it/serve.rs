@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ctx_testkit::disk;
 
+use crate::query::Asked;
 use crate::run::Folder;
 
 struct Serving {
@@ -49,14 +50,24 @@ impl Serving {
         Serving::by(program, folder, &[], Stdio::null())
     }
 
-    fn by(mut program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+    fn by(program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+        let flags = [&["--data-dir", "data"], flags].concat();
+        Serving::flagged(program, folder, &flags, errors)
+    }
+
+    /// With these flags and no other.
+    fn flagged(mut program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
+        program.args(["serve", "--addr", "127.0.0.1:0"]).args(flags);
+        // Those of a file are not told.
+        let is_told = !flags.contains(&"--tokens");
+        Serving::begun(program.current_dir(folder.path()).stderr(errors), is_told)
+    }
+
+    /// What `program` begins, which tells its token or not.
+    fn begun(program: &mut Command, is_told: bool) -> Self {
         let mut child = program
-            .args(["serve", "--addr", "127.0.0.1:0", "--data-dir", "data"])
-            .args(flags)
-            .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(errors)
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -66,11 +77,10 @@ impl Serving {
         };
         Serving {
             addr: next("listening on http://"),
-            // Those of a file are not told.
-            token: if flags.contains(&"--tokens") {
-                String::new()
-            } else {
+            token: if is_told {
                 next("token: ")
+            } else {
+                String::new()
             },
             child,
         }
@@ -183,6 +193,95 @@ fn it_serves_until_it_is_told_to_stop() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
         assert!(serving.child.wait().unwrap().success());
     }
+}
+
+/// `ctx mcp --http` tells where it is, and whom it lets in, as `ctx serve` does.
+#[test]
+fn agents_are_awaited_and_let_in_as_others_are() {
+    let folder = Folder::of([("a.md", b"alpha\n"), ("told", b"")]);
+    let told = folder.path().join("told");
+    let (serve, mcp): (&[&str], &[&str]) = (&["serve", "--addr"], &["mcp", "--http"]);
+    for (verb, path) in [(serve, "/v1/threads"), (mcp, "/mcp")] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        program
+            .args(verb)
+            .args(["127.0.0.1:0", "--allow-host", "ctx.example"])
+            .env("CTX_CACHE_DIR", folder.path().join(".cache"))
+            .current_dir(folder.path())
+            .stderr(File::create(&told).unwrap());
+        let mut serving = Serving::begun(&mut program, true);
+        if let Some(addr) = serving.addr.strip_suffix("/mcp") {
+            serving.addr = addr.to_owned();
+        }
+        assert_eq!(serving.token.len(), 64);
+        let status = |host: &str, token: &str| {
+            let mut stream = TcpStream::connect(&serving.addr).unwrap();
+            let head = format!(
+                "PATCH {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+                 Authorization: Bearer {token}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer.get(9..12).unwrap_or_default().to_owned()
+        };
+        for (host, wanted) in [
+            ("ctx.example", "405"),
+            ("ctx.example:1", "405"),
+            ("localhost", "405"),
+            ("127.0.0.1:1", "405"),
+            ("evil.example", "421"),
+            ("ctx.example.evil.example", "421"),
+        ] {
+            assert_eq!(status(host, &serving.token), wanted, "{verb:?} {host}");
+        }
+        assert_eq!(status("localhost", "none"), "401", "{verb:?}");
+        assert_eq!(status("evil.example", "none"), "421", "{verb:?}");
+        let told = std::fs::read_to_string(&told).unwrap();
+        assert!(!told.contains(&serving.token), "{told}");
+        // Others reach it: by which name is to be said.
+        let open = [verb, &["0.0.0.0:0"]].concat();
+        folder
+            .run(open)
+            .fails(2, &["0.0.0.0 can be reached from elsewhere"]);
+    }
+    let named = folder.run(["mcp", "--http", "127.0.0.1:0", "--allow-host", "a:80"]);
+    named.fails(2, &["\"a:80\" is no name"]);
+}
+
+/// What it keeps there is for no repository, and is no index.
+#[test]
+fn a_project_that_is_served_is_committed_and_asked_as_before() {
+    let asked = Asked::small();
+    let (root, own) = (&asked.root, asked.root.path().join(".ctx"));
+    let ignore = own.join("serve/.gitignore");
+    let program = || Command::new(env!("CARGO_BIN_EXE_ctx"));
+    drop(Serving::flagged(program(), root, &[], Stdio::null()));
+    assert!(own.join("serve/secret").is_file());
+    assert_eq!(std::fs::read(&ignore).unwrap(), b"*\n");
+    let git = |args: &[&str]| {
+        let run = Command::new("git")
+            .args(args)
+            .current_dir(root.path())
+            .output();
+        run.is_ok_and(|it| it.status.success())
+    };
+    if git(&["init", "-q"]) {
+        assert!(git(&["add", "."]));
+        assert!(git(&["ls-files", "--error-unmatch", "notes.md"]));
+        assert!(!git(&["ls-files", "--error-unmatch", ".ctx"]));
+    }
+    asked.run(&["query", "budget"]).ok();
+    assert_eq!(std::fs::read_dir(&own).unwrap().count(), 1);
+    assert!(asked.folder().starts_with(asked.cache.path()));
+    // Somebody has made it for more.
+    root.write(".ctx/.gitignore", "*\n");
+    asked.run(&["query", "budget"]).ok();
+    assert!(own.join("manifest.db").is_file());
+    // Somebody wants it in a repository after all.
+    std::fs::write(&ignore, "").unwrap();
+    drop(Serving::flagged(program(), root, &[], Stdio::null()));
+    assert_eq!(std::fs::read(&ignore).unwrap(), b"");
 }
 
 /// Waits until `is` holds, for a minute at most.
@@ -588,6 +687,12 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             2,
             "0.0.0.0 can be reached from elsewhere",
         ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--allow-host", "ctx.example:80"],
+            1,
+            "be called \"ctx.example:80\"",
+        ),
+        // What it was called before.
         (
             vec!["--addr", "127.0.0.1:0", "--host", "ctx.example:80"],
             1,

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use ctx_mcp::{Access, Http, Token};
-use serde_json::json;
+use ctx_mcp::{ANY_HOST, Access, Http, Token};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -92,19 +92,25 @@ async fn only_its_own_names_and_pages_are_let_in() {
         (format!("[::1]:{port}"), true),
         ("ctx.example".to_owned(), true),
         (format!("ctx.example:{port}"), true),
+        // Which port a name has is of no account: an attacker's name is another.
+        (format!("127.0.0.1:{other}"), true),
+        ("127.0.0.1".to_owned(), true),
         ("evil.example".to_owned(), false),
         (format!("evil.example:{port}"), false),
         (format!("localhost.evil.example:{port}"), false),
         (format!("127.0.0.1.evil.example:{port}"), false),
-        (format!("127.0.0.1:{other}"), false),
-        ("127.0.0.1".to_owned(), false),
+        (format!("a@localhost:{port}"), false),
+        (format!("localhost:{port}:{port}"), false),
         (format!("0.0.0.0:{port}"), false),
         (format!("192.168.0.1:{port}"), false),
+        (String::new(), false),
     ];
     let origins = [
         (None, true),
         (Some(format!("http://127.0.0.1:{port}")), true),
         (Some(format!("http://localhost:{port}")), true),
+        (Some(format!("http://ctx.example:{port}")), true),
+        (Some("http://ctx.example".to_owned()), false),
         (Some("https://app.example".to_owned()), true),
         (Some("http://app.example".to_owned()), false),
         (Some("https://app.example:444".to_owned()), false),
@@ -121,7 +127,11 @@ async fn only_its_own_names_and_pages_are_let_in() {
             let mut headers = vec![("Host", &**host), ("Authorization", &*bearer)];
             headers.extend(origin.as_deref().map(|it| ("Origin", it)));
             let status = status(&served, "/mcp", &headers).await;
-            let expected = if *is_ours && *may_call { 200 } else { 403 };
+            let expected = match (is_ours, may_call) {
+                (true, true) => 200,
+                (true, false) => 403,
+                (false, _) => 421,
+            };
             assert_eq!(status, expected, "{host:?} {origin:?}");
         }
     }
@@ -159,6 +169,113 @@ async fn only_the_token_is_let_in() {
                 "{shown:?} {path}"
             );
         }
+    }
+    served.stop.cancel();
+}
+
+#[tokio::test]
+async fn a_server_that_others_reach_has_names_that_requests_can_have() {
+    let project = Project::new();
+    let token = Token::generate().unwrap();
+    let bound = async |address: &str, hosts: &[&str]| {
+        let hosts = hosts.iter().map(|&it| it.to_owned()).collect();
+        let access = Access::new(token.clone()).with_hosts(hosts);
+        let bound = Http::bind(project.server(), address.parse().unwrap(), &access).await;
+        bound.map(drop).map_err(|it| (it.kind(), it.to_string()))
+    };
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let none = bound(address, &[]).await.unwrap_err();
+        let told = "no name of the server is given".to_owned();
+        assert_eq!(none, (io::ErrorKind::InvalidInput, told));
+    }
+    for host in [
+        "",
+        "ctx.example:80",
+        "http://ctx.example",
+        "a b",
+        "me@ctx.example",
+        "::1",
+        "x/",
+    ] {
+        let (kind, told) = bound("127.0.0.1:0", &["ctx.example", host])
+            .await
+            .unwrap_err();
+        assert_eq!(kind, io::ErrorKind::InvalidInput);
+        assert!(told.starts_with(&format!("{host:?} is no name")), "{told}");
+    }
+    for host in ["ctx.example", "10.0.0.7", "[::1]", ANY_HOST] {
+        assert_eq!(bound("0.0.0.0:0", &[host]).await, Ok(()), "{host}");
+    }
+}
+
+/// What is answered to `body` of the protocol before the newest: its status and what it says.
+async fn said(served: &Served, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+    let mut request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
+        served.token,
+        body.len()
+    );
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let request = [request.as_bytes(), b"\r\n", body].concat();
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(&request).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head[9..12].parse().unwrap(), body.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_no_message_is_answered_as_json_rpc_has_it() {
+    let served = serve().await;
+    let json = ("Content-Type", "application/json; charset=utf-8");
+    let cases: [(&[u8], i32, Value); 13] = [
+        (b"", -32700, Value::Null),
+        (b"x", -32700, Value::Null),
+        (
+            b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": ",
+            -32700,
+            Value::Null,
+        ),
+        (b"{\"jsonrpc\": \"2.0\"} {}", -32700, Value::Null),
+        (b"{\"method\": \"\xff\"}", -32700, Value::Null),
+        (b"7", -32600, Value::Null),
+        (b"null", -32600, Value::Null),
+        (b"[]", -32600, Value::Null),
+        (
+            b"[{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\"}]",
+            -32600,
+            Value::Null,
+        ),
+        (b"{}", -32600, Value::Null),
+        (b"{\"id\": 7, \"method\": \"ping\"}", -32600, json!(7)),
+        (b"{\"jsonrpc\": \"2.0\", \"id\": \"a\"}", -32600, json!("a")),
+        (
+            b"{\"jsonrpc\": \"1.0\", \"id\": 7, \"method\": \"ping\"}",
+            -32600,
+            json!(7),
+        ),
+    ];
+    for (body, code, id) in cases {
+        let shown = String::from_utf8_lossy(body);
+        let (status, said) = said(&served, &[json], body).await;
+        assert_eq!(status, 400, "{shown}: {said}");
+        let answer: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(answer["jsonrpc"], "2.0", "{shown}: {said}");
+        assert_eq!(answer["error"]["code"], code, "{shown}: {said}");
+        assert_eq!(answer["id"], id, "{shown}: {said}");
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert!(told.starts_with("failed to read the body as "), "{told}");
+        assert!(told.contains("\ntry: one "), "{told}");
+    }
+    // By its own word it is no JSON.
+    for kind in ["text/plain", "application/x-www-form-urlencoded"] {
+        let (status, said) = said(&served, &[("Content-Type", kind)], b"x").await;
+        assert_eq!(status, 415, "{kind}: {said}");
     }
     served.stop.cancel();
 }

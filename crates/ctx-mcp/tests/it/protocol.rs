@@ -313,6 +313,64 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
     assert!(message.contains("try: context_query"), "{message}");
 }
 
+#[tokio::test]
+async fn a_method_that_is_not_there_is_told_with_those_that_are() {
+    let project = Project::new();
+    let mut client = Client::connect(&project.server()).await;
+    let unknown = "a/\u{7}method".repeat(40);
+    for (method, params, code, said) in [
+        (
+            "tools/cal",
+            json!({}),
+            -32601,
+            "unknown method \"tools/cal\"",
+        ),
+        (
+            &unknown,
+            json!({}),
+            -32601,
+            "unknown method \"a/\\u{7}method",
+        ),
+        (
+            "logging/setLevel",
+            json!({"level": "debug"}),
+            -32601,
+            "unknown method \"logging/setLevel\"",
+        ),
+        (
+            "resources/subscribe",
+            json!({"uri": "ctx://file/README.md"}),
+            -32601,
+            "unknown method \"resources/subscribe\"",
+        ),
+        (
+            "resources/unsubscribe",
+            json!({"uri": "ctx://file/README.md"}),
+            -32601,
+            "unknown method \"resources/unsubscribe\"",
+        ),
+        (
+            "tools/call",
+            json!({"arguments": {}}),
+            -32602,
+            "tools/call: its parameters are not what it takes",
+        ),
+        (
+            "resources/read",
+            json!({"uri": 7}),
+            -32602,
+            "resources/read: its parameters are not what it takes",
+        ),
+    ] {
+        let error = client.ask(method, params).await["error"].take();
+        assert_eq!(error["code"], code, "{error}");
+        let told = error["message"].as_str().unwrap();
+        assert!(told.contains(said) && told.contains("\ntry: "), "{told}");
+        assert!(tokens(told) <= 256, "{told}");
+        assert_eq!(told.contains("tools/call, "), code == -32601, "{told}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_and_outlines_are_resources() {
     let project = Project::new();

@@ -5,19 +5,28 @@ use std::str::FromStr;
 
 use ctx_model::{
     ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError, Order, Origin,
-    Selection, Tokens, XmlContent,
+    RenditionKind, Selection, Tokens, XmlContent, in_words_of_json,
 };
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 #[track_caller]
 fn same<T>(values: &[T])
 where
-    T: Display + FromStr<Err: Debug> + Serialize + Debug + PartialEq,
+    T: Display + FromStr<Err: Debug> + Serialize + DeserializeOwned + Debug + PartialEq,
 {
     for value in values {
         let word = value.to_string();
         assert_eq!(serde_json::to_value(value).unwrap(), word);
+        assert_eq!(serde_json::from_value::<T>(json!(word)).unwrap(), *value);
         assert_eq!(word.parse::<T>().unwrap(), *value);
+        // The word alone.
+        for other in [json!({word: null}), json!(0), Value::Null] {
+            let error = serde_json::from_value::<T>(other).unwrap_err().to_string();
+            let told = in_words_of_json(&error);
+            assert!(told.ends_with(", expected a string"), "{told}");
+        }
     }
 }
 
@@ -34,6 +43,7 @@ fn choices_are_shown_and_read_by_their_words_on_the_wire() {
         Origin::Chunk,
         Origin::Message,
     ]);
+    same(&RenditionKind::ALL);
     same(&[Exactness::Exact, Exactness::UpperBound, Exactness::Estimate]);
     same(&[ChunkKind::Function, ChunkKind::Other("recipe".to_owned())]);
 }
@@ -46,6 +56,9 @@ fn a_word_that_is_none_is_named_with_those_that_are() {
         "unknown format \"html\": it is one of markdown, xml, json, plain"
     );
     assert!("Optimal".parse::<Selection>().is_err());
+    let error = serde_json::from_str::<Selection>("\"Optimal\"").unwrap_err();
+    let told = "unknown variant `Optimal`, expected one of `inOrder`, `density`, `optimal`";
+    assert!(error.to_string().starts_with(told), "{error}");
 }
 
 #[test]

@@ -58,7 +58,10 @@ pub(crate) fn routes() -> (Router<Shared>, OpenApi) {
 }
 
 async fn nothing(_: Request) -> Problem {
-    Problem::not_found("", "no route has this path")
+    Problem::not_found(
+        "",
+        "no route has this path: /docs tells those that there are",
+    )
 }
 
 async fn refused() -> Problem {

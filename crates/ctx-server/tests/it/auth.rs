@@ -1,5 +1,7 @@
 //! Who is let in.
 
+use std::error::Error as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use ctx_server::{ANY_HOST, Credentials, Embedded, Options, Owner, Quota, Refusal, Server};
@@ -181,6 +183,32 @@ fn a_server_that_others_reach_has_names() {
 }
 
 #[test]
+fn a_name_of_its_own_comes_to_those_of_the_loopback() {
+    let server = Running::called("ctx.example");
+    let port = server.addr.port();
+    for (host, status) in [
+        ("ctx.example", 200),
+        ("CTX.example:1", 200),
+        ("localhost", 200),
+        ("127.0.0.1:80", 200),
+        ("evil.example", 421),
+    ] {
+        let answer = server.send("GET /healthz", &[("Host", host)], b"");
+        assert_eq!(answer.status, status, "{host}");
+    }
+    for (name, status) in [
+        ("ctx.example", 200),
+        ("localhost", 200),
+        ("evil.example", 403),
+    ] {
+        let origin = format!("http://{name}:{port}");
+        let headers = [("Host", "ctx.example"), ("Origin", origin.as_str())];
+        let answer = server.send("GET /healthz", &headers, b"");
+        assert_eq!(answer.status, status, "{origin}");
+    }
+}
+
+#[test]
 fn any_name_will_do_where_that_is_said_and_no_other_site() {
     let server = Running::called(ANY_HOST);
     for host in ["10.0.0.7:80", "ctx.example", "evil.example:1"] {
@@ -229,6 +257,41 @@ fn a_file_of_tokens_has_at_least_one_and_is_named_with_its_fault() {
         let named = format!("{}{said}", path.display());
         assert!(error.ends_with(&named), "{text:?}: {error}");
     }
+}
+
+#[test]
+fn a_file_of_tokens_has_a_bound_and_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    let line = format!("ada {}\n", "0".repeat(64));
+    let write = |bytes: usize| {
+        let rest = "#".repeat(bytes - line.len());
+        std::fs::write(&path, line.clone() + &rest).unwrap();
+    };
+    write(16 << 20);
+    assert_eq!(Credentials::read(&path).unwrap().len(), 1);
+    write((16 << 20) + 1);
+    refuses(&path, "it has more than 16 MiB");
+    refuses(folder.path(), "it is a folder, not a file");
+    #[cfg(unix)]
+    {
+        std::fs::remove_file(&path).unwrap();
+        // Nobody ever writes to it.
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        for path in [&*path, Path::new("/dev/zero")] {
+            refuses(path, "it is a pipe or a device, not a file");
+        }
+    }
+}
+
+/// Whether the tokens at `path` are not read, for the reason `why`.
+#[track_caller]
+fn refuses(path: &Path, why: &str) {
+    let error = Credentials::read(path).unwrap_err();
+    let told = format!("read the tokens in {}", path.display());
+    assert_eq!(error.to_string(), told);
+    assert_eq!(error.source().unwrap().to_string(), why);
 }
 
 #[test]

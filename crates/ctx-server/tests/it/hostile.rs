@@ -30,11 +30,26 @@ fn bodies_that_are_too_large_are_refused_however_they_come() {
         let kind = ("Content-Type", "application/json");
         [("Authorization", bearer.as_str()), kind, more]
     };
-    // It says that it is large and sends nothing.
+    // It says that it is large and sends nothing: what is told is the limit of what was asked.
     let announced = head(("Content-Length", "99999999999"));
+    for (line, most) in [
+        ("POST /v1/files", "20000"),
+        ("DELETE /v1/files", "10000"),
+        ("POST /v1/context/build", "10000"),
+        ("POST /v1/threads", "10000"),
+    ] {
+        let answer = server.send(line, &announced, b"");
+        answer.refused(413, "");
+        assert!(
+            answer.body.contains(&format!("at most {most} bytes")),
+            "{line}: {answer:?}"
+        );
+    }
+    // Where no body is read, none is too large.
+    server.send("GET /v1/threads", &announced, b"").data(200);
     server
-        .send("POST /v1/files", &announced, b"")
-        .refused(413, "");
+        .send("POST /v1/other", &announced, b"")
+        .refused(404, "");
     // It does not say, and sends on.
     let chunked = head(("Transfer-Encoding", "chunked"));
     let mut request = server.request("POST /v1/context/build", &chunked, b"");

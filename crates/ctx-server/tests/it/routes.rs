@@ -651,6 +651,153 @@ fn a_context_keeps_its_budget() {
     build(&server, &pinned).refused(422, "options.maxTokens");
 }
 
+/// Also where what is reserved of it is a share of it.
+#[test]
+fn the_smallest_budget_that_is_told_is_enough_and_one_less_is_not() {
+    let server = Running::embedded();
+    with_files(&server);
+    for (words, options) in [
+        (0, json!({})),
+        (1, json!({})),
+        (90, json!({})),
+        (3_000, json!({})),
+        (4_000, json!({})),
+        (9_000, json!({})),
+        (90, json!({"reserve": 7})),
+    ] {
+        let ask = |budget: u64| {
+            let mut options = options.clone();
+            options["maxTokens"] = budget.into();
+            options["contextHeader"] = "word ".repeat(words).into();
+            build(
+                &server,
+                &json!({"message": "parse_budget", "options": options}),
+            )
+        };
+        let refused = ask(1);
+        refused.refused(422, "options.maxTokens");
+        let problem = refused.json();
+        let detail = problem["detail"].as_str().unwrap();
+        let (_, least) = detail
+            .split_once("the smallest budget that works is ")
+            .unwrap();
+        let least = least.parse().unwrap();
+        ask(least).data(200);
+        ask(least - 1).refused(422, "options.maxTokens");
+    }
+}
+
+/// Who reads it knows what to do.
+#[expect(clippy::too_many_lines, reason = "a table")]
+#[test]
+fn what_is_wrong_is_told_with_what_would_do() {
+    let server = Running::embedded();
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    let option = |name: &str, value: Value| json!({"message": "x", "options": {name: value}});
+    let lines = |start: u32, end: u32| {
+        let chunk = json!({"id": "a", "content": "x", "relevance": 1, "filePath": "a", "startLine": start, "endLine": end});
+        json!({"chunks": [chunk]})
+    };
+    let says = |role: Value| json!({"role": role, "content": "x"});
+    let grouped = json!({"message": "x", "options": {"groupByFile": true, "groupBy": "none"}});
+    for (path, body, status, field, said) in [
+        (
+            "context/build",
+            json!(" "),
+            400,
+            "",
+            "the body is empty, not an object",
+        ),
+        (
+            "context/build",
+            option("format", json!({"markdown": null})),
+            400,
+            "options.format",
+            "invalid type: object, expected a string",
+        ),
+        (
+            "context/build",
+            option("selection", json!(1)),
+            400,
+            "options.selection",
+            "invalid type: integer `1`, expected a string",
+        ),
+        (
+            "context/build",
+            option("tokenEstimation", json!("gtp")),
+            422,
+            "options.tokenEstimation",
+            "it is characterBased, wordBased, an encoding such as o200k_base or a model such as gpt-4o",
+        ),
+        (
+            "context/build",
+            grouped,
+            422,
+            "options.groupBy",
+            "groupBy is none but groupByFile is true",
+        ),
+        (
+            "context/assemble",
+            lines(0, 1),
+            400,
+            "chunks[0].startLine",
+            "lines are counted from 1",
+        ),
+        (
+            "context/assemble",
+            lines(0, 0),
+            400,
+            "chunks[0].startLine",
+            "lines are counted from 1",
+        ),
+        (
+            "threads/t/messages",
+            says(json!({"user": null})),
+            400,
+            "role",
+            "invalid type: object, expected a string",
+        ),
+        (
+            "threads/t/messages",
+            says(json!(1)),
+            400,
+            "role",
+            "expected a string",
+        ),
+        (
+            "threads/t/messages",
+            says(json!("bot")),
+            400,
+            "role",
+            "unknown role \"bot\": it is one of user, assistant, system, tool",
+        ),
+        (
+            "thread",
+            json!({}),
+            404,
+            "",
+            "/docs tells those that there are",
+        ),
+    ] {
+        let answer = server.post(ADA, &format!("/v1/{path}"), &body);
+        answer.refused(status, field);
+        let problem = answer.json();
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(said), "{path} {body}: {detail}");
+    }
+    let bearer = format!("Bearer {ADA}");
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    let headers = [("Authorization", bearer.as_str()), form];
+    let answer = server.send("POST /v1/threads", &headers, b"{}");
+    answer.refused(415, "Content-Type");
+    assert!(
+        answer.body.contains("`Content-Type: application/json`"),
+        "{answer:?}"
+    );
+}
+
 #[test]
 fn fields_that_are_wrong_are_named() {
     let server = Running::embedded();
