@@ -22,8 +22,8 @@ use crate::verbatim;
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
-/// So much of a part is told by the lines of it that are asked for.
-const ASKED_FOR: f64 = 0.8;
+/// So much of a part is told by what of it is asked for: its lines that are named, or what is quoted of it.
+pub(crate) const ASKED_FOR: f64 = 0.8;
 /// What the first of a search is worth, about.
 const BEST: f64 = 0.4;
 

@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 
 use aho_corasick::AhoCorasick;
-use ctx_model::{Chunk, Origin, Relevance};
+use ctx_model::{Chunk, Origin, Relevance, Rendition, RenditionKind};
 use ctx_rank::Query;
 
 use crate::messages;
+use crate::service::ASKED_FOR;
 
 /// A shorter phrase, in bytes or in words, stands in many texts by chance.
 pub(crate) const SHORT: usize = 12;
@@ -33,6 +34,7 @@ pub(crate) fn raise(query: &Query, best: Relevance, chunks: &mut [Chunk]) {
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
     let mut worth = messages::worth(query, best, texts.iter().map(|it| it.full));
     worth.resize(chunks.len(), 0.0);
+    let mut quoting: Vec<(usize, String)> = Vec::new();
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
         let has_it: Vec<bool> = texts.iter().map(|text| phrase.is_in(text)).collect();
         let count = has_it.iter().filter(|&&it| it).count();
@@ -41,14 +43,36 @@ pub(crate) fn raise(query: &Query, best: Relevance, chunks: &mut [Chunk]) {
         }
         #[expect(clippy::cast_precision_loss, reason = "there are at most 8")]
         let share = best.get() / (count.max(1) as f64).sqrt();
-        for (worth, _) in worth.iter_mut().zip(has_it).filter(|(_, it)| *it) {
+        for (worth, _) in worth.iter_mut().zip(&has_it).filter(|(_, it)| **it) {
             *worth = f64::max(*worth, share);
         }
+        let having = has_it.iter().enumerate().filter(|(_, it)| **it);
+        quoting.extend(having.map(|(at, _)| (at, phrase.plain.clone())));
+    }
+    for (at, phrase) in quoting {
+        chunks[at]
+            .renditions
+            .iter_mut()
+            .for_each(|it| tell_of(it, &phrase));
     }
     for (chunk, worth) in chunks.iter_mut().zip(worth) {
         let worth = Relevance::new(worth).unwrap_or(Relevance::ZERO);
         chunk.relevance = chunk.relevance.max(worth);
     }
+}
+
+/// Where `rendition` shows `phrase` it tells most of what its part was found for.
+fn tell_of(rendition: &mut Rendition, phrase: &str) {
+    if rendition.kind() != RenditionKind::Excerpt || !plain(rendition.text()).contains(phrase) {
+        return;
+    }
+    let information = ASKED_FOR + (1.0 - ASKED_FOR) * rendition.information();
+    let told = Rendition::new(rendition.kind(), rendition.text(), information);
+    let told = told.and_then(|it| match rendition.lines() {
+        [] => Ok(it),
+        lines => it.with_lines(lines.to_vec()),
+    });
+    *rendition = told.expect("it has the lines of what it was, and a share of a share is one");
 }
 
 /// A text, and what is compared of it once that is wanted.
@@ -153,6 +177,24 @@ mod tests {
             &texts[..2],
             &[40, 10],
         );
+    }
+
+    #[test]
+    fn an_excerpt_that_shows_it_tells_most_of_its_text() {
+        let half = |kind, text: &str| Rendition::new(kind, text, 0.5).expect("it is a share");
+        let said = "bail!(\"{path} is a file,\n  not a folder\")\n";
+        let renditions = vec![
+            half(RenditionKind::Excerpt, said),
+            half(RenditionKind::Excerpt, "fn open() {\n"),
+            half(RenditionKind::Skeleton, said),
+        ];
+        let chunk = Chunk::new("a", said, Relevance::ZERO).with_renditions(renditions);
+        let mut chunks = [chunk];
+        let question = Query::analyse("is a file, not a folder");
+        raise(&question, Relevance::ONE, &mut chunks);
+        let told = chunks[0].renditions.iter().map(Rendition::information);
+        let told: Vec<String> = told.map(|it| format!("{it:.2}")).collect();
+        assert_eq!(told, ["0.90", "0.50", "0.50"]);
     }
 
     #[test]

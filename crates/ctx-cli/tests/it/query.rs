@@ -1385,10 +1385,10 @@ fn a_message_is_found_where_it_stands_word_by_word() {
     let said = "Redis is configured to save RDB snapshots: configured to save snapshots of redis RDB, save RDB.";
     let saves = |it| format!("/// {said}\npub fn save_rdb_snapshot_{it}() {{}}\n\n");
     let saves: String = (0..150).map(saves).collect();
-    let names: String = (0..5)
-        .map(|it| format!("pub fn misconf_{it}() {{}}\n\n"))
-        .collect();
-    let other = "    let count = others.len() + 1;\n".repeat(300);
+    let name = |it| format!("pub fn misconf_{it}() {{}}\n\n");
+    let names: String = (0..5).map(name).collect();
+    // With words of it here and there, which excerpts could show instead.
+    let other = "    let count = others.len() + 1;\n    save(rdb);\n".repeat(150);
     let script = format!("pub fn run() {{\n{other}    refuse(\"{message}, but cannot\");\n}}\n");
     let asked = Asked::of([
         ("src/rdb.rs", saves.as_bytes()),
