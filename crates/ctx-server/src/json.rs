@@ -152,16 +152,18 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     };
     if !kind.eq_ignore_ascii_case("application/json") {
         return Err(Problem::media_type(
+            "Content-Type",
             "a body is JSON, and has to say so: `Content-Type: application/json`",
         ));
     }
     let is_plain = matches!(header(CONTENT_ENCODING), None | Some(Ok("identity")));
-    if is_plain && is_in_chunks_at_most(headers) {
-        return Ok(());
-    }
-    Err(Problem::media_type(
-        "a body is sent as it is, not compressed",
-    ))
+    let field = match (is_plain, is_in_chunks_at_most(headers)) {
+        (true, true) => return Ok(()),
+        (false, _) => "Content-Encoding",
+        (true, false) => "Transfer-Encoding",
+    };
+    let detail = "a body is sent as it is, not compressed";
+    Err(Problem::media_type(field, detail))
 }
 
 /// Whether nothing was done to a body for its way but to cut it in chunks.

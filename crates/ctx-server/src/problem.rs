@@ -199,8 +199,8 @@ impl Problem {
         Problem::too_large("", format!("a body has at most {limit} bytes")).closing()
     }
 
-    pub(crate) fn media_type(detail: impl Into<String>) -> Self {
-        Problem::new("media-type", detail).at("Content-Type")
+    pub(crate) fn media_type(field: &str, detail: impl Into<String>) -> Self {
+        Problem::new("media-type", detail).at(field)
     }
 
     pub(crate) fn misdirected(host: &str) -> Self {

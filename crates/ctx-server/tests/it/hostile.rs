@@ -76,7 +76,7 @@ fn bodies_of_other_types_are_refused() {
         ("Content-Type", "application/json"),
         ("Content-Encoding", "gzip"),
     ])
-    .refused(415, "Content-Type");
+    .refused(415, "Content-Encoding");
     of(&[("Content-Type", "Application/JSON; charset=utf-8")]).data(200);
 }
 
@@ -104,7 +104,7 @@ fn bodies_that_are_compressed_for_their_way_are_refused() {
         &["gzip", "chunked"],
         &["x, Chunked"],
     ] {
-        of(codings).refused(415, "Content-Type");
+        of(codings).refused(415, "Transfer-Encoding");
     }
 }
 
