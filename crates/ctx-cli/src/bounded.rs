@@ -62,10 +62,16 @@ impl Whole<'_> {
 /// All that `reader` has.
 fn all(mut reader: Bounded<impl Read>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reader.by_ref().take(MUCH as u64).read_to_end(&mut bytes)?;
-    make_room(&mut bytes, reader.most);
-    reader.read_to_end(&mut bytes)?;
+    let most = reader.most;
+    read_rest(&mut reader, &mut bytes, most)?;
     Ok(bytes)
+}
+
+/// Adds the rest of `reader` to `bytes`, which may come to `most`.
+pub(crate) fn read_rest(reader: &mut impl Read, bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
+    reader.by_ref().take(MUCH as u64).read_to_end(bytes)?;
+    make_room(bytes, most);
+    reader.read_to_end(bytes).map(drop)
 }
 
 /// Where `bytes` are many, room for as many as there may be. It takes no memory before it is filled; and bytes that grow would be

@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::bounded::{CONTEXT, MUCH, make_room};
+use crate::bounded::{CONTEXT, MUCH, make_room, read_rest};
 use crate::document::{Form, Trace};
 use crate::failure::Failure;
 use crate::locate::{self, Place};
@@ -144,12 +144,8 @@ fn read_document(
         line: mut bytes,
         line_number,
     } = lines;
-    let mut read = || {
-        reader.by_ref().take(MUCH as u64).read_to_end(&mut bytes)?;
-        make_room(&mut bytes, CONTEXT);
-        reader.read_to_end(&mut bytes)
-    };
-    read().map_err(|e| unreadable(name, e.kind(), &e.to_string()))?;
+    read_rest(&mut reader, &mut bytes, CONTEXT)
+        .map_err(|e| unreadable(name, e.kind(), &e.to_string()))?;
     let document = text(&bytes, name, line_number)?;
     let place = Place::new(name, document, line_number);
     let mut trace = Trace::default();

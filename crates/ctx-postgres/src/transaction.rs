@@ -211,7 +211,7 @@ impl OwnedStore {
         let statement = waiting.of_tables(client.prepare_cached(sql)).await?;
         let chosen = Settings::of(self.owner(), mode, waiting.limit);
         let set = chosen.values();
-        let opening = if mode == Mode::Reads {
+        let opening = if chosen.reads {
             "BEGIN READ ONLY"
         } else {
             "BEGIN"

@@ -226,14 +226,16 @@ pub fn renditions(
     keywords: &Keywords,
     (named, told): (&[u32], f64),
 ) -> Vec<Rendition> {
-    let near = |&line: &u32| line.saturating_sub(NEAR)..=line.saturating_add(NEAR);
-    let near = named.iter().flat_map(near);
-    let near: BTreeSet<u32> = near
-        .filter(|it| (span.start()..=span.end()).contains(it))
-        .collect();
-    let with_named = |lines: &[u32]| -> Vec<u32> {
-        let all: BTreeSet<u32> = near.iter().chain(lines).copied().collect();
-        all.into_iter().collect()
+    let near = |&line: &u32| {
+        let (first, last) = (line.saturating_sub(NEAR), line.saturating_add(NEAR));
+        first.max(span.start())..=last.min(span.end())
+    };
+    let near: Vec<u32> = named.iter().flat_map(near).collect();
+    let with_named = |lines: &[u32]| {
+        let mut all = [&near, lines].concat();
+        all.sort_unstable();
+        all.dedup();
+        all
     };
     let matches = keywords.lines(source, span);
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
