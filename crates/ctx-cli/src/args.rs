@@ -24,7 +24,7 @@ const WIDTH: usize = 100;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  output or the index could not be written
+  1  output or the index could not be written, or an address is taken
   2  the arguments make no sense
   3  the input is not what it should be
   4  no context keeps the budget

@@ -111,11 +111,12 @@ async fn serve_http(
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let unusable = |error: std::io::Error| {
-        let hint = match error.kind() {
-            ErrorKind::InvalidInput => "--allow-host is a name such as ctx.example, or '*' for any",
-            _ => "give another address to --http",
-        };
-        Failure::usage(format!("failed to serve at {address}: {error}")).with_hint(hint)
+        let message = format!("failed to serve at {address}: {error}");
+        match error.kind() {
+            ErrorKind::InvalidInput => Failure::usage(message).with_hint(serve::NAMES),
+            _ => Failure::program(message)
+                .with_hint("give another address to --http, or port 0 for any that is free"),
+        }
     };
     if !address.ip().is_loopback() && args.hosts.is_empty() {
         let message = format!("{} can be reached from elsewhere", address.ip());

@@ -254,10 +254,13 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
     Ok((credentials, Some(token)))
 }
 
+/// What to do about a name of the server that is none.
+pub(crate) const NAMES: &str = "--allow-host is a name such as ctx.example, or '*' for any";
+
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
-        ServerError::Host { .. } | ServerError::NoHost { .. } => {
-            "--allow-host is a name such as ctx.example, or '*' for any"
+        ServerError::Hosts(error) => {
+            return Failure::usage(format!("failed to serve: {error}")).with_hint(NAMES);
         }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => {

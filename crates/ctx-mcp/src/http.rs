@@ -10,10 +10,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
+use ctx_hosts::{Foreign, Hosts};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -28,9 +28,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Server;
 use crate::fault::Fault;
-
-/// Among [`Access::hosts`], whatever name a request has: for a server behind one that looks at the names.
-pub const ANY_HOST: &str = "*";
 
 /// Where clients find the server.
 const PATH: &str = "/mcp";
@@ -86,7 +83,7 @@ impl fmt::Debug for Token {
 pub struct Access {
     /// What a client must show.
     pub token: Token,
-    /// The names of the server, without a port, besides those of the loopback where it listens there. [`ANY_HOST`] is any
+    /// The names of the server, without a port, besides those of the loopback where it listens there. [`ANY_HOST`](crate::ANY_HOST) is any
     /// name. A server that listens elsewhere and has none does not start.
     pub hosts: Vec<String>,
     /// Pages that may call it besides its own: `scheme://name:port`.
@@ -116,41 +113,6 @@ impl Access {
         self.origins = origins;
         self
     }
-
-    /// The names of a server at `address`.
-    ///
-    /// # Errors
-    /// There is none, or one that no request could have.
-    fn hosts_at(&self, address: SocketAddr) -> io::Result<Vec<String>> {
-        let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        if let Some(host) = self.hosts.iter().find(|it| !is_host(it)) {
-            return refused(format!("{host:?} is no name without a scheme and a port"));
-        }
-        let mut hosts = self.hosts.clone();
-        if address.ip().is_loopback() {
-            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
-            if address.is_ipv4() {
-                hosts.push(address.ip().to_string());
-            }
-        }
-        if hosts.is_empty() {
-            return refused("no name of the server is given".to_owned());
-        }
-        Ok(hosts)
-    }
-
-    /// The sites of a server that is called `hosts`, and those besides.
-    fn origins_at(&self, hosts: &[String], port: u16) -> Vec<String> {
-        let own = hosts.iter().filter(|it| *it != ANY_HOST);
-        let own = own.map(|it| format!("http://{it}:{port}"));
-        self.origins.iter().cloned().chain(own).collect()
-    }
-}
-
-/// Whether a request can name it: no site, and no port.
-fn is_host(given: &str) -> bool {
-    let parsed = given.parse::<Authority>();
-    given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
 }
 
 /// A server that waits for clients.
@@ -168,14 +130,16 @@ impl Http {
     /// # Errors
     /// The address cannot be had; a name of the server is none, or there is none ([`io::ErrorKind::InvalidInput`]).
     pub async fn bind(server: Server, address: SocketAddr, access: &Access) -> io::Result<Self> {
-        let hosts = access.hosts_at(address)?;
+        let hosts = Hosts::at(address, access.hosts.clone())
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
+        let own = hosts.origins(address.port()).into_iter();
         let config = StreamableHttpServerConfig::default()
             // Looked at before: the SDK's answer is 403, as to a page of another site.
             .disable_allowed_hosts()
-            .with_allowed_origins(access.origins_at(&hosts, address.port()))
+            .with_allowed_origins(own.chain(access.origins.iter().cloned()))
             // Off by default in the SDK.
             .enforce_origin_validation()
             // Looked at before; the SDK would have less.
@@ -191,10 +155,7 @@ impl Http {
                 access.token.clone(),
                 with_token,
             ))
-            .layer(middleware::from_fn_with_state(
-                Arc::<[String]>::from(hosts),
-                with_host,
-            ));
+            .layer(middleware::from_fn_with_state(hosts, with_host));
         Ok(Http {
             listener,
             router,
@@ -285,39 +246,15 @@ async fn connection(stream: TcpStream, router: Router) {
 }
 
 /// Lets a request through that is to a name of this server: another leads here by an attacker's hand.
-async fn with_host(State(hosts): State<Arc<[String]>>, request: Request, next: Next) -> Response {
-    match refused_host(&hosts, &request) {
-        None => next.run(request).await,
-        Some((status, why)) => (status, why).into_response(),
-    }
-}
-
-/// Why a request is none to the server that is called `hosts`, if it is none.
-fn refused_host(hosts: &[String], request: &Request) -> Option<(StatusCode, String)> {
-    let bad = |why: &str| Some((StatusCode::BAD_REQUEST, why.to_owned()));
-    let mut named = request.headers().get_all(header::HOST).iter();
-    let (host, another) = (named.next(), named.next());
-    if another.is_some() {
-        return bad("there is more than one Host\n");
-    }
-    let host = host.map(|it| it.to_str().unwrap_or("?"));
-    let Some(host) = host.or_else(|| request.uri().authority().map(Authority::as_str)) else {
-        return bad("there is no Host\n");
+async fn with_host(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    let Err(foreign) = hosts.check(request.headers(), request.uri()) else {
+        return next.run(request).await;
     };
-    let of_uri = request.uri().host().is_none_or(|it| is_ours(hosts, it));
-    let is_named = host
-        .parse::<Authority>()
-        .is_ok_and(|it| !host.contains('@') && is_ours(hosts, it.host()));
-    if of_uri && is_named {
-        return None;
-    }
-    let why = format!("{host:?} is no name of this server\n");
-    Some((StatusCode::MISDIRECTED_REQUEST, why))
-}
-
-fn is_ours(hosts: &[String], host: &str) -> bool {
-    let mut hosts = hosts.iter();
-    hosts.any(|it| it == ANY_HOST || it.eq_ignore_ascii_case(host))
+    let status = match foreign {
+        Foreign::Other(_) => StatusCode::MISDIRECTED_REQUEST,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    (status, format!("{foreign}\n")).into_response()
 }
 
 /// Lets a request through that shows the token.

@@ -18,9 +18,10 @@ mod tools;
 mod turns;
 mod workspace;
 
-pub use fault::Fault;
 #[cfg(feature = "http")]
-pub use http::{ANY_HOST, Access, Http, Token};
+pub use ctx_hosts::ANY_HOST;
+pub use fault::Fault;
+pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};
 pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
 pub use roots::Place;

@@ -5,6 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ctx_hosts::HostsError;
+
 /// Why a server cannot start. `Display` is a fragment that follows "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -18,18 +20,9 @@ pub enum ServerError {
         #[source]
         source: io::Error,
     },
-    /// Others reach the address, and under which names is not said.
-    #[error("listen on {addr}: no name of the server is given")]
-    NoHost {
-        /// The address.
-        addr: SocketAddr,
-    },
-    /// What is given as a name of the server is none that a request could have.
-    #[error("be called {host:?}: that is no name without a scheme and a port")]
-    Host {
-        /// What was given.
-        host: String,
-    },
+    /// The server is given no name, or one that no request could have.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
     /// The folder of the data cannot be made, opened or written.
     #[error("use the data folder {}", folder.display())]
     DataFolder {

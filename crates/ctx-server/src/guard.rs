@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -15,7 +14,6 @@ use axum::response::{IntoResponse as _, Response};
 use crate::asked::Asked;
 use crate::auth::Identity;
 use crate::problem::Problem;
-use crate::server::ANY_HOST;
 use crate::state::{App, Shared};
 use crate::tally::Tally;
 
@@ -63,7 +61,7 @@ fn method(method: &Method) -> &'static str {
 
 /// Whether a handler may see `request`; or the answer, where that takes none.
 fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
-    check_host(&app.hosts, request)?;
+    app.hosts.check(request.headers(), request.uri())?;
     app.origins.check(request.headers())?;
     if let Some(response) = app.origins.preflight(request) {
         return Ok(Some(response));
@@ -73,41 +71,6 @@ fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> 
         request.extensions_mut().insert(identity);
     }
     Ok(None)
-}
-
-/// A name that leads here by an attacker's hand is not one of ours.
-fn check_host(hosts: &[String], request: &Request) -> Result<(), Problem> {
-    let mut named = request.headers().get_all(HOST).iter();
-    let (host, another) = (named.next(), named.next());
-    if another.is_some() {
-        return Err(Problem::invalid("Host", "there is more than one"));
-    }
-    let host = host.map(|it| it.to_str().unwrap_or("?"));
-    let Some(host) = host.or_else(|| request.uri().authority().map(Authority::as_str)) else {
-        return Err(Problem::invalid("Host", "there is none"));
-    };
-    let of_uri = request.uri().host().is_none_or(|it| is_ours(hosts, it));
-    if of_uri && is_ours(hosts, without_port(host)) {
-        Ok(())
-    } else {
-        Err(Problem::misdirected(host))
-    }
-}
-
-fn is_ours(hosts: &[String], host: &str) -> bool {
-    let mut hosts = hosts.iter();
-    hosts.any(|it| it == ANY_HOST || it.eq_ignore_ascii_case(host))
-}
-
-/// `[::1]:80` and `localhost:80` without the port; what is no port stays.
-fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) && !name.is_empty() => {
-            let is_whole = !name.contains(':') || name.ends_with(']');
-            if is_whole { name } else { host }
-        }
-        _ => host,
-    }
 }
 
 fn identify(app: &App, headers: &HeaderMap) -> Result<Identity, Problem> {

@@ -44,6 +44,7 @@ pub use backend::{
     Removed, RemovedFile, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
 };
 pub use build::{Priming, build, count};
+pub use ctx_hosts::{ANY_HOST, HostsError};
 #[cfg(feature = "postgres")]
 pub use ctx_postgres::Limits as DatabaseLimits;
 pub use embedded::{Embedded, Keeping, Quota};
@@ -53,4 +54,4 @@ pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use problem::Problem;
-pub use server::{ANY_HOST, Options, Server};
+pub use server::{Options, Server};

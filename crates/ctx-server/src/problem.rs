@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
+use ctx_hosts::Foreign;
 use ctx_service::ServiceError;
 use ctx_tokens::TokensError;
 use serde::Serialize;
@@ -203,10 +204,6 @@ impl Problem {
         Problem::new("media-type", detail).at(field)
     }
 
-    pub(crate) fn misdirected(host: &str) -> Self {
-        Problem::new("misdirected", format!("{host:?} is no name of this server")).at("Host")
-    }
-
     pub(crate) fn unprocessable(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Problem::new("unprocessable", detail).at(field)
     }
@@ -251,6 +248,16 @@ impl IntoResponse for Problem {
             headers.insert("connection", HeaderValue::from_static("close"));
         }
         response
+    }
+}
+
+impl From<Foreign> for Problem {
+    fn from(foreign: Foreign) -> Self {
+        let kind = match foreign {
+            Foreign::Other(_) => "misdirected",
+            _ => "invalid",
+        };
+        Problem::new(kind, foreign.to_string()).at("Host")
     }
 }
 

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::http::header::CONNECTION;
-use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
+use ctx_hosts::Hosts;
 use ctx_tokens::Counters;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -50,9 +50,6 @@ const NO_MORE: Duration = Duration::from_millis(20);
 /// How long whoever was cancelled at the end may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Among [`Options::hosts`], whatever name a request has: for a server behind one that looks at the names.
-pub const ANY_HOST: &str = "*";
-
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -62,7 +59,7 @@ pub struct Options {
     /// How much is taken on.
     pub limits: Limits,
     /// The names of this server, without a port, besides those of the loopback where it listens there: requests to other
-    /// names, and from pages of other sites, are refused. [`ANY_HOST`] is any name. A server that listens elsewhere and has
+    /// names, and from pages of other sites, are refused. [`ANY_HOST`](crate::ANY_HOST) is any name. A server that listens elsewhere and has
     /// none does not start.
     pub hosts: Vec<String>,
     /// Sites whose pages may ask, and read what is answered, besides the server's own, `http://NAME:PORT`, by its names and the
@@ -131,13 +128,13 @@ impl Server {
     /// Listens on `addr`; port 0 is any that is free.
     ///
     /// # Errors
-    /// [`ServerError::Listen`]; [`ServerError::Host`] and [`ServerError::NoHost`], which are of the options.
+    /// [`ServerError::Listen`]; [`ServerError::Hosts`], which is of the options.
     pub async fn bind(
         addr: SocketAddr,
         backend: Arc<dyn Backend>,
         options: Options,
     ) -> Result<Self, ServerError> {
-        let hosts = hosts(options.hosts, addr)?;
+        let hosts = Hosts::at(addr, options.hosts)?;
         let failed = |source| ServerError::Listen { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
         let addr = listener.local_addr().map_err(failed)?;
@@ -149,7 +146,7 @@ impl Server {
             backend,
             counters: options.counters,
             credentials: LiveCredentials::new(options.credentials),
-            origins: Origins::new(options.origins, own_origins(&hosts, addr.port())),
+            origins: Origins::new(options.origins, hosts.origins(addr.port())),
             hosts,
             builds: Arc::new(Admission::new(
                 (limits.workers, limits.cores),
@@ -335,40 +332,4 @@ fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
     tracing::error!(status = 500, "a handler panicked");
     Problem::internal().into_response()
-}
-
-/// The names of a server that is to listen on `addr`.
-fn hosts(given: Vec<String>, addr: SocketAddr) -> Result<Vec<String>, ServerError> {
-    if let Some(host) = given.iter().find(|it| !is_host(it)) {
-        return Err(ServerError::Host { host: host.clone() });
-    }
-    let mut hosts = given;
-    if addr.ip().is_loopback() {
-        hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
-        if addr.is_ipv4() {
-            hosts.push(addr.ip().to_string());
-        }
-    }
-    if hosts.is_empty() {
-        return Err(ServerError::NoHost { addr });
-    }
-    Ok(hosts)
-}
-
-/// Whether a request can name it: no site, and no port.
-fn is_host(given: &str) -> bool {
-    let parsed = given.parse::<Authority>();
-    given == ANY_HOST || parsed.is_ok_and(|it| it.host() == given)
-}
-
-/// The sites of a server with these names.
-fn own_origins(hosts: &[String], port: u16) -> Vec<String> {
-    let hosts = hosts.iter().filter(|it| *it != ANY_HOST);
-    let with_port = hosts.clone().map(|it| format!("http://{it}:{port}"));
-    let mut origins: Vec<String> = with_port.collect();
-    if port == 80 {
-        // Browsers leave it out.
-        origins.extend(hosts.map(|it| format!("http://{it}")));
-    }
-    origins
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ctx_assemble::Cancel;
+use ctx_hosts::Hosts;
 use ctx_tokens::Counters;
 
 use crate::admission::Admission;
@@ -26,7 +27,7 @@ pub(crate) struct App {
     /// What tokens are counted with, for every request.
     pub(crate) counters: Arc<Counters>,
     /// The names of this server; none, if any will do.
-    pub(crate) hosts: Vec<String>,
+    pub(crate) hosts: Hosts,
     pub(crate) origins: Origins,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,

@@ -43,7 +43,13 @@ pub(super) const TABLE: Table = Table {
         ),
         row(
             "capability",
-            &["ctx-format", "ctx-source", "ctx-syntax", "ctx-rank"],
+            &[
+                "ctx-format",
+                "ctx-source",
+                "ctx-syntax",
+                "ctx-rank",
+                "ctx-hosts",
+            ],
         ),
         row("decision", &["ctx-budget"]),
         row(

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -247,6 +247,12 @@ fn agents_are_awaited_and_let_in_as_others_are() {
     }
     let named = folder.run(["mcp", "--http", "127.0.0.1:0", "--allow-host", "a:80"]);
     named.fails(2, &["\"a:80\" is no name"]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for verb in [["serve", "--addr"], ["mcp", "--http"]] {
+        let refused = folder.run([verb[0], verb[1], &taken]);
+        refused.fails(1, &["in use"]);
+    }
 }
 
 /// What it keeps there is for no repository, and is no index.
@@ -689,14 +695,14 @@ fn what_cannot_be_served_is_told_with_a_hint() {
         ),
         (
             vec!["--addr", "127.0.0.1:0", "--allow-host", "ctx.example:80"],
-            1,
-            "be called \"ctx.example:80\"",
+            2,
+            "\"ctx.example:80\" is no name",
         ),
         // What it was called before.
         (
             vec!["--addr", "127.0.0.1:0", "--host", "ctx.example:80"],
-            1,
-            "be called \"ctx.example:80\"",
+            2,
+            "\"ctx.example:80\" is no name",
         ),
         (
             vec!["--database-url", "postgres://ada:sesame@127.0.0.1:1/x"],

@@ -161,25 +161,11 @@ fn a_server_that_others_reach_has_names() {
         let bound = runtime.block_on(Server::bind(addr.parse().unwrap(), backend, options));
         bound.map(drop).map_err(|it| it.to_string())
     };
-    for addr in ["0.0.0.0:0", "[::]:0"] {
-        let refused = bind(addr, &[]).unwrap_err();
-        assert!(refused.contains("no name of the server"), "{refused}");
-    }
-    for host in [
-        "",
-        "ctx.example:80",
-        "http://ctx.example",
-        "a b",
-        "me@ctx.example",
-        "::1",
-        "x/",
-    ] {
-        let refused = bind("127.0.0.1:0", &["ctx.example", host]).unwrap_err();
-        assert!(refused.contains(&format!("{host:?}")), "{refused}");
-    }
-    for host in ["ctx.example", "10.0.0.7", "[::1]", ANY_HOST] {
-        assert_eq!(bind("0.0.0.0:0", &[host]), Ok(()), "{host}");
-    }
+    let refused = bind("0.0.0.0:0", &[]).unwrap_err();
+    assert!(refused.contains("no name of the server"), "{refused}");
+    let refused = bind("127.0.0.1:0", &["ctx.example:80"]).unwrap_err();
+    assert!(refused.contains("\"ctx.example:80\""), "{refused}");
+    assert_eq!(bind("0.0.0.0:0", &["ctx.example"]), Ok(()));
 }
 
 #[test]
