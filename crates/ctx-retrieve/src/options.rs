@@ -144,13 +144,16 @@ impl Weights {
         }
     }
 
-    /// Has documents of a report be worth what their role is, and come behind the source that one word is the name of.
+    /// Has documents of a report be worth what their role is, and come behind the source that one word is the name of, and
+    /// behind what else a question asks for.
     fn weigh_documents(&mut self, query: &Query) {
         if query.typed.is_none() {
             self.documents = 0.0;
         }
         let is_alone = query.words().nth(1).is_none();
-        if query.typed.is_none() || is_alone || query.asks_for_users() {
+        let is_asked = |role: &Role| role.is_asked_for(query);
+        let asks_for_others = !is_asked(&Role::Documentation) && Self::ROLES.iter().any(is_asked);
+        if query.typed.is_none() || is_alone || query.asks_for_users() || asks_for_others {
             self.first_document = 0.0;
         }
     }

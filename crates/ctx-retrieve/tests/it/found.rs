@@ -575,6 +575,22 @@ async fn who_asks_for_documents_is_shown_documents() {
 }
 
 #[tokio::test]
+async fn who_asks_for_tests_is_shown_tests_before_documents() {
+    let store = || {
+        let files = ["docs/guide.md", "src/a.py", "tests/a.py"];
+        Store::of(&files.map(|it| (it, 1, "function", "", "how a connection is made")))
+    };
+    for (question, last) in [
+        ("how is a connection made", "tests/a.py"),
+        ("which tests have a connection made", "docs/guide.md"),
+        ("connection made: tests and docs", "tests/a.py"),
+    ] {
+        let retrieved = ask(store(), question, &Options::default()).await;
+        assert_eq!(paths(&retrieved)[2], last, "{question}");
+    }
+}
+
+#[tokio::test]
 async fn the_best_documents_of_a_typed_question_stand_among_the_sources() {
     let store = || {
         let mut parts = Vec::new();
