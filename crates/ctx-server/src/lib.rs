@@ -33,6 +33,7 @@ mod schema;
 mod server;
 mod state;
 mod tally;
+mod told;
 mod whole;
 mod wire;
 
