@@ -56,6 +56,7 @@ impl Search {
 /// A service, and what to know of its index.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
+    pub(crate) index: Arc<Index>,
     pub(crate) service: Arc<Service>,
     pub(crate) note: Option<&'static str>,
     /// Whether files were indexed for it, which may have taken long.
@@ -97,6 +98,7 @@ impl Folder {
         let mut search = call.awaiting(self.search.lock()).await?;
         if let Some(found) = search.as_ref().filter(|it| it.is_fresh(came)) {
             return Ok(Ready {
+                index: Arc::clone(&found.index),
                 service: Arc::clone(&found.service),
                 note: None,
                 indexed: false,
@@ -122,10 +124,11 @@ impl Folder {
         if let Ok(looked) = &looked {
             found.looked = looked.at;
         }
-        let service = Arc::clone(&found.service);
+        let (index, service) = (Arc::clone(&found.index), Arc::clone(&found.service));
         *search = Some(found);
         let Look { note, indexed, .. } = looked?;
         Ok(Ready {
+            index,
             service,
             note,
             indexed,
