@@ -79,10 +79,10 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
     let mut options = Options::new(&args.root).with_bounds(args.http.is_some());
     let named = args.index.clone();
     options = options.with_place(std::sync::Arc::new(move |root| {
-        if let Some(folder) = &named {
-            return folder.join(place::name_of(root));
-        }
-        let folder = place::index_folder(root).unwrap_or_else(|_| root.join(".ctx"));
+        let folder = match &named {
+            Some(folder) => folder.join(place::name_of(root)),
+            None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
+        };
         // Opening it tells what is wrong.
         let _ = indexing::make_private(&folder);
         folder
