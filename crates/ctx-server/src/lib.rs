@@ -18,7 +18,6 @@ mod limits;
 mod meter;
 mod once;
 mod openapi;
-mod origins;
 mod owner;
 mod page;
 mod paths;
