@@ -1,6 +1,5 @@
 //! `ctx mcp`: the context tools for agents.
 
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ctx::assemble::Cancel;
-use ctx_mcp::{Access, Client, Fault, Http, Installation, Options, Server, Token, serve_stdio};
+use ctx_mcp::{
+    Access, Client, Fault, HostsError, Http, Installation, Options, Server, Token, serve_stdio,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::emit;
@@ -49,7 +50,8 @@ pub(crate) struct McpArgs {
     /// refused. May be given more than once. `*` is any
     #[arg(long = "allow-host", value_name = "NAME", requires = "http")]
     hosts: Vec<String>,
-    /// Let pages of this site ask, besides those of the server itself. May be given more than once
+    /// Let pages of this site ask, and read the answers, besides those of the server itself. The port where it is not the
+    /// scheme's. May be given more than once
     #[arg(
         long = "allow-origin",
         value_name = "SCHEME://NAME:PORT",
@@ -79,10 +81,10 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
     let mut options = Options::new(&args.root).with_bounds(args.http.is_some());
     let named = args.index.clone();
     options = options.with_place(std::sync::Arc::new(move |root| {
-        if let Some(folder) = &named {
-            return folder.join(place::name_of(root));
-        }
-        let folder = place::index_folder(root).unwrap_or_else(|_| root.join(".ctx"));
+        let folder = match &named {
+            Some(folder) => folder.join(place::name_of(root)),
+            None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),
+        };
         // Opening it tells what is wrong.
         let _ = indexing::make_private(&folder);
         folder
@@ -112,9 +114,10 @@ async fn serve_http(
 ) -> Result<(), Failure> {
     let unusable = |error: std::io::Error| {
         let message = format!("failed to serve at {address}: {error}");
-        match error.kind() {
-            ErrorKind::InvalidInput => Failure::usage(message).with_hint(serve::NAMES),
-            _ => Failure::program(message)
+        let source = error.get_ref();
+        match source.and_then(|it| it.downcast_ref::<HostsError>()) {
+            Some(error) => Failure::usage(message).with_hint(serve::naming(error)),
+            None => Failure::program(message)
                 .with_hint("give another address to --http, or port 0 for any that is free"),
         }
     };

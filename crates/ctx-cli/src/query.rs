@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Reason, Updated};
 use ctx::model::{BuildOptions, BuiltContext, Warning};
-use ctx::rank::{Place, Query};
+use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, FileSearch as _, Near, Retriever, Strategy, Usage as _};
 use ctx::service::{Answer, Service, ServiceError};
@@ -414,11 +414,7 @@ fn tell_missing(answer: &mut Answer, missed: &Missed, is_there: impl Fn(&str) ->
         let passed = missed.generated.iter().find(is_it)?;
         (!end.as_os_str().is_empty() && !is_found(end)).then_some(passed)
     });
-    let is_meant = |it: &&Place| it.line.is_some() || it.path.contains('/');
-    let meant = answer.query.places.iter().filter(is_meant);
-    let meant = meant.filter(|_| answer.query.typed.is_some());
-    let mut files = meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path));
-    let unknown = files.find(|it| !is_there(it));
+    let unknown = answer.query.meant_files().find(|it| !is_there(it));
     let (code, detail) = match (named, unknown, missed.generated.len()) {
         (Some(path), _, _) => (
             GENERATED,

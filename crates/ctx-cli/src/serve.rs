@@ -15,8 +15,8 @@ use ctx::tokens::Counters;
 #[cfg(feature = "tokenizer-json")]
 use ctx::tokens::TokenizerJson;
 use ctx_server::{
-    Backend, Credentials, DatabaseLimits, Embedded, Keeping, Limits, Options, Owner, Postgres,
-    Quota, Server, ServerError,
+    Backend, Credentials, DatabaseLimits, Embedded, HostsError, Keeping, Limits, Options, Owner,
+    Postgres, Quota, Server, ServerError,
 };
 
 use self::log::{Log, tell_panics_by_place};
@@ -64,8 +64,7 @@ pub(crate) struct ServeArgs {
     #[arg(long = "allow-host", alias = "host", value_name = "NAME")]
     hosts: Vec<String>,
     /// Let pages of this site ask, and read the answers, besides those of the server itself; where a proxy encrypts, the
-    /// site is the proxy's. Written as browsers do: no slash at the end, no port where it is the scheme's. May be given
-    /// more than once
+    /// site is the proxy's. The port where it is not the scheme's. May be given more than once
     #[arg(long = "allow-origin", value_name = "SCHEME://NAME:PORT")]
     origins: Vec<String>,
     /// Contexts that are built at once, 1 to 64; more wait. By default three for every two cores: more
@@ -134,8 +133,9 @@ async fn serve(
         Some(builds) => limits.with_workers(builds),
         None => limits,
     };
-    let backend = backend(args, limits.workers).await.map_err(refused)?;
-    let server = Server::bind(args.addr, backend, options.with_limits(limits));
+    let workers = limits.workers;
+    let open = async || backend(args, workers).await;
+    let server = Server::bind_then(args.addr, options.with_limits(limits), open);
     let server = server.await.map_err(refused)?;
     let stop = Stop::new(args.tokens.is_none() && !signals::ignores_hangups())?;
     if let Some(path) = &args.tokens {
@@ -254,13 +254,21 @@ fn credentials(args: &ServeArgs) -> Result<(Credentials, Option<String>), Failur
     Ok((credentials, Some(token)))
 }
 
-/// What to do about a name of the server that is none.
-pub(crate) const NAMES: &str = "--allow-host is a name such as ctx.example, or '*' for any";
+/// What to do about a name of the server, or a site, that is none.
+pub(crate) fn naming(error: &HostsError) -> &'static str {
+    match error {
+        HostsError::Site(_) => {
+            "--allow-origin is SCHEME://NAME, with a port where that is not the scheme's, and nothing after"
+        }
+        _ => "--allow-host is a name such as ctx.example, or '*' for any",
+    }
+}
 
 fn refused(error: ServerError) -> Failure {
     let hint = match &error {
         ServerError::Hosts(error) => {
-            return Failure::usage(format!("failed to serve: {error}")).with_hint(NAMES);
+            let hint = naming(error);
+            return Failure::usage(format!("failed to serve: {error}")).with_hint(hint);
         }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => {

@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Foreign, Hosts};
+use ctx_hosts::{Cors, Foreign, Hosts, HostsError, Sites};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -43,6 +43,13 @@ const BODY_WITHIN: Duration = Duration::from_secs(10);
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long to wait when the system has no more connections to give.
 const BREATH: Duration = Duration::from_millis(50);
+
+/// What pages of sites that were named may send and read.
+const CORS: Cors = Cors {
+    methods: "GET, POST, DELETE",
+    headers: "Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id",
+    readable: "Mcp-Session-Id",
+};
 
 /// What a client must show. `Debug` does not tell it.
 #[derive(Clone)]
@@ -86,7 +93,8 @@ pub struct Access {
     /// The names of the server, without a port, besides those of the loopback where it listens there. [`ANY_HOST`](crate::ANY_HOST) is any
     /// name. A server that listens elsewhere and has none does not start.
     pub hosts: Vec<String>,
-    /// Pages that may call it besides its own: `scheme://name:port`.
+    /// Sites whose pages may call it, and read the answers, besides its own: `SCHEME://NAME`, with the port where that is not the
+    /// scheme's.
     pub origins: Vec<String>,
 }
 
@@ -107,7 +115,7 @@ impl Access {
         self
     }
 
-    /// Lets these pages call it too.
+    /// Lets pages of these sites call it too.
     #[must_use]
     pub fn with_origins(mut self, origins: Vec<String>) -> Self {
         self.origins = origins;
@@ -128,20 +136,25 @@ impl Http {
     /// Listens at `address` for clients that `access` lets in.
     ///
     /// # Errors
-    /// The address cannot be had; a name of the server is none, or there is none ([`io::ErrorKind::InvalidInput`]).
+    /// The address cannot be had; a name of the server, or a site, is none, or the server has no name
+    /// ([`io::ErrorKind::InvalidInput`], of a [`HostsError`]).
     pub async fn bind(server: Server, address: SocketAddr, access: &Access) -> io::Result<Self> {
-        let hosts = Hosts::at(address, access.hosts.clone())
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let unusable = |error: HostsError| io::Error::new(io::ErrorKind::InvalidInput, error);
+        let hosts = Hosts::at(address, access.hosts.clone()).map_err(unusable)?;
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        let own = hosts.origins(address.port()).into_iter();
+        let sites = Sites::new(&hosts, address.port(), &access.origins, CORS).map_err(unusable)?;
+        let door = Door {
+            hosts,
+            sites,
+            token: access.token.clone(),
+        };
         let config = StreamableHttpServerConfig::default()
-            // Looked at before: the SDK's answer is 403, as to a page of another site.
+            // Looked at at the door: the SDK's answer is 403, as to a page of another site.
             .disable_allowed_hosts()
-            .with_allowed_origins(own.chain(access.origins.iter().cloned()))
-            // Off by default in the SDK.
-            .enforce_origin_validation()
+            // Looked at at the door: the SDK comes after the token.
+            .disable_allowed_origins()
             // Looked at before; the SDK would have less.
             .with_max_request_body_bytes(MOST_BYTES)
             .with_cancellation_token(stop.child_token());
@@ -151,11 +164,7 @@ impl Http {
         let router = Router::new()
             .route_service(PATH, service)
             .layer(middleware::from_fn(with_body))
-            .layer(middleware::from_fn_with_state(
-                access.token.clone(),
-                with_token,
-            ))
-            .layer(middleware::from_fn_with_state(hosts, with_host));
+            .layer(middleware::from_fn_with_state(Arc::new(door), at_door));
         Ok(Http {
             listener,
             router,
@@ -245,35 +254,60 @@ async fn connection(stream: TcpStream, router: Router) {
     }
 }
 
-/// Lets a request through that is to a name of this server: another leads here by an attacker's hand.
-async fn with_host(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
-    let Err(foreign) = hosts.check(request.headers(), request.uri()) else {
-        return next.run(request).await;
-    };
-    let status = match foreign {
-        Foreign::Other(_) => StatusCode::MISDIRECTED_REQUEST,
-        _ => StatusCode::BAD_REQUEST,
-    };
-    (status, format!("{foreign}\n")).into_response()
+/// What every request passes before its body is read, in this order: the name of the server, the page it comes from, the token.
+#[derive(Debug)]
+struct Door {
+    hosts: Hosts,
+    sites: Sites,
+    token: Token,
 }
 
-/// Lets a request through that shows the token.
-async fn with_token(State(token): State<Token>, request: Request, next: Next) -> Response {
-    let shown = request.headers().get(header::AUTHORIZATION);
-    let shown = shown.and_then(|it| it.to_str().ok()?.split_once(' '));
-    match shown {
-        Some((scheme, shown))
-            if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim()) =>
-        {
-            next.run(request).await
+impl Door {
+    /// The answer to a request that is not let through.
+    fn answer(&self, request: &Request) -> Option<Response> {
+        let headers = request.headers();
+        // Another name leads here by an attacker's hand.
+        if let Err(foreign) = self.hosts.check(headers, request.uri()) {
+            let status = match foreign {
+                Foreign::Other(_) => StatusCode::MISDIRECTED_REQUEST,
+                _ => StatusCode::BAD_REQUEST,
+            };
+            return Some((status, format!("{foreign}\n")).into_response());
         }
-        _ => {
+        if !self.sites.let_in(headers) {
+            let message = "pages of other sites are not let in\n";
+            return Some((StatusCode::FORBIDDEN, message).into_response());
+        }
+        if let Some(told) = self.sites.preflight(request.method(), headers) {
+            return Some((StatusCode::NO_CONTENT, told).into_response());
+        }
+        (!self.is_shown(headers)).then(|| {
             let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
             let message = "the token is missing or wrong: send the header \"Authorization: Bearer TOKEN\" with the \
                            token that the server printed when it started\n";
             (StatusCode::UNAUTHORIZED, challenge, message).into_response()
-        }
+        })
     }
+
+    /// Whether the token is.
+    fn is_shown(&self, headers: &HeaderMap) -> bool {
+        let shown = headers.get(header::AUTHORIZATION);
+        let shown = shown.and_then(|it| it.to_str().ok()?.split_once(' '));
+        shown.is_some_and(|(scheme, shown)| {
+            scheme.eq_ignore_ascii_case("bearer") && self.token.is(shown.trim())
+        })
+    }
+}
+
+/// Lets a request through, or answers it; a page of a site that was named may read either answer.
+async fn at_door(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let asking = door.sites.asking(request.headers());
+    let mut response = match door.answer(&request) {
+        Some(response) => response,
+        None => next.run(request).await,
+    };
+    door.sites.tell(asking, response.headers_mut());
+    response
 }
 
 /// Lets a request through once its body is there. To one that is no message the SDK answers that it is of another type:

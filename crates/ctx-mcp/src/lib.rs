@@ -19,7 +19,7 @@ mod turns;
 mod workspace;
 
 #[cfg(feature = "http")]
-pub use ctx_hosts::ANY_HOST;
+pub use ctx_hosts::{ANY_HOST, HostsError};
 pub use fault::Fault;
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};

@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError};
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
+use ctx_index::{FileSearch as _, Index};
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
     Warning,
 };
-use ctx_retrieve::{Hold, Options as RetrieveOptions};
+use ctx_retrieve::{Hold, Options as RetrieveOptions, Query};
 use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
@@ -162,7 +163,15 @@ impl Asked {
             .with_merge(false)
             .with_counter(CounterName::CharacterBased);
         let control = Control::default().with_cancel(call.cancel.clone());
-        for (prefix, Ready { service, note, .. }) in self.folders {
+        let mut indexes = Vec::new();
+        let mut query = None;
+        for (prefix, ready) in self.folders {
+            let Ready {
+                index,
+                service,
+                note,
+                ..
+            } = ready;
             material.notes.extend(note.map(str::to_owned));
             let answer = service.answer(&self.question, &self.options, &none, &control);
             let answer = answer.await?;
@@ -185,9 +194,34 @@ impl Asked {
                     with_prefix(chunk, &prefix)
                 }));
             material.warnings.extend(answer.built.warnings);
+            indexes.push(index);
+            query = Some(answer.query);
+        }
+        if let Some(query) = query
+            && let Some(name) = missing(&query, &indexes).await
+        {
+            let detail = format!("no file called {name} is searched");
+            material
+                .warnings
+                .insert(0, Warning::new("no_such_file", detail));
         }
         Ok(material)
     }
+}
+
+/// The first file that `query` means and no index has one of its name of. Of what cannot be looked up the search tells.
+async fn missing<'q>(query: &'q Query, indexes: &[Arc<Index>]) -> Option<&'q str> {
+    for name in query.meant_files() {
+        let mut is_there = false;
+        for index in indexes {
+            let found = index.ending_with(&[name.to_owned()], 1).await;
+            is_there |= found.map_or(true, |it| it.iter().any(|it| !it.is_empty()));
+        }
+        if !is_there {
+            return Some(name);
+        }
+    }
+    None
 }
 
 /// The folders of `call` by the prefixes of their paths, once their indexes are up to date.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +17,8 @@ const OPEN: usize = 32;
 /// Roots of one client that are looked at.
 const MOST: usize = 16;
 
-/// Where the index of a folder is kept. The folder's path is canonical.
+/// Where the index of a folder is kept. The folder's path is canonical. Asked when there is a first question, so that it may make
+/// the place, too.
 pub type Place = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
 
 /// The server's own folder, and those that clients declared.
@@ -38,9 +41,8 @@ impl Roots {
                 "a folder that exists",
             )
         })?;
-        let at = place(&path);
         Ok(Roots {
-            own: Arc::new(Folder::new(Root::open(path)?, at)?),
+            own: Arc::new(Folder::new(Root::open(path)?, Arc::clone(&place))?),
             place,
             bounded,
             opened: Mutex::default(),
@@ -95,7 +97,7 @@ impl Roots {
         }
         // What was compared is a name; what lies in the server's own folder is opened beneath its handle.
         let root = below.map_or_else(|| Root::open(&path), |it| self.own.root().folder(it));
-        let folder = Arc::new(Folder::new(root.ok()?, (self.place)(&path)).ok()?);
+        let folder = Arc::new(Folder::new(root.ok()?, Arc::clone(&self.place)).ok()?);
         if opened.len() >= OPEN {
             opened.pop_first();
         }
@@ -113,9 +115,22 @@ impl fmt::Debug for Roots {
     }
 }
 
-/// `.ctx` in the folder.
+/// `.ctx` in the folder, which is made for nobody else to look into, and kept from a repository: it says what the files say. One
+/// that is there stays as it is.
 pub(crate) fn default_place(root: &Path) -> PathBuf {
-    root.join(".ctx")
+    let folder = root.join(".ctx");
+    // Where that cannot be done, the index cannot be written either, which is told.
+    let _ = make(&folder);
+    folder
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "it has no mode there"))]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    fs::write(folder.join(".gitignore"), "*\n")
 }
 
 /// The path that a `file:` address of this machine names.

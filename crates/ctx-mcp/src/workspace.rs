@@ -1,6 +1,7 @@
 //! The folders that a client may read, and what is known of them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::sync::Mutex;
 use tracing::debug;
 
 use crate::fault::Fault;
+use crate::roots::Place;
 use crate::server::Call;
 
 /// An index that was brought up to date so shortly before is not looked at again.
@@ -27,10 +29,9 @@ const FRESH: Duration = Duration::from_secs(1);
 pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// One folder, opened once.
-#[derive(Debug)]
 pub(crate) struct Folder {
     root: Root,
-    index_at: PathBuf,
+    place: Place,
     resolver: Arc<Resolver>,
     search: Mutex<Option<Search>>,
 }
@@ -56,19 +57,28 @@ impl Search {
 /// A service, and what to know of its index.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
+    pub(crate) index: Arc<Index>,
     pub(crate) service: Arc<Service>,
     pub(crate) note: Option<&'static str>,
     /// Whether files were indexed for it, which may have taken long.
     pub(crate) indexed: bool,
 }
 
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folder")
+            .field("root", &self.root)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Folder {
-    /// The folder `root`, whose path is canonical, with its index in `index_at`.
-    pub(crate) fn new(root: Root, index_at: PathBuf) -> Result<Self, Fault> {
+    /// The folder `root`, whose path is canonical, with its index where `place` says.
+    pub(crate) fn new(root: Root, place: Place) -> Result<Self, Fault> {
         let sources = Sources::new(root.try_clone()?, Limits::default());
         let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
         Ok(Folder {
-            index_at,
+            place,
             root,
             resolver: Arc::new(resolver),
             search: Mutex::new(None),
@@ -97,15 +107,16 @@ impl Folder {
         let mut search = call.awaiting(self.search.lock()).await?;
         if let Some(found) = search.as_ref().filter(|it| it.is_fresh(came)) {
             return Ok(Ready {
+                index: Arc::clone(&found.index),
                 service: Arc::clone(&found.service),
                 note: None,
                 indexed: false,
             });
         }
         let turn = call.turn().await?;
-        let (root, at, resolver) = (
+        let (root, place, resolver) = (
             self.root.try_clone()?,
-            self.index_at.clone(),
+            Arc::clone(&self.place),
             Arc::clone(&self.resolver),
         );
         let (found, report) = (search.take(), Arc::clone(&call.report));
@@ -113,7 +124,7 @@ impl Folder {
         let work = move || -> Result<_, Fault> {
             let found = match found {
                 Some(found) => found,
-                None => open(root, &at, &resolver)?,
+                None => open(root, &place, &resolver)?,
             };
             let looked = up_to_date(&found, &report, &cancel);
             Ok((found, looked))
@@ -122,10 +133,11 @@ impl Folder {
         if let Ok(looked) = &looked {
             found.looked = looked.at;
         }
-        let service = Arc::clone(&found.service);
+        let (index, service) = (Arc::clone(&found.index), Arc::clone(&found.service));
         *search = Some(found);
         let Look { note, indexed, .. } = looked?;
         Ok(Ready {
+            index,
             service,
             note,
             indexed,
@@ -133,8 +145,9 @@ impl Folder {
     }
 }
 
-fn open(root: Root, at: &Path, resolver: &Resolver) -> Result<Search, Fault> {
-    let (index, anew) = Index::open_in(root, at, ctx_index::Options::default())?;
+fn open(root: Root, place: &Place, resolver: &Resolver) -> Result<Search, Fault> {
+    let at = place(root.path());
+    let (index, anew) = Index::open_in(root, &at, ctx_index::Options::default())?;
     if let Some(why) = anew {
         debug!(why, "the index is begun anew");
     }

@@ -272,7 +272,7 @@ def matrix(setup, server):
                 status = connection.getresponse().status
                 connection.close()
                 origin_is_own = origin is None or origin in [f"http://{it}" for it in own]
-                expected = 421 if host in foreign else 401 if token != server.token else 200 if origin_is_own else 403
+                expected = 421 if host in foreign else 403 if not origin_is_own else 401 if token != server.token else 200
                 setup.check(status == expected, f"{status} for {host} {origin} {token}")
                 cases += 1
     return cases

@@ -78,7 +78,9 @@ impl OwnedStore {
     ) -> Result<Vec<StoredFile>, StoreError> {
         let sql = "SELECT path, hash, modified_at, role, lines, parts, octet_length(content) FROM ctx.files
                    WHERE owner = $1 AND path > $2 ORDER BY path LIMIT $3::int";
-        let (after, limit) = (after.replace('\0', ""), self.limits().rows(limit));
+        // No path has a NUL in it: what comes after `a\0b` is what comes after `a`.
+        let (after, _) = after.split_once('\0').unwrap_or((after, ""));
+        let (after, limit) = (after, self.limits().rows(limit));
         let rows = self
             .read("list files", sql, &[&self.owner(), &after, &limit])
             .await?;

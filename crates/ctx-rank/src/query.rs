@@ -163,6 +163,16 @@ impl Query {
         words.filter(|it| !it.is_empty())
     }
 
+    /// The names of the files that a [typed](Query::typed) question calls by a line or a folder of theirs, without the folders: such
+    /// a file is meant, whether it is there or not. A name by itself may be that of something else (`Node.js`), and reports name files
+    /// of others.
+    pub fn meant_files(&self) -> impl Iterator<Item = &str> {
+        let is_meant = |it: &&Place| it.line.is_some() || it.path.contains('/');
+        let meant = self.places.iter().filter(is_meant);
+        let meant = meant.filter(|_| self.typed.is_some());
+        meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
+    }
+
     /// Whether a version is among its terms.
     pub(crate) fn has_version(&self) -> bool {
         // No other term has a dot.

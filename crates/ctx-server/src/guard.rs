@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
@@ -29,7 +29,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
     let asked = Asked::new(method(request.method()), route);
     let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
-    let asking = app.origins.asking(request.headers());
+    let asking = app.sites.asking(request.headers());
     let answering = async {
         match admit(&app, &mut request) {
             Ok(None) => next.run(request).await,
@@ -38,7 +38,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
         }
     };
     let mut response = Arc::clone(&asked).within(answering).await;
-    app.origins.tell(asking, response.headers_mut());
+    app.sites.tell(asking, response.headers_mut());
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         response.headers_mut().insert(X_REQUEST_ID, id);
     }
@@ -62,9 +62,12 @@ fn method(method: &Method) -> &'static str {
 /// Whether a handler may see `request`; or the answer, where that takes none.
 fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
     app.hosts.check(request.headers(), request.uri())?;
-    app.origins.check(request.headers())?;
-    if let Some(response) = app.origins.preflight(request) {
-        return Ok(Some(response));
+    if !app.sites.let_in(request.headers()) {
+        let detail = "pages of other sites are not let in";
+        return Err(Problem::forbidden("Origin", detail));
+    }
+    if let Some(told) = app.sites.preflight(request.method(), request.headers()) {
+        return Ok(Some((StatusCode::NO_CONTENT, told).into_response()));
     }
     if !OPEN.contains(&request.uri().path()) {
         let identity = identify(app, request.headers())?;

@@ -18,7 +18,6 @@ mod limits;
 mod meter;
 mod once;
 mod openapi;
-mod origins;
 mod owner;
 mod page;
 mod paths;
@@ -33,6 +32,7 @@ mod schema;
 mod server;
 mod state;
 mod tally;
+mod told;
 mod whole;
 mod wire;
 

@@ -12,7 +12,7 @@ use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
-use ctx_hosts::Hosts;
+use ctx_hosts::{Cors, Hosts, Sites};
 use ctx_tokens::Counters;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -33,7 +33,6 @@ use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::guard::guard;
 use crate::meter::Meter;
-use crate::origins::Origins;
 use crate::peers::Peers;
 use crate::problem::Problem;
 use crate::readiness::Readiness;
@@ -50,6 +49,13 @@ const NO_MORE: Duration = Duration::from_millis(20);
 /// How long whoever was cancelled at the end may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// What pages of sites that were named may send and read.
+const CORS: Cors = Cors {
+    methods: "GET, POST, PUT, DELETE",
+    headers: "Authorization, Content-Type",
+    readable: "X-Request-Id, Retry-After",
+};
+
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -63,8 +69,8 @@ pub struct Options {
     /// none does not start.
     pub hosts: Vec<String>,
     /// Sites whose pages may ask, and read what is answered, besides the server's own, `http://NAME:PORT`, by its names and the
-    /// port it listens on: `https://ctx.example`, where something in front of it encrypts, or another site. As browsers
-    /// name them in `Origin`: with no slash at the end, and no port where that is the scheme's.
+    /// port it listens on: `https://ctx.example`, where something in front of it encrypts, or another site. `SCHEME://NAME`, with
+    /// the port where that is not the scheme's.
     pub origins: Vec<String>,
     /// What tokens are counted with, for contexts that are built and for those that are assembled: requests may ask by name
     /// for a counter of one's own. A name that ends in `.json` is none that a request can ask for.
@@ -134,10 +140,25 @@ impl Server {
         backend: Arc<dyn Backend>,
         options: Options,
     ) -> Result<Self, ServerError> {
+        Server::bind_then(addr, options, async || Ok(backend)).await
+    }
+
+    /// The same with the backend that `open` opens, once nothing else is in the way: a server that cannot start makes no data
+    /// folder.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Server::bind), and of `open`.
+    pub async fn bind_then(
+        addr: SocketAddr,
+        options: Options,
+        open: impl AsyncFnOnce() -> Result<Arc<dyn Backend>, ServerError>,
+    ) -> Result<Self, ServerError> {
         let hosts = Hosts::at(addr, options.hosts)?;
         let failed = |source| ServerError::Listen { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
         let addr = listener.local_addr().map_err(failed)?;
+        let sites = Sites::new(&hosts, addr.port(), &options.origins, CORS)?;
+        let backend = open().await?;
         let (router, openapi) = routes::routes();
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
         let limits = options.limits;
@@ -146,7 +167,7 @@ impl Server {
             backend,
             counters: options.counters,
             credentials: LiveCredentials::new(options.credentials),
-            origins: Origins::new(options.origins, hosts.origins(addr.port())),
+            sites,
             hosts,
             builds: Arc::new(Admission::new(
                 (limits.workers, limits.cores),

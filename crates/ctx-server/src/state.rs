@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ctx_assemble::Cancel;
-use ctx_hosts::Hosts;
+use ctx_hosts::{Hosts, Sites};
 use ctx_tokens::Counters;
 
 use crate::admission::Admission;
@@ -13,7 +13,6 @@ use crate::backend::Backend;
 use crate::bodies::Bodies;
 use crate::limits::Limits;
 use crate::meter::Meter;
-use crate::origins::Origins;
 use crate::readiness::Readiness;
 
 /// The state, as handlers hold it.
@@ -28,7 +27,7 @@ pub(crate) struct App {
     pub(crate) counters: Arc<Counters>,
     /// The names of this server; none, if any will do.
     pub(crate) hosts: Hosts,
-    pub(crate) origins: Origins,
+    pub(crate) sites: Sites,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,
     /// Reads and writes of the store.

@@ -184,10 +184,10 @@ pub(crate) struct FilesRequest {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FileInput {
-    /// Its path within the owner's files, with `/` between its parts.
+    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes.
     #[schema(min_length = 1, max_length = 1024)]
     pub(crate) path: String,
-    /// Its text.
+    /// Its text, without a NUL character.
     pub(crate) content: String,
 }
 
@@ -210,12 +210,11 @@ impl Input for FilesRequest {
                     detail,
                 ));
             }
+            let field = format!("files[{number}].path");
+            check_text(&field, &file.path, 1024)?;
             if !paths.insert(file.path.as_str()) {
                 let detail = "another file of this batch has this path";
-                return Err(Problem::unprocessable(
-                    format!("files[{number}].path"),
-                    detail,
-                ));
+                return Err(Problem::unprocessable(field, detail));
             }
         }
         Ok(())
@@ -293,11 +292,11 @@ pub(crate) struct ThreadRequest {
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")]
     pub(crate) id: Option<String>,
-    /// What it is called.
+    /// What it is called, without a NUL character.
     #[serde(default)]
     #[schema(max_length = 256)]
     pub(crate) title: Option<String>,
-    /// What every context of it must show: paths, `path:10-20`, names.
+    /// What every context of it must show: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024 bytes each.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
@@ -329,7 +328,8 @@ impl Input for ThreadRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({"pinned": ["src/price.rs:1-2"]}))]
 pub(crate) struct PinsRequest {
-    /// What every context of it must show from now on: paths, `path:10-20`, names.
+    /// What every context of it must show from now on: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024
+    /// bytes each.
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
 }
@@ -351,7 +351,7 @@ pub(crate) struct MessageRequest {
     pub(crate) id: Option<String>,
     /// Who speaks.
     pub(crate) role: Role,
-    /// What is said.
+    /// What is said, without a NUL character.
     #[schema(min_length = 1, max_length = 262_144)]
     pub(crate) content: String,
 }

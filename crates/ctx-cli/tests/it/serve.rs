@@ -245,8 +245,23 @@ fn agents_are_awaited_and_let_in_as_others_are() {
             .run(open)
             .fails(2, &["0.0.0.0 can be reached from elsewhere"]);
     }
-    let named = folder.run(["mcp", "--http", "127.0.0.1:0", "--allow-host", "a:80"]);
-    named.fails(2, &["\"a:80\" is no name"]);
+    let cache = folder.path().join("unused");
+    for (flag, given, said) in [
+        ("--allow-host", "a:80", "\"a:80\" is no name"),
+        ("--allow-origin", "a:80", "\"a:80\" is no site"),
+    ] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        program.args(["mcp", "--http", "127.0.0.1:0", flag, given]);
+        program.env("CTX_CACHE_DIR", &cache);
+        let ran = program.current_dir(folder.path()).output().unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{told}");
+        assert!(
+            told.contains(said) && told.contains(&format!("hint: {flag} is ")),
+            "{told}"
+        );
+        assert!(!cache.exists(), "{flag}");
+    }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for verb in [["serve", "--addr"], ["mcp", "--http"]] {
@@ -682,6 +697,8 @@ fn as_many_builds_at_once_are_taken_as_make_sense() {
 #[test]
 fn what_cannot_be_served_is_told_with_a_hint() {
     let folder = Folder::of([("tokens", b"ada nohash\n"), ("file", b"")]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
     for (args, code, said) in [
         (
             vec!["--addr", "0.0.0.0:0"],
@@ -698,6 +715,12 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             2,
             "\"ctx.example:80\" is no name",
         ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--allow-origin", "ctx.example"],
+            2,
+            "\"ctx.example\" is no site",
+        ),
+        (vec!["--addr", &taken], 1, "in use"),
         // What it was called before.
         (
             vec!["--addr", "127.0.0.1:0", "--host", "ctx.example:80"],
@@ -705,7 +728,12 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "\"ctx.example:80\" is no name",
         ),
         (
-            vec!["--database-url", "postgres://ada:sesame@127.0.0.1:1/x"],
+            vec![
+                "--addr",
+                "127.0.0.1:0",
+                "--database-url",
+                "postgres://ada:sesame@127.0.0.1:1/x",
+            ],
             1,
             "use the database at 127.0.0.1:1",
         ),
@@ -735,6 +763,8 @@ fn what_cannot_be_served_is_told_with_a_hint() {
         );
         assert!(ran.stdout.is_empty());
         assert!(!told.contains("sesame"), "{told}");
+        // Nothing is left of it.
+        assert!(!folder.path().join(".ctx").exists(), "{args:?}");
     }
 }
 

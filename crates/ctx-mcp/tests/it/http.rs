@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use ctx_mcp::{ANY_HOST, Access, Http, Token};
+use ctx_mcp::{ANY_HOST, Access, HostsError, Http, Token};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -133,7 +133,86 @@ async fn only_its_own_names_and_pages_are_let_in() {
                 (false, _) => 421,
             };
             assert_eq!(status, expected, "{host:?} {origin:?}");
+            // Each is looked at before the next: the host, the page, the token.
+            headers.retain(|it| it.0 != "Authorization");
+            for path in ["/mcp", "/other"] {
+                let status = self::status(&served, path, &headers).await;
+                let expected = if expected == 200 { 401 } else { expected };
+                assert_eq!(status, expected, "{host:?} {origin:?} {path}");
+            }
         }
+    }
+    served.stop.cancel();
+}
+
+/// The answer to what a page of `origin` asks, with these headers besides.
+async fn answered(served: &Served, line: &str, origin: &str, headers: &[(&str, &str)]) -> String {
+    let mut request = format!(
+        "{line} HTTP/1.1\r\nHost: {}\r\nOrigin: {origin}\r\nConnection: close\r\nContent-Length: 0\r\n",
+        served.address
+    );
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    request.push_str("\r\n");
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer.to_ascii_lowercase()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_browser_is_told_that_a_page_of_a_named_site_may_ask_with_the_token() {
+    let served = serve().await;
+    let named = "https://app.example";
+    let wants = [
+        ("Access-Control-Request-Method", "POST"),
+        (
+            "Access-Control-Request-Headers",
+            "authorization,content-type,mcp-session-id",
+        ),
+    ];
+    let allowed = "access-control-allow-origin: https://app.example\r\n";
+    let told = answered(&served, "OPTIONS /mcp", named, &wants).await;
+    assert!(told.starts_with("http/1.1 204 "), "{told}");
+    for header in [
+        allowed,
+        "vary: origin\r\n",
+        "access-control-allow-methods: get, post, delete\r\n",
+        "access-control-allow-headers: authorization, content-type, last-event-id, mcp-protocol-version, mcp-method, \
+         mcp-name, mcp-session-id\r\n",
+    ] {
+        assert!(told.contains(header), "{header} {told}");
+    }
+    assert!(!told.contains("credentials"), "{told}");
+    // What is asked then may be read, also what is refused.
+    let bearer = format!("Bearer {}", served.token);
+    let takes = ("Accept", "text/event-stream");
+    for (headers, status) in [
+        (&[("Authorization", &*bearer), takes][..], "400"),
+        (&[("Authorization", "Bearer x"), takes], "401"),
+        (&[takes], "401"),
+    ] {
+        let told = answered(&served, "GET /mcp", named, headers).await;
+        assert_eq!(told.get(9..12), Some(status), "{told}");
+        let readable = "access-control-expose-headers: mcp-session-id\r\n";
+        assert!(told.contains(allowed) && told.contains(readable), "{told}");
+    }
+    for (line, origin, wants, status) in [
+        ("OPTIONS /mcp", "https://evil.example", &wants[..], "403"),
+        ("OPTIONS /mcp", named, &[], "401"),
+        (
+            "OPTIONS /mcp",
+            &*format!("http://{}", served.address),
+            &wants,
+            "401",
+        ),
+    ] {
+        let told = answered(&served, line, origin, wants).await;
+        assert_eq!(told.get(9..12), Some(status), "{told}");
+        let is_told = told.contains("access-control-allow-origin");
+        assert_eq!(is_told, origin == named, "{told}");
     }
     served.stop.cancel();
 }
@@ -196,6 +275,13 @@ async fn a_server_that_others_reach_has_names_that_requests_can_have() {
         assert!(told.starts_with(said), "{told}");
     }
     assert_eq!(bound("0.0.0.0:0", &[ANY_HOST]).await, Ok(()));
+    let access = Access::new(token).with_origins(vec!["app.example".to_owned()]);
+    let bound = Http::bind(project.server(), "127.0.0.1:0".parse().unwrap(), &access);
+    let refused = bound.await.map(drop).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+    let site = HostsError::Site("app.example".to_owned());
+    let source = refused.get_ref().unwrap().downcast_ref::<HostsError>();
+    assert_eq!(source, Some(&site));
 }
 
 /// What is answered to `body` of the protocol before the newest: its status and what it says.

@@ -680,6 +680,39 @@ async fn roots_that_come_with_a_request_are_parameters_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
+    let project = Project::new();
+    let other = Project::of(&[("lib/other.rs", "fn other_thing() {}\n")]);
+    let told = "no file called gone.rs is searched.";
+    let mut client = Client::connect(&project.server()).await;
+    for (question, is_told) in [
+        ("src/gone.rs", true),
+        ("what does gone.rs:7 do with parse_sum?", true),
+        ("parser.rs:4", false),
+        ("/home/me/project/src/Parser.rs:4", false),
+        ("lib/other.rs:1", true),
+        ("The total of Node.js is wrong", false),
+        ("The total is wrong\n\nsee gone.rs:7", false),
+    ] {
+        let reply = client
+            .call("context_query", json!({"query": question}))
+            .await;
+        let said = reply.text().replace("other.rs is", "gone.rs is");
+        assert_eq!(said.contains(told), is_told, "{question}: {said}");
+    }
+    // Of several roots, one that has it will do.
+    let roots = [&project, &other].map(|it| format!("file://{}", it.root().display()));
+    let roots: Vec<&str> = roots.iter().map(|it| &**it).collect();
+    let mut client = Client::with_roots(&project.server(), &roots).await;
+    for (question, is_told) in [("lib/other.rs:1", false), ("lib/gone.rs:1", true)] {
+        let reply = client
+            .call("context_query", json!({"query": question}))
+            .await;
+        assert_eq!(reply.text().contains(told), is_told, "{question}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_history_that_cannot_be_read_is_told() {
     let told = "The search by changes was left out";
     let damaged = Project::of(&[

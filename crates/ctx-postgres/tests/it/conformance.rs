@@ -1,10 +1,11 @@
 //! One suite for every store: the embedded one and this one.
 
+use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
 
 use ctx_index::{Index, Options};
-use ctx_postgres::OwnedStore;
+use ctx_postgres::{Added, OwnedStore, StoreError, StoredMessage};
 use ctx_retrieve::Threads;
 use ctx_testkit::laws::store as laws;
 use tempfile::TempDir;
@@ -35,6 +36,37 @@ async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
     laws::votes(&fresh.owner("alice")).await;
     // The same keys of another owner are others.
     laws::votes(&fresh.owner("bob")).await;
+}
+
+#[tokio::test]
+async fn it_keeps_text_of_any_kind() {
+    let fresh = fresh!();
+    let store = &fresh.owner("alice");
+    let count = &Cell::new(0);
+    let next = || {
+        count.set(count.get() + 1);
+        format!("t{}", count.get())
+    };
+    let begin = async |id: &str, title: Option<&str>, pinned: &[String]| {
+        let begun = store.begin_thread(id, title, pinned, 1, u64::MAX).await;
+        match begun {
+            Ok(added) => assert_eq!(added, Added::Added),
+            Err(error) => assert!(matches!(error, StoreError::Invalid { .. }), "{error}"),
+        }
+        let found = store.stored_thread(id).await.unwrap();
+        found.map(|it| it.0)
+    };
+    laws::kept(async |id| Some(begin(id, None, &[]).await?.thread)).await;
+    laws::kept(async |title| begin(&next(), Some(title), &[]).await?.title).await;
+    let pinned = async |what: &str| begin(&next(), None, &[what.to_owned()]).await?.pinned.pop();
+    laws::kept(pinned).await;
+    laws::kept(async |content| {
+        let id = next();
+        let message = StoredMessage::new(&*id, "user", content, 1);
+        store.add_message("t1", &message, u64::MAX).await.ok()?;
+        Some(store.message("t1", &id).await.unwrap()?.content)
+    })
+    .await;
 }
 
 #[tokio::test]

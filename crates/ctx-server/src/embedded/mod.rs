@@ -145,7 +145,8 @@ impl fmt::Debug for Embedded {
 }
 
 impl Embedded {
-    /// Keeps everything below `folder`, which is made where there is none, for its owner's eyes alone.
+    /// Keeps everything below `folder`, which is made where there is none, for its owner's eyes alone. In one that is there, what
+    /// is of owners is.
     ///
     /// The folder is its opener's alone until this is dropped and what was begun by it has ended.
     ///
@@ -160,7 +161,7 @@ impl Embedded {
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
         let lock = lock::lock(folder, &dir)?;
         let secret = secret::secret(&dir, &failed)?;
-        dir.create_dir_all("owners").map_err(failed)?;
+        make_owners(&dir).map_err(failed)?;
         let owners = dir.open_dir("owners").map_err(failed)?;
         Ok(Embedded {
             owners: Arc::new(owners),
@@ -367,6 +368,15 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, BackendError> {
     let done = Hold::current().blocking(work).await;
     done.map_err(|error| BackendError::failed("finish", error))?
+}
+
+/// Makes the folder of the owners' folders. Nobody else may look into it, also where somebody made the data folder for all to see.
+fn make_owners(dir: &Dir) -> std::io::Result<()> {
+    let mut builder = cap_std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    cap_std::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    dir.create_dir_with("owners", &builder)
 }
 
 /// Makes a folder that nobody else may look into.

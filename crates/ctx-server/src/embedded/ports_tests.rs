@@ -1,8 +1,10 @@
+use std::cell::Cell;
+
 use ctx_testkit::laws::store as laws;
 
 use super::*;
 use crate::Quota;
-use crate::backend::{NewMessage, NewThread};
+use crate::backend::{BackendError, NewMessage, NewThread};
 
 fn open() -> (tempfile::TempDir, State) {
     let folder = tempfile::tempdir().unwrap();
@@ -59,6 +61,52 @@ async fn what_was_said_and_what_was_shown_keep_the_laws_of_every_store() {
     }
     laws::history(&state).await;
     laws::usage(&state).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_keeps_text_of_any_kind() {
+    let (_folder, State(database)) = open();
+    let quota = Quota::default();
+    let count = Cell::new(0);
+    let next = || {
+        count.set(count.get() + 1);
+        format!("t{}", count.get())
+    };
+    let begin = |id: &str, title: Option<&str>, pinned: &[&str]| {
+        let thread = NewThread {
+            id: None,
+            title: title.map(str::to_owned),
+            pinned: pinned.iter().map(|&it| it.to_owned()).collect(),
+        };
+        match database.create_thread(id.to_owned(), thread, &quota) {
+            Ok(_) => Some(database.thread_info(id).unwrap().thread),
+            Err(error) => {
+                assert!(matches!(error, BackendError::Invalid { .. }), "{error}");
+                assert!(database.thread_info(id).is_err());
+                None
+            }
+        }
+    };
+    laws::kept(async |id| Some(begin(id, None, &[])?.id)).await;
+    laws::kept(async |title| begin(&next(), Some(title), &[])?.title).await;
+    laws::kept(async |what| begin(&next(), None, &[what])?.pinned.pop()).await;
+    laws::kept(async |what| {
+        let set = database.pin("t1".to_owned(), vec![what.to_owned()]);
+        let kept = database.pinned_to("t1").unwrap().pop();
+        assert_eq!(set.is_ok(), kept.as_deref() == Some(what));
+        set.ok().and(kept)
+    })
+    .await;
+    laws::kept(async |content| {
+        let new = NewMessage {
+            id: None,
+            role: "user".to_owned(),
+            content: content.to_owned(),
+        };
+        database.append("t1", next(), new, &quota).ok()?;
+        Some(database.last_messages("t1", 1).unwrap().pop()?.content)
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

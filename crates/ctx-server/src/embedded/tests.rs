@@ -34,6 +34,25 @@ pub(super) fn empty() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
+#[cfg(unix)]
+#[test]
+fn nobody_else_looks_into_what_is_of_owners() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    // One that somebody made for all to see, and one that is made.
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let inner = folder.path().join("a/b");
+    for (data, seen) in [(folder.path(), 0o755), (&*inner, 0o700)] {
+        Embedded::open(data, Quota::default()).unwrap();
+        assert_eq!(mode(data), seen);
+        assert_eq!(mode(&data.join("owners")), 0o700);
+        assert_eq!(mode(&data.join("secret")), 0o600);
+    }
+}
+
 #[tokio::test]
 async fn a_folder_is_its_opener_s_until_the_last_work_in_it_has_ended() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,6 +9,7 @@ use crate::backend::{
     Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
 };
 use crate::build::now;
+use crate::told;
 
 impl Database {
     /// Begins a thread.
@@ -24,6 +25,7 @@ impl Database {
             pinned: new.pinned,
             created_at: now(),
         };
+        told::check_thread(&thread.id, thread.title.as_deref(), &thread.pinned)?;
         self.change(|transaction| {
             if find(transaction, &thread.id)?.is_some() {
                 return Err(BackendError::Exists {
@@ -92,6 +94,7 @@ impl Database {
         new: NewMessage,
         quota: &Quota,
     ) -> Result<Appended> {
+        told::check_message(&id, &new.role, &new.content)?;
         self.change(|transaction| {
             let (seq, _) = Database::thread(transaction, thread, "threadId")?;
             if let Some(kept) = message(transaction, seq, &id)? {
@@ -173,6 +176,7 @@ impl Database {
 
     /// Pins `pinned` to a thread, in the place of what was pinned to it.
     pub(super) fn pin(&self, id: String, pinned: Vec<String>) -> Result<Thread> {
+        told::check_pinned(&pinned)?;
         self.change(|transaction| {
             let Some((number, mut thread)) = find(transaction, &id)? else {
                 return Err(BackendError::NotFound {

@@ -27,6 +27,7 @@ use crate::backend::{
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
 use crate::chance::random_id;
+use crate::told;
 use crate::{Keeping, Owner, Quota, ServerError};
 
 type Result<T> = std::result::Result<T, BackendError>;
@@ -182,6 +183,7 @@ impl Backend for Postgres {
             Some(id) => id,
             None => format!("thr-{}", random_id()?),
         };
+        told::check_thread(&id, new.title.as_deref(), &new.pinned)?;
         let created_at = now();
         let most = self.quota.threads;
         let store = self.owned(owner)?;
@@ -230,6 +232,7 @@ impl Backend for Postgres {
     }
 
     async fn pin(&self, owner: &Owner, thread: &str, pinned: Vec<String>) -> Result<Thread> {
+        told::check_pinned(&pinned)?;
         let set = self.owned(owner)?.set_pins(thread, &pinned).await;
         let set = set.map_err(failed)?;
         set.map(self::thread).ok_or_else(|| no_thread(thread))
@@ -240,6 +243,7 @@ impl Backend for Postgres {
             Some(id) => id.clone(),
             None => format!("msg-{}", random_id()?),
         };
+        told::check_message(&id, &new.role, &new.content)?;
         let message = StoredMessage::new(id, new.role.clone(), new.content.clone(), now());
         let most = self.quota.messages;
         let store = self.owned(owner)?;

@@ -4,7 +4,9 @@ use std::error::Error as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctx_server::{ANY_HOST, Credentials, Embedded, Options, Owner, Quota, Refusal, Server};
+use ctx_server::{
+    ANY_HOST, Credentials, Embedded, Options, Owner, Quota, Refusal, Server, ServerError,
+};
 use serde_json::json;
 
 use crate::client::{ADA, EXPIRED, OPERATOR, Running};
@@ -166,6 +168,31 @@ fn a_server_that_others_reach_has_names() {
     let refused = bind("127.0.0.1:0", &["ctx.example:80"]).unwrap_err();
     assert!(refused.contains("\"ctx.example:80\""), "{refused}");
     assert_eq!(bind("0.0.0.0:0", &["ctx.example"]), Ok(()));
+}
+
+#[test]
+fn a_server_that_does_not_start_opens_no_store() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let options = Options::default;
+    let hosts = options().with_hosts(vec!["ctx.example:80".to_owned()]);
+    let sites = options().with_origins(vec!["ctx.example".to_owned()]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (addr, options, said) in [
+        (any, hosts, "\"ctx.example:80\" is no name"),
+        (any, sites, "\"ctx.example\" is no site"),
+        (taken.local_addr().unwrap(), options(), "listen on "),
+    ] {
+        let bound = Server::bind_then(addr, options, async || panic!("it was opened"));
+        let refused = runtime.block_on(bound).map(drop).unwrap_err().to_string();
+        assert!(refused.contains(said), "{refused}");
+    }
+    let bound = Server::bind_then(any, options(), async || {
+        let path = "tokens".into();
+        Err(ServerError::NoToken { path })
+    });
+    let refused = runtime.block_on(bound).map(drop).unwrap_err();
+    assert!(matches!(refused, ServerError::NoToken { .. }), "{refused}");
 }
 
 #[test]

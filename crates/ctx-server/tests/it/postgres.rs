@@ -42,6 +42,11 @@ fn a_file_is_no_folder_of_another() {
 }
 
 #[test]
+fn what_is_no_text_is_not_kept_and_told_by_its_field() {
+    crate::routes::only_text_is_kept(&running!());
+}
+
+#[test]
 fn a_file_that_is_removed_is_shown_no_more() {
     crate::routes::removed_files_are_gone(&running!());
 }

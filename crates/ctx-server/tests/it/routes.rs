@@ -28,6 +28,61 @@ fn build(server: &Running, body: &Value) -> Answer {
     server.post(ADA, "/v1/context/build", body)
 }
 
+pub(crate) fn only_text_is_kept(server: &Running) {
+    let long = "ä".repeat(600);
+    let thread = |field: &str, value: Value| {
+        let body = json!({ field: value });
+        server.post(ADA, "/v1/threads", &body)
+    };
+    thread("title", json!("a\0b")).refused(422, "title");
+    thread("pinned", json!(["a", "\0"])).refused(422, "pinned[1]");
+    // It has as many characters as may be, and more bytes than a key can.
+    thread("pinned", json!([long])).refused(422, "pinned[0]");
+    thread("id", json!("t")).data(201);
+    let pinned = |what: &str| crate::pins::pin(server, ADA, "t", &json!(["a", what]));
+    pinned("a\0").refused(422, "pinned[1]");
+    pinned(&long).refused(422, "pinned[1]");
+    let said = |content: &str| {
+        let message = json!({"role": "user", "content": content});
+        server.post(ADA, "/v1/threads/t/messages", &message)
+    };
+    said("a\0b").refused(422, "content");
+    said("\u{1} \\0").data(201);
+    let there = server.get(ADA, "/v1/threads").data(200);
+    assert_eq!(there.as_array().unwrap().len(), 1, "{there}");
+    assert_eq!(there[0]["pinned"], json!([]));
+    let said = server.get(ADA, "/v1/threads/t/messages").data(200);
+    assert_eq!(said.as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(said[0]["content"], "\u{1} \\0");
+    // What is asked is not kept: there, it is a character as any other.
+    let asked = json!({"message": "a\0b", "references": ["a\0b"], "threadId": "t"});
+    build(server, &asked).data(200);
+    let file = |path: &str, content: &str| {
+        let files = json!({"files": [
+            {"path": "kept.md", "content": "kept"}, {"path": path, "content": content},
+        ]});
+        server.post(ADA, "/v1/files", &files)
+    };
+    file("a\0b", "x").refused(422, "files[1].path");
+    file("a", "x\0").refused(422, "files[1].content");
+    // What the description says of a path is 400.
+    file("", "x").refused(400, "files[1].path");
+    file(&"a".repeat(1025), "x").refused(400, "files[1].path");
+    file(&long, "x").refused(422, "files[1].path");
+    let there = server.get(ADA, "/v1/files").data(200);
+    assert_eq!(there, json!([]));
+    file("a", "x").data(200);
+    for (after, paths) in [("%00", 2), ("a%00z", 1), ("kept.md%00", 0)] {
+        let listed = server.get(ADA, &format!("/v1/files?after={after}"));
+        assert_eq!(listed.data(200).as_array().unwrap().len(), paths, "{after}");
+    }
+}
+
+#[test]
+fn what_is_no_text_is_not_kept_and_told_by_its_field() {
+    only_text_is_kept(&Running::embedded());
+}
+
 #[test]
 fn files_are_found_as_soon_as_they_are_kept() {
     let server = Running::embedded();
@@ -107,7 +162,6 @@ fn files_that_cannot_be_kept_are_named_and_nothing_is() {
         "a\u{0}b",
         ".ctx/x",
         "a//b",
-        "",
         "a\\b",
     ] {
         let files = json!({"files": [file("good.rs"), file(path)]});

@@ -2,10 +2,11 @@
 //!
 //! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
 //! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. What it says of folders is checked by
-//! [`folders`](folders()), in a store of its own. The grammar of Rust must be compiled in.
+//! [`folders`](folders()), in a store of its own, and what it keeps by [`kept`](kept()). The grammar of Rust must be compiled in.
 
 mod counting;
 mod folders;
+mod kept;
 mod together;
 mod votes;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 pub use self::folders::{folders, in_folders};
+pub use self::kept::kept;
 pub use self::votes::votes;
 
 use ctx_rank::Analyzer;
