@@ -178,7 +178,9 @@ impl Run<'_> {
             let control = self.pricer.control;
             let outcome = stage("select", control, || plan.select(&budget))?;
             let shown = shown(plan.candidates, &outcome, self.options);
-            let left_out = sorted.count_out() + count_left_out(plan.candidates, &outcome);
+            let parts = shown.iter().flat_map(Shown::pieces);
+            let parts = parts.flat_map(|(_, piece)| piece.parts.iter().map(|it| &*it.id));
+            let left_out = sorted.count_out(parts) + count_left_out(plan.candidates, &outcome);
             let notice = Notice {
                 omitted: left_out,
                 total: self.chunks.len(),

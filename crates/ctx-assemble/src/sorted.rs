@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use ctx_model::{BuildOptions, Chunk, Omitted, OmittedReason, Warning};
+use rapidhash::RapidHashSet;
 
 use crate::arrange::by_source;
 use crate::duplicates::duplicates;
@@ -77,15 +78,23 @@ impl<'a> Sorted<'a> {
 }
 
 impl Sorted<'_> {
-    /// How many chunks a reader will not find, whatever is chosen. A duplicate is found under
-    /// another name.
-    pub(crate) fn count_out(&self) -> usize {
-        let is_missing = |it: &&Omitted| it.reason != OmittedReason::DuplicateOf;
-        self.out.iter().filter(is_missing).count()
+    /// How many of what is out a reader does not find among `shown`, the ids of all chunks that are. A duplicate is found
+    /// under another name, where that is one of them.
+    pub(crate) fn count_out<'i>(&self, shown: impl IntoIterator<Item = &'i str>) -> usize {
+        let is_twin = |it: &&Omitted| it.reason == OmittedReason::DuplicateOf;
+        let twins = self.out.iter().filter(is_twin).count();
+        if twins == 0 {
+            return self.out.len();
+        }
+        let shown: RapidHashSet<&str> = shown.into_iter().collect();
+        let is_shown = |it: &&Omitted| it.other.as_deref().is_some_and(|it| shown.contains(it));
+        let found = self.out.iter().filter(is_twin).filter(is_shown).count();
+        self.out.len() - found
     }
 
-    /// Whether there are such chunks.
+    /// Whether there are chunks that a reader does not find, whatever is chosen.
     pub(crate) fn leaves_out(&self) -> bool {
-        self.count_out() > 0
+        let is_twin = |it: &Omitted| it.reason == OmittedReason::DuplicateOf;
+        !self.out.iter().all(is_twin)
     }
 }

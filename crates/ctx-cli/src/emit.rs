@@ -1,7 +1,7 @@
 //! A result onto standard output, and what is said about it beside.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -174,23 +174,70 @@ pub(crate) fn write(
         .map_err(Failure::output)
 }
 
-/// One line of what came out. A chunk that was merged into another, or says what another says, is shown with it.
-fn summary(built: &BuiltContext) -> String {
-    let blocks = built.included.len();
-    let all = blocks + built.omitted.len();
-    let shown = shown(built).len();
-    format!(
-        "{shown} of {all} {}{}, {} of {} tokens ({}, {})",
-        if all == 1 { "chunk" } else { "chunks" },
-        if shown == blocks {
+/// How many chunks are shown, and how many are not, as the notice of the context has it.
+pub(crate) struct Counts {
+    /// A chunk that was merged into another, or says what another says, is shown with it.
+    pub(crate) shown: usize,
+    pub(crate) left_out: usize,
+    /// What did not come to the choice, and why: the notice tells of none of these.
+    pub(crate) before: BTreeMap<OmittedReason, usize>,
+    blocks: usize,
+}
+
+impl Counts {
+    pub(crate) fn of(built: &BuiltContext) -> Self {
+        let shown = shown(built);
+        let mut counts = Counts {
+            shown: shown.len(),
+            left_out: 0,
+            before: BTreeMap::new(),
+            blocks: built.included.len(),
+        };
+        for it in built.omitted.iter().filter(|it| !shown.contains(&*it.id)) {
+            if is_before(it.reason) {
+                *counts.before.entry(it.reason).or_default() += 1;
+            } else {
+                counts.left_out += 1;
+            }
+        }
+        counts
+    }
+
+    /// `2 of 4 chunks in 1 block`: of those that the notice speaks of.
+    pub(crate) fn of_all(&self) -> String {
+        let all = counted((self.shown + self.left_out) as u64, "chunk");
+        let blocks = if self.shown == self.blocks {
             String::new()
         } else {
-            format!(" in {}", counted(blocks as u64, "block"))
-        },
+            format!(" in {}", counted(self.blocks as u64, "block"))
+        };
+        format!("{} of {all}{blocks}", grouped(self.shown as u64))
+    }
+}
+
+/// Whether what is left out for it does not come to where chunks are chosen.
+fn is_before(reason: OmittedReason) -> bool {
+    matches!(
+        reason,
+        OmittedReason::BelowMinChance | OmittedReason::Stale | OmittedReason::Unreadable
+    )
+}
+
+/// One line of what came out.
+fn summary(built: &BuiltContext) -> String {
+    let counts = Counts::of(built);
+    let unlikely = counts.before.get(&OmittedReason::BelowMinChance);
+    format!(
+        "{}, {} of {} tokens ({}, {}){}",
+        counts.of_all(),
         grouped(built.tokens.total.get().into()),
         grouped(u64::from(built.tokens.total.get()) + u64::from(built.tokens.left.get())),
         built.counter,
         exactness(built.exactness),
+        unlikely.map_or_else(String::new, |&it| {
+            let parts = counted(it as u64, "part");
+            format!("; {parts} below --min-chance")
+        }),
     )
 }
 

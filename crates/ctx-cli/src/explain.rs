@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ctx::model::{BuiltContext, Included, Omitted, SharedPrefix};
 
-use crate::emit::{exactness, grouped};
+use crate::emit::{Counts, counted, exactness, grouped};
 use crate::report::clean;
 
 /// No column is padded beyond this: one long name does not push the rest off the screen.
@@ -61,11 +61,11 @@ fn omitted(chunk: &Omitted) -> [String; 4] {
 
 fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
     let tokens = &built.tokens;
-    let counts = [
-        (tokens.header, "header"),
-        (tokens.chunks, "chunks"),
-        (tokens.notices, "sources and notice"),
-        (tokens.footer, "footer"),
+    let split = [
+        (tokens.header, "tokens of the header"),
+        (tokens.chunks, "tokens of chunks"),
+        (tokens.notices, "tokens of sources and notice"),
+        (tokens.footer, "tokens of the footer"),
         (tokens.total, "tokens in all"),
         (tokens.left, "tokens left"),
     ]
@@ -91,10 +91,23 @@ fn totals(built: &BuiltContext) -> Vec<[String; 2]> {
     ]
     .map(|(value, what)| [value, what.to_owned()]);
     let counter = format!("counted by {}", clean(&built.counter));
-    let mut rows = Vec::from(counts);
+    let mut rows = chunks(built);
+    rows.extend(split);
     rows.extend(quality);
     rows.push([exactness(built.exactness).to_owned(), counter]);
     rows.extend(built.shared_prefix.as_ref().map(shared));
+    rows
+}
+
+/// How many there are: those that the notice counts, and those that did not come to the choice.
+fn chunks(built: &BuiltContext) -> Vec<[String; 2]> {
+    let counts = Counts::of(built);
+    let row = |count: usize, what: String| [grouped(count as u64), what];
+    let blocks = counted(built.included.len() as u64, "block");
+    let mut rows = vec![row(counts.shown, format!("chunks shown, in {blocks}"))];
+    rows.push(row(counts.left_out, "chunks left out".to_owned()));
+    let before = counts.before.into_iter();
+    rows.extend(before.map(|(why, count)| row(count, format!("left out before: {why}"))));
     rows
 }
 

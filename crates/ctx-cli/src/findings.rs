@@ -50,6 +50,9 @@ struct Asked<'a> {
     names: Vec<&'a str>,
     places: Vec<Place<'a>>,
     frames: Vec<Frame<'a>>,
+    /// What may name folders, and files without a known extension: some of it may be words.
+    folders: &'a [String],
+    file_names: &'a [String],
     phrases: &'a [String],
     terms_left_out: usize,
     bytes_left_out: usize,
@@ -239,6 +242,8 @@ impl<'a> Asked<'a> {
             names: query.names.iter().map(|it| it.text.as_str()).collect(),
             places: query.places.iter().map(place).collect(),
             frames: frames(query, traced).collect(),
+            folders: &query.folders,
+            file_names: &query.file_names,
             phrases: &query.phrases,
             terms_left_out: query.terms_left_out,
             bytes_left_out: query.bytes_left_out,
@@ -381,6 +386,14 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
             some(query.names.iter(), |it| clean(it).into_owned()),
         ),
         ("places", some(query.places.iter(), place)),
+        (
+            "folders",
+            some(query.folders.iter(), |it| clean(it).into_owned()),
+        ),
+        (
+            "file names",
+            some(query.file_names.iter(), |it| clean(it).into_owned()),
+        ),
         (
             "phrases",
             some(query.phrases.iter(), |it| clean(it).into_owned()),

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &IndexArgs, report: Report, cancel: &Cancel) -> Result<(
     skipped::report_generated(&updated.passed, report);
     let done = Done {
         updated: &updated,
-        changes: past.as_ref().and_then(Past::count),
+        past: past.as_ref(),
         took: Some(start.elapsed()),
     };
     tell_updated(&done, &status(&index)?, args.json)?;
@@ -91,8 +91,7 @@ fn look(
             settings.note_index(&status(&index)?, kept(&index)?);
             let past = past::open(root, &settings.strategies(None), report)?;
             past.iter().for_each(Past::warn);
-            let changes = past.as_ref().and_then(Past::count);
-            tell_status(&index, settings, changes, json)
+            tell_status(&index, settings, past.as_ref(), json)
         }
     }
 }
@@ -155,7 +154,7 @@ fn tell_change(
     }
     let done = Done {
         updated,
-        changes: None,
+        past: None,
         took: None,
     };
     tell_updated(&done, &status(index)?, false)
@@ -164,8 +163,8 @@ fn tell_change(
 /// What came of an update.
 struct Done<'d> {
     updated: &'d Updated,
-    /// How many git commits are searched, if there is a repository that is asked.
-    changes: Option<usize>,
+    /// What is known of git commits, if there is a repository that is asked.
+    past: Option<&'d Past>,
     /// `None` where nobody waited for it.
     took: Option<Duration>,
 }
@@ -211,6 +210,9 @@ struct Totals {
     /// How many changes of a git repository are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<usize>,
+    /// Why none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes_failure: Option<String>,
     /// In seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_at: Option<i64>,
@@ -264,14 +266,16 @@ impl<'t> Told<'t> {
                 max_file_bytes: status.max_file_bytes,
                 passed_generated: None,
                 changes: None,
+                changes_failure: None,
                 written_at: status.written_at,
             },
             ..Told::of_none(&status.root, &status.folder)
         }
     }
 
-    fn with_changes(mut self, changes: Option<usize>) -> Self {
-        self.totals.changes = changes;
+    fn with_past(mut self, past: Option<&Past>) -> Self {
+        self.totals.changes = past.and_then(Past::count);
+        self.totals.changes_failure = past.and_then(Past::failure);
         self
     }
 
@@ -343,13 +347,13 @@ fn table<const N: usize>(rows: [(&str, String); N]) -> Result<(), Failure> {
 fn tell_status(
     index: &Index,
     settings: &Settings,
-    changes: Option<usize>,
+    past: Option<&Past>,
     json: bool,
 ) -> Result<(), Failure> {
     let status = &status(index)?;
     let pending = index.pending().map_err(|it| indexing::failure(&it))?;
     if json {
-        return emit::json(&Told::of(status).with_changes(changes).with_pending(pending));
+        return emit::json(&Told::of(status).with_past(past).with_pending(pending));
     }
     let by = |key| clean(settings.origin(key)).into_owned();
     let generated = match pending.generated {
@@ -369,10 +373,14 @@ fn tell_status(
         ("bytes", grouped(status.bytes)),
         (
             "git commits",
-            match changes {
+            match past.map(|it| (it.count(), it.failure())) {
                 None => "none".to_owned(),
-                Some(0) => "0 (merges and a first commit are not searched)".to_owned(),
-                Some(changes) => grouped(changes as u64),
+                Some((None, why)) => {
+                    let why = why.unwrap_or_default();
+                    format!("not searched: {}", clean(&why))
+                }
+                Some((Some(0), _)) => "0 (merges and a first commit are not searched)".to_owned(),
+                Some((Some(changes), _)) => grouped(changes as u64),
             },
         ),
         ("generation", grouped(status.generation)),
@@ -398,7 +406,7 @@ fn tell_status(
 
 fn tell_updated(done: &Done<'_>, status: &Status, json: bool) -> Result<(), Failure> {
     if json {
-        let told = Told::of(status).with_changes(done.changes);
+        let told = Told::of(status).with_past(done.past);
         return emit::json(&told.with_update(done));
     }
     let line = summary(done, status);
@@ -408,7 +416,8 @@ fn tell_updated(done: &Done<'_>, status: &Status, json: bool) -> Result<(), Fail
 fn summary(done: &Done<'_>, status: &Status) -> String {
     let updated = done.updated;
     let number = |n: usize| grouped(n as u64);
-    let changes = done.changes.map_or_else(String::new, |it| {
+    let changes = done.past.and_then(Past::count);
+    let changes = changes.map_or_else(String::new, |it| {
         format!(", {}", counted(it as u64, "git commit"))
     });
     let took = done

@@ -38,6 +38,14 @@ impl Past {
         }
     }
 
+    /// Why they cannot be read, if so.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match self {
+            Past::Known(_) => None,
+            Past::Unreadable(why) => Some(why.on_one_line()),
+        }
+    }
+
     /// Has `retriever` ask for them, and tell of it where they cannot be read.
     pub(crate) fn told_to(&self, retriever: Retriever) -> Retriever {
         match self {
@@ -48,7 +56,7 @@ impl Past {
 
     /// Warns where they cannot be read, for the verbs that ask nothing.
     pub(crate) fn warn(&self) {
-        if let Past::Unreadable(why) = self {
+        if let Some(why) = self.failure() {
             report::warning(&format!("git history is not used: {why}"));
         }
     }

@@ -4,6 +4,7 @@ mod bags;
 mod failures;
 mod fusion;
 mod generated;
+mod logs;
 mod mentions;
 mod names;
 mod query;

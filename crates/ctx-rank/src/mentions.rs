@@ -41,11 +41,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches('*');
     let (word, is_link) = match word.split_once("://") {
-        Some((_, rest)) => {
-            let behind = ["/blob/", "/tree/", "/src/"];
-            let path = behind.iter().find_map(|it| Some(rest.split_once(it)?.1))?;
-            (path.split_once('/')?.1, true)
-        }
+        Some((_, address)) => (linked(address)?, true),
         None => (without_drive(word), false),
     };
     let (path, line) = with_line(word);
@@ -71,6 +67,27 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         path: path.trim_start_matches('/').to_owned(),
         line,
     })
+}
+
+/// The path in its repository that the `address` of a code host leads to: what follows the branch.
+fn linked(address: &str) -> Option<&str> {
+    let behind = ["/blob/", "/tree/", "/src/"];
+    let path = behind
+        .iter()
+        .find_map(|it| Some(address.split_once(it)?.1))?;
+    Some(path.split_once('/')?.1)
+}
+
+/// What of `piece`, a word with what stands around it, names something in the repository that it is a link into: the path of a
+/// file or a folder.
+pub(crate) fn path_of_link(piece: &str) -> Option<String> {
+    let mut words = piece.split(is_between).filter(|it| it.contains("://"));
+    words.find_map(|it| place_of(it).map(|it| it.path).or_else(|| folder_of(it)))
+}
+
+/// Whether `c` stands between words of a line, and in none that names a file.
+pub(crate) fn is_between(c: char) -> bool {
+    c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c)
 }
 
 /// `\a\b.rs` of `C:\a\b.rs`.
@@ -113,12 +130,21 @@ pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
     is_line.then(|| leading_number(number)).flatten()
 }
 
-/// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it. `and/or`
-/// is told from one by whoever knows what folders there are.
+/// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it; of a pattern
+/// the one that all it fits is in, as `src` of `src/**/*.rs`; and the one that a link to a code host leads to. `and/or` is told
+/// from one by whoever knows what folders there are.
 pub(crate) fn folder_of(word: &str) -> Option<String> {
+    let word = match word.split_once("://") {
+        Some((_, address)) => linked(address)?.split(['?', '#']).next()?,
+        None => word,
+    };
     let path = word
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches(['*', '.', '/']);
+    let path = match path.split_once('*') {
+        Some((before, _)) => &path[..=before.rfind('/')?],
+        None => path,
+    };
     let bare = path.strip_suffix('/').unwrap_or(path);
     let is_name = |name: &str| {
         let is_of_name = |c: char| c.is_alphanumeric() || "_-.+@".contains(c);
@@ -162,7 +188,7 @@ fn leading_number(text: &str) -> Option<u32> {
 }
 
 /// The call that `line` of a stack trace tells of, if it is one, in the forms of Python, pytest, Rust,
-/// JavaScript, Java and Go; and the function that the next line may tell the place of.
+/// JavaScript, Java and Go, also by recovery of Gin; and the function that the next line may tell the place of.
 pub(crate) fn frame_of(line: &str, before: Option<&str>) -> (Option<Frame>, Option<String>) {
     let text = line.trim();
     // A longer line is data, and its slashes would be looked up one by one.
@@ -178,6 +204,9 @@ pub(crate) fn frame_of(line: &str, before: Option<&str>) -> (Option<Frame>, Opti
     if let (Some(function), Some(frame)) = (before, go(line)) {
         let function = Some(function.to_owned());
         return (Some(Frame { function, ..frame }), None);
+    }
+    if let Some(frame) = recovered(line) {
+        return (Some(frame), None);
     }
     (None, function_line(text))
 }
@@ -242,6 +271,26 @@ fn go(line: &str) -> Option<Frame> {
         line: leading_number(rest),
         function: None,
     })
+}
+
+/// `/a/b.go:3 (0x1d2e)`, as recovery of Go's Gin prints it: the next line has the function.
+pub(crate) fn recovered(line: &str) -> Option<Frame> {
+    let (path, rest) = line.trim().split_once(".go:")?;
+    let (number, counter) = rest.strip_suffix(')')?.split_once(" (0x")?;
+    let is_counter = !counter.is_empty() && counter.bytes().all(|it| it.is_ascii_hexdigit());
+    let line = whole_number(number)?;
+    (is_counter && !path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(format!("{path}.go")),
+        line: Some(line),
+        function: None,
+    })
+}
+
+/// `\t(*T).f: code`, the line below: the function.
+pub(crate) fn recovered_function(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix(['\t', ' '])?.trim().split_once(": ")?;
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
 
 /// `3: a::b::f` of Rust, `a/b.(*T).f(0x1, …)` of Go.

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::failures::Failures;
-use crate::mentions::{Frame, Place, folder_of, frame_of, line_beside, may_be_file_name, place_of};
+use crate::logs::{has_clock, is_time, without_label};
+use crate::mentions::{
+    Frame, Place, folder_of, frame_of, is_between, line_beside, may_be_file_name, path_of_link,
+    place_of, recovered, recovered_function,
+};
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
 
@@ -24,6 +28,29 @@ const OF_VERSION: f64 = 2.0;
 const FEW_DIGITS: usize = 4;
 /// and one of so many in text: those of 64 bits.
 const MOST_DIGITS: usize = 20;
+
+/// Words that ask for all that a file has to say.
+const ASKING: [&str; 19] = [
+    "contain",
+    "contains",
+    "content",
+    "contents",
+    "describe",
+    "document",
+    "explain",
+    "file",
+    "overview",
+    "read",
+    "say",
+    "says",
+    "show",
+    "summarise",
+    "summarize",
+    "summary",
+    "tell",
+    "tells",
+    "written",
+];
 
 /// Where in a question something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,8 +112,8 @@ pub struct Query {
     pub names: Vec<Name>,
     /// Files that are named, with a line where one is.
     pub places: Vec<Place>,
-    /// What may be paths of folders, in text: with two names at least, or with a slash behind one, which is left out. So may
-    /// `and/or`; only what a store has folders of is meant.
+    /// What may be paths of folders, in text: with two names at least, or with a slash behind one, which is left out; and what
+    /// patterns of paths begin with, as `src` of `src/**/*.rs`. So may `and/or`; only what a store has folders of is meant.
     pub folders: Vec<String>,
     /// What may be names of files of no known extension, as it is written: what stands by itself between quotation marks or
     /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
@@ -173,6 +200,23 @@ impl Query {
         meant.map(|it| it.path.rsplit('/').next().unwrap_or(&it.path))
     }
 
+    /// Whether it is [typed](Query::typed), names files and asks for nothing of them in particular: `what does CONTRIBUTING.md
+    /// say?`. A file that is named without an extension has no small letter: `README`.
+    pub fn is_of_files_alone(&self) -> bool {
+        let is_document = |it: &String| !it.contains(char::is_lowercase);
+        let files = self.file_names.iter().filter(|it| is_document(it));
+        let has_file = !self.places.is_empty() || files.clone().next().is_some();
+        let has_no_line = self.places.iter().all(|it| it.line.is_none());
+        let is_of_one = |word: &str| {
+            let is_asking = |it: &&str| it.eq_ignore_ascii_case(word);
+            says_nothing(word)
+                || ASKING.iter().any(is_asking)
+                || place_of(word).is_some()
+                || files.clone().any(|it| it == word)
+        };
+        has_file && has_no_line && self.phrases.is_empty() && self.words().all(is_of_one)
+    }
+
     /// Whether a version is among its terms.
     pub(crate) fn has_version(&self) -> bool {
         // No other term has a dot.
@@ -257,7 +301,7 @@ fn title(text: &str) -> Vec<Term> {
         return Vec::new();
     };
     let mut reader = Reader::default();
-    reader.terms(line, Region::Prose);
+    reader.terms(&without_label(line), Region::Prose);
     heaviest(reader.weights).0
 }
 
@@ -304,6 +348,8 @@ struct Reader {
     is_setting: bool,
     /// The function that a Go trace names in the line before its place.
     last_function: Option<String>,
+    /// The call whose function the next line may name.
+    recovered: Option<Frame>,
 }
 
 impl Reader {
@@ -381,12 +427,21 @@ impl Reader {
 
     /// A piece of a line, or all of it, between what stands before it there and behind it.
     fn piece(&mut self, line: &str, (before, behind): (&str, &str), region: Region) {
+        if let Some(mut frame) = self.recovered.take() {
+            let function = recovered_function(line);
+            frame.function = function.map(str::to_owned);
+            keep(&mut self.query.frames, frame);
+            if function.is_some() {
+                return self.says(line, Region::Trace);
+            }
+        }
         let (frame, function) = frame_of(line, self.last_function.as_deref());
         self.last_function = function;
         let Some(frame) = frame else {
             let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
+            let line = without_label(line);
+            let line = line.as_ref();
             let mut at = 0;
-            let is_between = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;=|".contains(c);
             for word in line.split_inclusive(is_between) {
                 let start = at;
                 at += word.len();
@@ -418,6 +473,11 @@ impl Reader {
                 self.says(function, Region::Trace);
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
             }
+            None if recovered(line).is_some() => {
+                self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
+                self.recovered = Some(frame);
+                return;
+            }
             None => self.says(line, Region::Trace),
         }
         keep(&mut self.query.frames, frame);
@@ -438,8 +498,12 @@ impl Reader {
         let weights = &mut self.weights;
         let is_of_log = text.split_whitespace().any(has_clock);
         for piece in text.split_inclusive(char::is_whitespace) {
-            // What stands behind `https://` is an address, and says little; so does when something was logged.
-            let says_little = piece.contains("://") || is_of_log && is_time(piece);
+            // What stands behind `https://` is an address, and says little; so does when something was logged. Of a link into a
+            // repository only the path in it is of this one.
+            let is_address = piece.contains("://");
+            let path = path_of_link(piece).filter(|_| is_address);
+            let piece = path.as_deref().unwrap_or(piece);
+            let says_little = is_address || is_of_log && is_time(piece);
             let weight = if says_little { 0.1 } else { 1.0 } * region.weight();
             // Where the version ends that was met last: beside all of it, its parts say nothing.
             let mut end_of_version = 0;
@@ -468,31 +532,14 @@ impl Reader {
 
     fn finish(self) -> Query {
         let mut query = self.query;
+        if let Some(frame) = self.recovered {
+            keep(&mut query.frames, frame);
+        }
         let (terms, left_out) = heaviest(self.weights);
         query.terms = terms;
         query.terms_left_out = left_out;
         query
     }
-}
-
-/// Whether a time of day to the second is in `word`.
-fn has_clock(word: &str) -> bool {
-    let is_clock = |it: &[u8]| {
-        let mut bytes = it.iter().enumerate();
-        bytes.all(|(at, byte)| match at % 3 {
-            2 => *byte == b':',
-            _ => byte.is_ascii_digit(),
-        })
-    };
-    word.as_bytes().windows(8).any(is_clock)
-}
-
-/// Whether `word` is a date, a time or both.
-fn is_time(word: &str) -> bool {
-    let word = word.trim_matches(|it: char| !it.is_ascii_alphanumeric());
-    let is_part = |byte: u8| byte.is_ascii_digit() || b"-/:.,+TZ".contains(&byte);
-    let joints = word.bytes().filter(|it| b"-/:".contains(it)).count();
-    joints >= 2 && word.starts_with(|it: char| it.is_ascii_digit()) && word.bytes().all(is_part)
 }
 
 /// Whether `term` is a number that nobody means by itself: a part of a word, or one of code, traces and settings, that has more than

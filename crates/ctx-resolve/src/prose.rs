@@ -69,13 +69,15 @@ pub fn excerpts(
             kept += if worth[it] >= least { worth[it] } else { 0.0 };
         }
         chosen.sort_unstable();
-        let (text, lines) = excerpt(chunk, sentences, &chosen);
+        let (mut text, lines) = excerpt(chunk, sentences, &chosen);
         let shortest = excerpts
             .last()
-            .map_or(chunk.content.len(), |it| it.text().len());
+            .map_or(chunk.content.len(), |it| it.text().len() + 1);
         if text.len() >= shortest {
             continue;
         }
+        // Chunks have their text without it.
+        text.pop();
         let rendition = Rendition::new(RenditionKind::Excerpt, text, (kept / all).clamp(0.0, 1.0));
         excerpts.extend(rendition.and_then(|it| it.with_lines(lines)));
     }

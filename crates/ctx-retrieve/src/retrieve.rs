@@ -70,6 +70,9 @@ pub struct Retrieved {
     pub traced: Vec<Vec<Arc<Part>>>,
     /// The lines that the question names, by their files: those of places, and of calls that were found where the trace says.
     pub lines: BTreeMap<String, BTreeSet<u32>>,
+    /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]). Their parts are the
+    /// best, in their order.
+    pub whole: BTreeSet<String>,
 }
 
 /// Looks for answers in stores.
@@ -298,6 +301,14 @@ impl Retriever {
         let mut scored: Vec<(f64, Ranked<'_>)> = scored.collect();
         let all = scored.len();
         let highest = scored.iter().map(|it| it.0).fold(0.0, f64::max);
+        let documents = ranking.all.iter();
+        let documents = documents.filter(|&&it| ranking.role(it) == Role::Documentation);
+        let documents = documents.map(|it| it.part.path.as_str());
+        let whole = strategies::asked_for_alone(query, documents);
+        let of_whole = scored.iter_mut();
+        let of_whole = of_whole.filter(|it| whole.contains(it.1.part.path.as_str()));
+        of_whole.for_each(|it| it.0 = highest);
+        retrieved.whole = whole.into_iter().map(str::to_owned).collect();
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
         let order = |(a_score, a): &(f64, Ranked<'_>), (b_score, b): &(f64, Ranked<'_>)| {
             let by_place = || a.part.place().cmp(&b.part.place());

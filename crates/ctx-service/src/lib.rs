@@ -21,6 +21,7 @@ mod prose;
 mod service;
 mod shown;
 mod verbatim;
+mod whole;
 
 pub use cache::{Cache, CacheMetrics, Key, Served};
 pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};

@@ -22,6 +22,8 @@ pub(crate) struct Prose {
     places: BTreeMap<String, f64>,
     /// The lines that the question names, by their files.
     lines: BTreeMap<String, BTreeSet<u32>>,
+    /// The documents that are all it asks for.
+    whole: BTreeSet<String>,
     least: f64,
 }
 
@@ -49,6 +51,7 @@ impl Prose {
             query: Arc::clone(query),
             places: places.collect(),
             lines: retrieved.lines.clone(),
+            whole: retrieved.whole.clone(),
             least,
         }
     }
@@ -108,8 +111,8 @@ impl Prose {
         place.copied().unwrap_or(0.0)
     }
 
-    /// The passages of prose, in runs that follow each other in their files. What is named by a line of it is wanted as it is,
-    /// whatever it says.
+    /// The passages of prose, in runs that follow each other in their files. What is named by a line of it, or in a document that is
+    /// all that is asked for, is wanted as it is, whatever it says.
     fn runs(&self, chunks: &[Chunk]) -> Vec<Vec<Passage>> {
         let mut order: Vec<usize> = (0..chunks.len()).collect();
         order.sort_by_key(|&it| (&chunks[it].path, chunks[it].span));
@@ -121,6 +124,9 @@ impl Prose {
                 continue;
             };
             let named = self.lines.get(path);
+            if self.whole.contains(path) {
+                continue;
+            }
             if named.is_some_and(|it| it.range(span.start()..=span.end()).next().is_some()) {
                 continue;
             }

@@ -18,7 +18,7 @@ use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
 use crate::ports::Ports;
 use crate::prose::{Prose, below_min_chance};
-use crate::verbatim;
+use crate::{verbatim, whole};
 
 /// So many of a question's terms tell which lines an excerpt shows.
 const EXCERPT_TERMS: usize = 12;
@@ -225,14 +225,16 @@ impl Service {
         let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
         let asked = Arc::clone(&query);
         let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
+        let documents = retrieved.whole.clone();
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);
             let unlikely = prose.weigh(&mut found.chunks);
             found.omitted.extend(unlikely.iter().map(below_min_chance));
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
             verbatim::raise(&asked, best, &mut found.chunks);
-            let resolve = lap(&mut clock);
             let counter: &dyn TokenCounter = &*counter;
+            whole::from_the_start(&documents, best, counter, &mut found.chunks);
+            let resolve = lap(&mut clock);
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
             context.omitted.extend(found.omitted);
             context.warnings.extend(found.warnings);

@@ -46,17 +46,27 @@ impl<'t> Lines<'t> {
         self.0.iter().filter_map(|line| line.number)
     }
 
-    /// As a rendition that keeps `information` of its chunk.
+    /// As a rendition that keeps `information` of its chunk: without blank lines at its end, and without the line feed after its
+    /// last line, as chunks have their text.
     ///
     /// # Errors
     /// [`ModelError::ShareOutOfRange`].
     pub fn into_rendition(
-        self,
+        mut self,
         kind: RenditionKind,
         information: f64,
     ) -> Result<Rendition, ModelError> {
+        let is_blank = |it: &Line<'_>| it.number.is_some() && it.text.trim().is_empty();
+        while self.0.len() > 1 && self.0.last().is_some_and(is_blank) {
+            self.0.pop();
+        }
         let numbers = self.0.iter().map(|line| line.number).collect();
-        Rendition::new(kind, self.text(), information)?.with_lines(numbers)
+        let mut text = self.text();
+        // By itself, it is all that tells of a line without any text.
+        if text.len() > 1 {
+            text.pop();
+        }
+        Rendition::new(kind, text, information)?.with_lines(numbers)
     }
 }
 

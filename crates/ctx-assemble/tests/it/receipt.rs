@@ -57,6 +57,29 @@ fn what_is_left_out_is_said_in_the_context_and_in_the_receipt() {
 }
 
 #[test]
+fn what_says_the_same_as_something_that_is_left_out_is_left_out_too() {
+    let text = (0..40).map(|it| format!("fn of_{it}() {{}}\n"));
+    let text: String = text.collect();
+    let chunks = [
+        chunk("a", 0.5, &text),
+        chunk("b", 0.5, &text),
+        chunk("c", 0.5, &text),
+        chunk("d", 0.5, "fn one() {}"),
+    ];
+    let built = build(&chunks, &options(60));
+    let ids: Vec<&str> = built.included.iter().map(|it| &*it.id).collect();
+    assert_eq!(ids, ["d"]);
+    let twins = built.omitted.iter();
+    let twins = twins.filter(|it| it.reason == OmittedReason::DuplicateOf);
+    assert_eq!(twins.count(), 2);
+    let told = "Left out: 3 of 4 chunks.";
+    assert!(built.context.contains(told), "{}", built.context);
+    // Where that is shown, so is what they say.
+    let built = build(&chunks, &options(2_000));
+    assert!(!built.context.contains("Left out"), "{}", built.context);
+}
+
+#[test]
 fn a_chunk_enters_at_the_budget_its_receipt_names() {
     let chunks = files(30);
     for options in [

@@ -8,6 +8,7 @@ use ctx::format::{FormatOptions, Notice, formatter, parse_known};
 use ctx::model::{BuiltContext, Format, Omitted, OmittedReason};
 
 use super::{Check, Shown};
+use crate::emit;
 
 /// Sums of floating point numbers in another order differ by less.
 const ROUNDING: f64 = 1e-9;
@@ -179,11 +180,23 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
         count(&is_missing),
         count(&|it| it == OmittedReason::DuplicateOf),
     );
+    let ids = emit::shown(receipt);
+    let is_lost = |it: &&Omitted| {
+        let is_twin = it.reason == OmittedReason::DuplicateOf;
+        is_twin && !ids.contains(&*it.id)
+    };
+    let lost = receipt.omitted.iter().filter(is_lost).count();
     let merged = count(&|it| it == OmittedReason::MergedInto);
     // Some are merged, and some left out for other reasons, before the context is built: it tells of none of these.
     let least = shown.len() + missing + twins;
     let totals = least..=least + merged;
-    if missing > 0 && says_one_of(receipt, missing, totals.clone()) {
+    // Once it did not tell of what says the same as something that is not shown.
+    let missing = BTreeSet::from([missing + lost, missing]);
+    let told = missing.iter().filter(|&&it| it > 0);
+    if told
+        .into_iter()
+        .any(|&it| says_one_of(receipt, it, totals.clone()))
+    {
         return;
     }
     let mut blocks = shown.iter().map(|it| &it.block);
@@ -200,10 +213,11 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     // Where there is no block, the caller's own text may look like a notice.
     let is_clear = !shown.is_empty() || matches!(receipt.format, Format::Xml | Format::Json);
     if let Some(Notice { omitted, total }) = notice.filter(|_| is_clear)
-        && (omitted != missing || !totals.contains(&total))
+        && !(missing.contains(&omitted) && totals.contains(&total))
     {
         failures.push(format!(
-            "the context says that {omitted} of {total} chunks were left out, the receipt tells of {missing} of {}",
+            "the context says that {omitted} of {total} chunks were left out, the receipt tells of {} of {}",
+            missing.last().unwrap_or(&0),
             totals.end()
         ));
     }

@@ -247,6 +247,33 @@ fn chunks_that_are_shown_in_the_block_of_another_are_counted_as_shown() {
     assert!(apart.starts_with("4 of 4 chunks, "), "{apart}");
     let few = said(&["--max-chunks", "1"]);
     assert!(few.starts_with("2 of 4 chunks in 1 block, "), "{few}");
+    // What says the same as something that is left out is left out, for the reader of the context, too.
+    let run = ctx(["assemble", "--max-tokens", "60"], chunks.to_string());
+    assert!(run.ok().contains("> Left out: 2 of 4 chunks."), "{run:?}");
+    assert!(
+        run.stderr.starts_with("2 of 4 chunks in 1 block, "),
+        "{run:?}"
+    );
+    let receipt = ctx(
+        ["assemble", "--json", "--max-tokens", "60"],
+        chunks.to_string(),
+    );
+    let old = receipt.json();
+    let context = old["context"].as_str().unwrap();
+    ctx(["verify", "-"], receipt.ok()).ok();
+    // As it was told before.
+    let told = context.replace("out: 2 of 4", "out: 1 of 4");
+    let mut old = old.clone();
+    old["digest"] = blake3::hash(told.as_bytes()).to_hex().as_str().into();
+    old["context"] = told.into();
+    ctx(["verify", "-"], old.to_string()).ok();
+    let told = old["context"].as_str().unwrap();
+    let told = told.replace("out: 1 of 4", "out: 3 of 4");
+    old["digest"] = blake3::hash(told.as_bytes()).to_hex().as_str().into();
+    old["context"] = told.into();
+    let told = "the context says that 3 of 4 chunks were left out, the receipt tells of 2 of 4";
+    let run = ctx(["verify", "-"], old.to_string());
+    assert!(run.code == 6 && run.stdout.contains(told), "{run:?}");
 }
 
 #[test]

@@ -217,6 +217,13 @@ fn a_repository_that_cannot_be_read_is_told_to_people_and_to_programs() {
     let asked = Asked::small();
     asked.root.write(".git", b"gitdir: nowhere\n");
     history_is_unread(&asked, "failed to read the git repository");
+    let status = asked.run(&["index", "--status"]);
+    assert!(
+        status
+            .ok()
+            .contains("git commits  not searched: failed to "),
+        "{status:?}"
+    );
     let without = asked.run(&["query", "budget", "--strategies", "text", "--json"]);
     assert!(!without.stderr.contains("git"), "{without:?}");
     assert_eq!(fared(&without.json(), "changes"), None);
@@ -259,6 +266,84 @@ fn history_is_unread(asked: &Asked, why: &str) {
             .run(&["index"])
             .stderr
             .contains("git history is not used: failed to ")
+    );
+    let told = asked.run(&["index", "--json"]).json();
+    assert_eq!(told["changesFailure"], failure, "{told}");
+    assert!(told["changes"].is_null(), "{told}");
+}
+
+/// `Left out: 2 of 5 chunks`, in any context.
+fn noticed(context: &str) -> (usize, usize) {
+    let (_, told) = context.split_once("Left out: ").unwrap();
+    let (left_out, rest) = told.split_once(" of ").unwrap();
+    let all = rest.split(' ').next().unwrap();
+    (left_out.parse().unwrap(), all.parse().unwrap())
+}
+
+#[test]
+fn what_is_shown_and_what_the_notice_counts_are_all_that_there_was_to_choose_from() {
+    let asked = Asked::small();
+    let parts = (1..9).map(|it| format!("## Part {it}\n\nMills grind corn.\n\n"));
+    let notes: Vec<String> = parts.collect();
+    let notes = notes.concat();
+    let budget = "## The budget\n\nThe cost fits the budget where it is no more.\n";
+    asked
+        .root
+        .write("docs/mills.md", format!("# Mills\n\n{notes}{budget}"));
+    let question = "does the cost fit the budget of mills?";
+    let asks = |more: &[&str]| {
+        let args = ["query", question, "--max-tokens", "80"];
+        asked.run(&[&args, more].concat())
+    };
+    let result = asks(&["--json"]).json();
+    let unlikely = result["omitted"].as_array().unwrap().iter();
+    let unlikely = unlikely
+        .filter(|it| it["reason"] == "below_min_chance")
+        .count();
+    assert!(unlikely > 1, "{result}");
+    let run = asks(&[]);
+    let (left_out, all) = noticed(run.ok());
+    assert!(left_out > 0 && left_out < all, "{run:?}");
+    let shown = all - left_out;
+    let summary = format!("\n{shown} of {all} chunks");
+    assert!(format!("\n{}", run.stderr).contains(&summary), "{run:?}");
+    let more = format!("; {unlikely} parts below --min-chance\n");
+    assert!(run.stderr.ends_with(&more), "{run:?}");
+    let table = asks(&["--explain"]).stderr;
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|it| it.trim().splitn(2, "  ").collect())
+        .collect();
+    for (count, what) in [
+        (shown, "chunks shown, in "),
+        (left_out, "chunks left out"),
+        (unlikely, "left out before: below_min_chance"),
+    ] {
+        let is_it = |it: &Vec<&str>| it[0] == count.to_string() && it[1].starts_with(what);
+        assert!(
+            rows.iter().any(|it| it.len() == 2 && is_it(it)),
+            "{what}: {table}"
+        );
+    }
+}
+
+#[test]
+fn what_may_name_folders_and_files_is_told() {
+    let asked = Asked::small();
+    let question = "how does `src/**/*.rs` use the LICENSE?";
+    let result = asked.run(&["query", question, "--json"]).json();
+    let query = &result["retrieval"]["query"];
+    assert_eq!(query["folders"], serde_json::json!(["src"]));
+    assert_eq!(query["fileNames"], serde_json::json!(["LICENSE"]));
+    let table = asked.run(&["query", question, "--explain"]).stderr;
+    let row = |what: &str, item: &str| {
+        let rows = table.lines().map(str::trim);
+        let mut rows = rows.map(|it| it.split_once("  ").unwrap_or((it, "")));
+        rows.any(|(it, items)| it == what && items == item)
+    };
+    assert!(
+        row("folders", "src") && row("file names", "LICENSE"),
+        "{table}"
     );
 }
 

@@ -277,6 +277,39 @@ fn links_to_code_name_its_file() {
 }
 
 #[test]
+fn of_a_link_to_code_only_the_path_is_looked_for() {
+    let link = "https://github.com/owner/repo/blob/main/src/tcp.rs#L10-L20";
+    assert_eq!(terms("src tcp rs").len(), 3);
+    let query = Query::analyse(&format!("({link})"));
+    assert_eq!(texts(&query.terms), ["rs", "src", "tcp"]);
+    let query = Query::analyse("x\nhttps://github.com/o/repo/tree/main/src/net?x=1#readme");
+    assert_eq!(query.folders, ["src/net"]);
+    assert_eq!(texts(&query.terms), ["net", "src"]);
+    // Of any other address nobody knows what is meant by it.
+    let query = Query::analyse("title\nhttps://example.org/blob/pool");
+    assert!(weight(&query, "exampl") > 0.0 && query.folders.is_empty());
+}
+
+#[test]
+fn of_a_pattern_the_folder_is_named_that_all_it_fits_is_in() {
+    for (pattern, expected) in [
+        ("`src/**/*.rs`", &["src"][..]),
+        ("crates/*/src/lib.rs,", &["crates"]),
+        ("./a/b/*_test.go?", &["a/b"]),
+        ("**/render/*.go", &["render"]),
+        ("src/**", &["src"]),
+        ("*.toml", &[]),
+        ("**/*.rs", &[]),
+        ("a*b/c", &[]),
+        ("2*x/y", &[]),
+    ] {
+        let query = Query::analyse(&format!("title\nwhat fits {pattern} there"));
+        assert_eq!(query.folders, expected, "{pattern}");
+        assert!(query.places.is_empty(), "{pattern}");
+    }
+}
+
+#[test]
 fn folders_are_paths_of_two_names_or_with_a_slash_behind() {
     let text = "title\nIn `docs/design`, and crates/ctx-rank/, (src/), ./a/b. See /usr/lib: and/or, not src/a.rs nor \
         https://a.b/c/d nor x//y nor 1/ \u{2026}/b.\n```\nin/code\n```\n    at f (in/trace.js:3:4)";
@@ -405,6 +438,29 @@ fn frames_of_go() {
 }
 
 #[test]
+fn frames_of_gin() {
+    let trace = "2024/01/02 15:04:05 [Recovery] panic recovered:\nno pool\n\
+        /usr/go/src/runtime/panic.go:260 (0x44c1a4)\n\tpanicmem: panic(memoryError)\n\
+        /go/gin@v1.9.1/context.go:174 (0x8b1c21)\n\t(*Context).Next: c.handlers[c.index](c)\n\
+        /app/main.go:7 (0x1a)\n/app/other.go:8 (0x2b)";
+    let expected = [
+        "/usr/go/src/runtime/panic.go:260 panicmem",
+        "/go/gin@v1.9.1/context.go:174 (*Context).Next",
+        "/app/main.go:7 -",
+        "/app/other.go:8 -",
+    ];
+    assert_eq!(frames(&format!("crash\n```\n{trace}\n```")), expected);
+    assert_eq!(frames(&format!("crash\n{trace}\n")), expected);
+    let query = Query::analyse(&format!("crash\n{trace}"));
+    assert!(query.places.is_empty(), "{:?}", query.places);
+    assert!(weight(&query, "8b1c21") == 0.0 && weight(&query, "0x8b1c21") == 0.0);
+    assert!(2.0 * weight(&query, "handler") < weight(&query, "crash"));
+    for text in ["a.go:3 (0x)", "a.go:3 (see 0x1)", "a.go:3 (0x1) x"] {
+        assert!(frames(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn prose_is_no_trace() {
     for text in [
         "at 10:30 it fails",
@@ -459,6 +515,51 @@ fn when_something_was_logged_says_little() {
         (weight(&query, "2023") - weight(&query, "chang")).abs() < 1e-9,
         "{query:?}"
     );
+}
+
+#[test]
+fn by_which_process_something_was_logged_is_not_looked_for() {
+    let id = "3f0c1c1a-1111-4222-8333-abcdefabcdef";
+    let log = format!(
+        "Worker dies\n\n[2024-01-01 10:00:00,000: ERROR/MainProcess] Task app.add[{id}] raised\n\
+        [2024-01-01 10:00:01,000: WARNING/ForkPoolWorker-1] /lib/celery/app/trace.py:657: Outside\n"
+    );
+    for report in [log.clone(), log.replace("dies\n\n", "dies\n```\n")] {
+        let query = Query::analyse(&report);
+        for term in ["process", "mainprocess", "fork", "3f0c1c1a", "4222"] {
+            assert_eq!(weight(&query, term), 0.0, "{term} of {report}");
+        }
+        assert!(weight(&query, "task") > 0.0 && query.folders.is_empty());
+        assert!(!names(&report).contains(&"MainProcess".to_owned()));
+        places(&report, &[("lib/celery/app/trace.py", 657)]);
+    }
+    // Nothing was logged: it is what is asked for.
+    let query = Query::analyse(&format!("ERROR/MainProcess {id}"));
+    assert!(weight(&query, "process") > 0.0 && weight(&query, "3f0c1c1a") > 0.0);
+}
+
+#[test]
+fn a_question_may_ask_for_files_and_for_nothing_in_them() {
+    for text in [
+        "What does CONTRIBUTING.md say?",
+        "docs/guide.md",
+        "README",
+        "Summarize README for me, please",
+        "what is written in `NOTES.txt` and docs/a.rst?",
+    ] {
+        assert!(Query::analyse(text).is_of_files_alone(), "{text}");
+    }
+    for text in [
+        "What does CONTRIBUTING.md say about tests?",
+        "README.md:7",
+        "what does \"read me\" in README.md say",
+        "Summarize the Parser",
+        "Parser",
+        "read",
+        "What does a.md say?\nIt is long.",
+    ] {
+        assert!(!Query::analyse(text).is_of_files_alone(), "{text}");
+    }
 }
 
 #[test]

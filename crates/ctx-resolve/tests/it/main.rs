@@ -73,7 +73,7 @@ fn a_hit_becomes_its_code_with_all_that_belongs_to_it() {
         kinds.contains(&RenditionKind::Skeleton) && kinds.contains(&RenditionKind::Mention),
         "{kinds:?}"
     );
-    assert_eq!(area.renditions.last().unwrap().text(), "def area(r):\n");
+    assert_eq!(area.renditions.last().unwrap().text(), "def area(r):");
     assert!(scale.content.starts_with("def scale"));
 }
 
@@ -409,14 +409,14 @@ fn an_excerpt_shows_the_likeliest_sentences_and_marks_what_is_left_out() {
         shown,
         [
             (
-                "One is here. Two is\nhere.\n…\nFour is here.\n",
+                "One is here. Two is\nhere.\n…\nFour is here.",
                 &[Some(7), None, None, Some(9)][..]
             ),
             (
-                "…\nTwo is\nhere.\n…\nFour is here.\n",
+                "…\nTwo is\nhere.\n…\nFour is here.",
                 &[None, None, None, None, Some(9)]
             ),
-            ("…\nTwo is\nhere.\n…\n", &[None; 4]),
+            ("…\nTwo is\nhere.\n…", &[None; 4]),
         ]
     );
     let kept: Vec<f64> = excerpts

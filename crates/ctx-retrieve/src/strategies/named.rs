@@ -27,6 +27,42 @@ pub(crate) fn may_name_files(query: &Query) -> bool {
     !query.folders.is_empty() || !query.file_names.is_empty()
 }
 
+/// Those of `paths` that are all that `query` asks for: the files that it names, if it says nothing else. Where one has a
+/// name and nothing else for its path, it is that one.
+pub(crate) fn asked_for_alone<'p>(
+    query: &Query,
+    paths: impl Iterator<Item = &'p str>,
+) -> BTreeSet<&'p str> {
+    if !query.is_of_files_alone() {
+        return BTreeSet::new();
+    }
+    let mut ends: Vec<String> = query.file_names.clone();
+    for name in &query.file_names {
+        ends.extend(EXTENSIONS.iter().map(|it| format!("{name}.{it}")));
+    }
+    ends.extend(query.places.iter().map(|it| it.path.clone()));
+    let is_end = |path: &str, end: &str| {
+        let start = path.len().checked_sub(end.len())?;
+        let is_it = path.get(start..)?.eq_ignore_ascii_case(end);
+        (is_it && (start == 0 || path[..start].ends_with('/'))).then_some(start)
+    };
+    let (mut whole, mut ending) = (BTreeSet::new(), BTreeSet::new());
+    for path in paths {
+        match ends.iter().filter_map(|end| is_end(path, end)).min() {
+            Some(0) => whole.insert(path),
+            Some(_) => ending.insert(path),
+            None => false,
+        };
+    }
+    if !whole.is_empty() {
+        whole
+    } else if ending.len() <= MOST_FILES {
+        ending
+    } else {
+        BTreeSet::new()
+    }
+}
+
 /// Files of the folders in `query`.
 pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
     let folders = &query.folders[..query.folders.len().min(FOLDERS)];

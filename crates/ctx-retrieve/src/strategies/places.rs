@@ -159,10 +159,16 @@ fn frame_in(path: &str, frame: &Frame) -> Option<PartQuery> {
     }
 }
 
-/// `f` of `a::b::f` and `C.f`.
+/// `f` of `a::b::f` and `C.f`, and of `f.func1.2`, as Go calls functions without a name within `f`.
 fn last_name(function: &str) -> String {
-    let last = function.rsplit(['.', ':']).next();
-    last.unwrap_or(function).to_owned()
+    let is_nameless = |it: &str| {
+        let number = it.strip_prefix("func").unwrap_or(it);
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut parts = function.rsplit(['.', ':']);
+    let last = parts.clone().next();
+    let name = parts.find(|it| !is_nameless(it)).or(last);
+    name.unwrap_or(function).to_owned()
 }
 
 /// The files that each of `paths`, of another machine, may mean: those with the longest end in common.

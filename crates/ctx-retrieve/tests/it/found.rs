@@ -440,6 +440,53 @@ async fn a_call_in_a_file_that_is_not_there_is_found_by_its_name() {
 }
 
 #[tokio::test]
+async fn a_call_of_a_function_without_a_name_is_one_of_what_it_is_in() {
+    let trace = "panic: no pool\n\ngoroutine 1 [running]:\nmain.tunnel.func1.2(0x1)\n\t/srv/x/gone.go:3 +0x1d\n";
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let retrieved = ask(library(), trace, &options).await;
+    assert_eq!(paths(&retrieved), ["src/proxy.py"]);
+}
+
+/// Sections of documents, the last of which says most of what a question says, and a source that says more.
+fn documents() -> Store {
+    let words = "what does the guide say, says guide.md";
+    Store::of(&[
+        ("docs/guide.md", 1, "section", "First", "of owls"),
+        ("docs/guide.md", 9, "section", "Second", "of hens"),
+        ("docs/guide.md", 17, "section", "Third", words),
+        ("src/guide.rs", 1, "function", "guide", words),
+        ("lib/guide.md", 1, "section", "Other", words),
+    ])
+}
+
+#[tokio::test]
+async fn of_a_document_that_is_all_a_question_asks_for_the_parts_come_first_in_their_order() {
+    let lines = |retrieved: &Retrieved| {
+        let found = retrieved.found.iter();
+        let found = found.map(|it| (it.hit.path.clone(), it.hit.span.start(), it.score));
+        found.take(3).collect::<Vec<_>>()
+    };
+    let guide = |line| ("docs/guide.md".to_owned(), line, 1.0);
+    for question in ["What does docs/guide.md say?", "docs/guide.md"] {
+        let retrieved = ask(documents(), question, &options()).await;
+        assert_eq!(lines(&retrieved), [guide(1), guide(9), guide(17)]);
+        assert_eq!(
+            retrieved.whole.iter().collect::<Vec<_>>(),
+            ["docs/guide.md"]
+        );
+    }
+    // Of a name that several have, each is meant.
+    let retrieved = ask(documents(), "guide.md", &options()).await;
+    assert_eq!(retrieved.whole.len(), 2);
+    // A source is asked about, and not for.
+    for question in ["src/guide.rs", "docs/guide.md: what does the guide say?"] {
+        let retrieved = ask(documents(), question, &options()).await;
+        assert!(retrieved.whole.is_empty(), "{question}");
+    }
+}
+
+#[tokio::test]
 async fn words_that_nothing_has_are_taken_for_misspelt_names() {
     let retrieved = ask(library(), "xtunnelx", &options()).await;
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);

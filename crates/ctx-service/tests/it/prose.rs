@@ -28,6 +28,10 @@ async fn answer(text: &str, min_chance: f64) -> Answer {
 }
 
 async fn asked(question: &str, text: &str, min_chance: f64) -> Answer {
+    within(question, text, min_chance, 2_000).await
+}
+
+async fn within(question: &str, text: &str, min_chance: f64, max_tokens: u32) -> Answer {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     write(&root, "notes.md", text);
@@ -39,7 +43,7 @@ async fn asked(question: &str, text: &str, min_chance: f64) -> Answer {
     let mut retrieve = RetrieveOptions::default();
     retrieve.min_chance = min_chance;
     let build = BuildOptions::default()
-        .with_max_tokens(Tokens::new(2_000))
+        .with_max_tokens(Tokens::new(max_tokens))
         .with_selection(ctx_model::Selection::Optimal);
     service
         .answer(question, &retrieve, &build, &Control::default())
@@ -148,4 +152,45 @@ async fn a_passage_that_is_named_by_a_line_of_it_is_shown_whatever_it_says() {
         assert_eq!((included.start_line, included.end_line), (Some(5), Some(8)));
         assert_eq!(included.rendition, RenditionKind::Full);
     }
+}
+
+/// Six sections of one size but for the second, which is longer; the last says most of what a question says.
+fn guide() -> String {
+    let section = |at: usize, text: &str| format!("# Part {at}\n\n{}\n", text.repeat(12));
+    let mut guide = section(1, "Owls fly at night. ");
+    guide.push_str(&section(
+        2,
+        "Hens sleep at night, and so do mills, people and trees. ",
+    ));
+    for at in 3..6 {
+        guide.push_str(&section(at, "Mills grind corn. "));
+    }
+    guide.push_str(&section(6, "What the notes say is said in notes.md. "));
+    guide
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_is_all_that_is_asked_for_is_shown_from_its_start() {
+    let lines = |answer: &Answer| {
+        let included = answer.built.included.iter();
+        included
+            .map(|it| (it.start_line.unwrap(), it.rendition))
+            .collect::<Vec<_>>()
+    };
+    let full = |lines: &[u32]| -> Vec<_> {
+        let lines = lines.iter();
+        lines.map(|&it| (it, RenditionKind::Full)).collect()
+    };
+    let question = "What does notes.md say?";
+    let answer = within(question, &guide(), 0.1, 2_000).await;
+    assert_eq!(lines(&answer), full(&[1, 4, 7, 10, 13, 16]));
+    let answer = within(question, &guide(), 0.1, 420).await;
+    // Of what there is no room for there may be the headings.
+    let mut shown = lines(&answer);
+    shown.retain(|it| it.1 != RenditionKind::Mention);
+    assert_eq!(shown, full(&[1, 4, 7]));
+    // Who asks for something in it is shown that.
+    let question = "What does notes.md say of mills?";
+    let answer = within(question, &guide(), 0.1, 420).await;
+    assert!(!lines(&answer).contains(&(1, RenditionKind::Full)));
 }

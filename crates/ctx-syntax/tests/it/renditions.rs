@@ -102,9 +102,26 @@ fn a_rendition_knows_its_lines_and_its_worth() {
         last = information;
         let text = lines.text();
         let rendition = lines.into_rendition(kind, information).unwrap();
-        assert_eq!(rendition.text(), text);
+        assert_eq!(format!("{}\n", rendition.text()), text);
         assert_eq!(rendition.lines().len(), text.lines().count());
     }
+}
+
+#[test]
+fn a_rendition_ends_with_a_line_that_says_something() {
+    let source = Source::new("a.rs", "fn a() {}\n\n  \n", &Limits::default());
+    let rendered = |source: &Source<'_>, last| {
+        let span = LineSpan::new(1, last).unwrap();
+        let lines = source.render(span, RenditionKind::Full, &[]);
+        let rendition = lines.into_rendition(RenditionKind::Full, 1.0).unwrap();
+        (rendition.text().to_owned(), rendition.lines().to_vec())
+    };
+    let shown = rendered(&source, 3);
+    assert_eq!(shown, ("fn a() {}".to_owned(), vec![Some(1)]));
+    // Of a line without any text nothing else tells.
+    let source = Source::new("a.rs", "\n\n", &Limits::default());
+    let blank = rendered(&source, 2);
+    assert_eq!(blank, ("\n".to_owned(), vec![Some(1)]));
 }
 
 proptest! {
