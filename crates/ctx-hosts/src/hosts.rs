@@ -52,10 +52,7 @@ impl Hosts {
         let host = host.map(|it| it.to_str().unwrap_or("?"));
         let host = host.or_else(|| target.authority().map(Authority::as_str));
         let host = host.ok_or(Foreign::Unnamed)?;
-        let is_named = host
-            .parse::<Authority>()
-            .is_ok_and(|it| !host.contains('@') && self.has(it.host()));
-        if is_named && target.host().is_none_or(|it| self.has(it)) {
+        if self.is_named(host) && target.host().is_none_or(|it| self.has(it)) {
             Ok(())
         } else {
             Err(Foreign::Other(host.to_owned()))
@@ -72,6 +69,18 @@ impl Hosts {
             origins.extend(hosts.map(|it| format!("http://{it}")));
         }
         origins
+    }
+
+    /// Whether `host` is one of the names, with or without a port.
+    fn is_named(&self, host: &str) -> bool {
+        // An authority may have a user before its name, and any text for its port.
+        let parsed = host.parse::<Authority>();
+        parsed.is_ok_and(|it| {
+            let port = host.strip_prefix(it.host());
+            let is_port = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+            let is_port = |it: &str| it.is_empty() || it.strip_prefix(':').is_some_and(is_port);
+            port.is_some_and(is_port) && self.has(it.host())
+        })
     }
 
     fn has(&self, host: &str) -> bool {
@@ -180,6 +189,7 @@ mod tests {
             "::1",
             "a@localhost",
             "localhost:80:80",
+            "localhost:a",
             "localhost.",
             "http://localhost",
             "*",
