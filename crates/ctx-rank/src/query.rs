@@ -30,7 +30,7 @@ const FEW_DIGITS: usize = 4;
 const MOST_DIGITS: usize = 20;
 
 /// Words that ask for all that a file has to say.
-const ASKING: [&str; 19] = [
+pub(crate) const ASKING: [&str; 19] = [
     "contain",
     "contains",
     "content",
@@ -214,7 +214,12 @@ impl Query {
                 || place_of(word).is_some()
                 || files.clone().any(|it| it == word)
         };
-        has_file && has_no_line && self.phrases.is_empty() && self.words().all(is_of_one)
+        let is_typed = self.typed.is_some();
+        is_typed
+            && has_file
+            && has_no_line
+            && self.phrases.is_empty()
+            && self.words().all(is_of_one)
     }
 
     /// Whether a version is among its terms.

@@ -2,6 +2,8 @@
 
 use crate::Query;
 use crate::generated::{is_minified, says_generated};
+use crate::query::ASKING;
+use crate::words::says_nothing;
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +84,21 @@ impl Role {
         if self == Role::Documentation && is_about_version(query) {
             return true;
         }
+        query.words().any(|it| self.is_called(it))
+    }
+
+    /// Whether the first word of a [typed](Query::typed) question that says something is one for it: `which tests cover the parser`
+    /// wants tests before all else, where `what is done when a test fails` may have its answer anywhere.
+    pub fn is_asked_for_first(self, query: &Query) -> bool {
+        let is_asking = |it: &&str| ASKING.iter().any(|asking| asking.eq_ignore_ascii_case(it));
+        let mut telling = query
+            .words()
+            .filter(|it| !says_nothing(it) && !is_asking(it));
+        telling.next().is_some_and(|it| self.is_called(it))
+    }
+
+    /// Whether `word` is one for it.
+    fn is_called(self, word: &str) -> bool {
         let words: &[&str] = match self {
             Role::Test => &[
                 "test", "tests", "tested", "fixture", "fixtures", "spec", "specs",
@@ -109,8 +126,7 @@ impl Role {
             ],
             _ => return false,
         };
-        let is_it = |word: &str| words.iter().any(|it| it.eq_ignore_ascii_case(word));
-        query.words().any(is_it)
+        words.iter().any(|it| it.eq_ignore_ascii_case(word))
     }
 
     /// Whether `query` names a file of it, or a folder.

@@ -145,14 +145,14 @@ impl Weights {
     }
 
     /// Has documents of a report be worth what their role is, and come behind the source that one word is the name of, and
-    /// behind what else a question asks for.
+    /// behind what else a question asks for first.
     fn weigh_documents(&mut self, query: &Query) {
         if query.typed.is_none() {
             self.documents = 0.0;
         }
         let is_alone = query.words().nth(1).is_none();
-        let is_asked = |role: &Role| role.is_asked_for(query);
-        let asks_for_others = !is_asked(&Role::Documentation) && Self::ROLES.iter().any(is_asked);
+        let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
+        let asks_for_others = others.any(|it| it.is_asked_for_first(query));
         if query.typed.is_none() || is_alone || query.asks_for_users() || asks_for_others {
             self.first_document = 0.0;
         }

@@ -557,6 +557,7 @@ fn a_question_may_ask_for_files_and_for_nothing_in_them() {
         "Parser",
         "read",
         "What does a.md say?\nIt is long.",
+        "The guide is not built\n\n```\n# docs/a.rst\n.. toctree::\n```\n",
     ] {
         assert!(!Query::analyse(text).is_of_files_alone(), "{text}");
     }
@@ -642,6 +643,22 @@ fn a_short_question_asks_for_tests_examples_and_documents_by_their_words() {
         [Role::Example, Role::Documentation]
     );
     assert_eq!(asked("where is the lock taken?"), []);
+    let first = |text: &str| Role::Test.is_asked_for_first(&Query::analyse(text));
+    for text in [
+        "which tests cover the lock?",
+        "Tests of the lock",
+        "show me the fixtures",
+    ] {
+        assert!(first(text), "{text}");
+    }
+    for text in [
+        "what is locked when a test fails",
+        "is before() run again in tests",
+        "examples and tests",
+        "tests fail\nsince yesterday",
+    ] {
+        assert!(!first(text), "{text}");
+    }
     assert_eq!(asked("the tests fail\nsince yesterday"), []);
 }
 

@@ -630,7 +630,9 @@ async fn who_asks_for_tests_is_shown_tests_before_documents() {
     for (question, last) in [
         ("how is a connection made", "tests/a.py"),
         ("which tests have a connection made", "docs/guide.md"),
-        ("connection made: tests and docs", "tests/a.py"),
+        ("show the tests of a connection made", "docs/guide.md"),
+        ("is a connection made when a test fails", "tests/a.py"),
+        ("docs and tests of a connection made", "tests/a.py"),
     ] {
         let retrieved = ask(store(), question, &Options::default()).await;
         assert_eq!(paths(&retrieved)[2], last, "{question}");
