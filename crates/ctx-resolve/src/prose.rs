@@ -248,7 +248,7 @@ mod tests {
         };
         for path in ["a.csv", "b/A.TSV"] {
             let (text, lines, information) = of(path, 1, 0.05);
-            assert_eq!(text, "id,city,people\n…\n3,Bern,137995\n…\n");
+            assert_eq!(text, "id,city,people\n…\n3,Bern,137995\n…");
             assert_eq!(lines, [Some(1), None, Some(4), None]);
             assert!((information - 0.625).abs() < 1e-9, "{information}");
             // What it is worth counts where that is enough.
@@ -256,8 +256,8 @@ mod tests {
             assert!((information - 0.51 / 0.81).abs() < 1e-9, "{information}");
         }
         // A line of the file that is not among those of the part is cited by none.
-        assert_eq!(of("a.csv", 41, 0.05).0, "…\n3,Bern,137995\n…\n");
-        assert_eq!(of("a.jsonl", 1, 0.05).0, "…\n3,Bern,137995\n…\n");
+        assert_eq!(of("a.csv", 41, 0.05).0, "…\n3,Bern,137995\n…");
+        assert_eq!(of("a.jsonl", 1, 0.05).0, "…\n3,Bern,137995\n…");
         let wide = format!("{}\n{content}", "column,".repeat(100));
         let chunk = Chunk::new("a", wide, Relevance::ONE).with_path("a.csv");
         let worth = [0.01, 0.01, 0.5, 0.1, 0.1, 0.1];
