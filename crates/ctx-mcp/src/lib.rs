@@ -21,6 +21,7 @@ mod workspace;
 #[cfg(feature = "http")]
 pub use ctx_hosts::{ANY_HOST, HostsError};
 pub use fault::Fault;
+#[cfg(feature = "http")]
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};
 pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
