@@ -30,7 +30,7 @@ const FEW_DIGITS: usize = 4;
 const MOST_DIGITS: usize = 20;
 
 /// Words that ask for all that a file has to say.
-pub(crate) const ASKING: [&str; 19] = [
+const ASKING: [&str; 19] = [
     "contain",
     "contains",
     "content",
@@ -208,14 +208,12 @@ impl Query {
         let has_file = !self.places.is_empty() || files.clone().next().is_some();
         let has_no_line = self.places.iter().all(|it| it.line.is_none());
         let is_of_one = |word: &str| {
-            let is_asking = |it: &&str| it.eq_ignore_ascii_case(word);
             says_nothing(word)
-                || ASKING.iter().any(is_asking)
+                || is_asking(word)
                 || place_of(word).is_some()
                 || files.clone().any(|it| it == word)
         };
-        let is_typed = self.typed.is_some();
-        is_typed
+        self.typed.is_some()
             && has_file
             && has_no_line
             && self.phrases.is_empty()
@@ -330,6 +328,11 @@ fn fence_of(line: &str) -> Option<&str> {
     let mark = (length >= 3).then(|| &line[..length])?;
     // An info string has no backticks.
     (!line[length..].contains('`')).then_some(mark)
+}
+
+/// Whether `word` asks for all that there is to say, in any case.
+pub(crate) fn is_asking(word: &str) -> bool {
+    ASKING.iter().any(|it| it.eq_ignore_ascii_case(word))
 }
 
 /// Whether nothing follows the `mark` of a fence: the one that closes a block has no language.
@@ -506,7 +509,7 @@ impl Reader {
             // What stands behind `https://` is an address, and says little; so does when something was logged. Of a link into a
             // repository only the path in it is of this one.
             let is_address = piece.contains("://");
-            let path = path_of_link(piece).filter(|_| is_address);
+            let path = is_address.then(|| path_of_link(piece)).flatten();
             let piece = path.as_deref().unwrap_or(piece);
             let says_little = is_address || is_of_log && is_time(piece);
             let weight = if says_little { 0.1 } else { 1.0 } * region.weight();

@@ -2,7 +2,7 @@
 
 use crate::Query;
 use crate::generated::{is_minified, says_generated};
-use crate::query::ASKING;
+use crate::query::is_asking;
 use crate::words::says_nothing;
 
 /// What a file is for.
@@ -90,10 +90,8 @@ impl Role {
     /// Whether the first word of a [typed](Query::typed) question that says something is one for it: `which tests cover the parser`
     /// wants tests before all else, where `what is done when a test fails` may have its answer anywhere.
     pub fn is_asked_for_first(self, query: &Query) -> bool {
-        let is_asking = |it: &&str| ASKING.iter().any(|asking| asking.eq_ignore_ascii_case(it));
-        let mut telling = query
-            .words()
-            .filter(|it| !says_nothing(it) && !is_asking(it));
+        let says_something = |it: &&str| !says_nothing(it) && !is_asking(it);
+        let mut telling = query.words().filter(says_something);
         telling.next().is_some_and(|it| self.is_called(it))
     }
 

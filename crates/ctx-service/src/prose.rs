@@ -111,6 +111,11 @@ impl Prose {
         place.copied().unwrap_or(0.0)
     }
 
+    /// The documents that are all that the question asks for.
+    pub(crate) fn documents(&self) -> &BTreeSet<String> {
+        &self.whole
+    }
+
     /// The passages of prose, in runs that follow each other in their files. What is named by a line of it, or in a document that is
     /// all that is asked for, is wanted as it is, whatever it says.
     fn runs(&self, chunks: &[Chunk]) -> Vec<Vec<Passage>> {

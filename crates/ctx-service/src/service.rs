@@ -225,7 +225,6 @@ impl Service {
         let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
         let asked = Arc::clone(&query);
         let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
-        let documents = retrieved.whole.clone();
         let work = move || -> Result<_, ServiceError> {
             let mut found = resolver.resolve(chunks);
             let unlikely = prose.weigh(&mut found.chunks);
@@ -233,7 +232,7 @@ impl Service {
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
             verbatim::raise(&asked, best, &mut found.chunks);
             let counter: &dyn TokenCounter = &*counter;
-            whole::from_the_start(&documents, best, counter, &mut found.chunks);
+            whole::from_the_start(prose.documents(), best, counter, &mut found.chunks);
             let resolve = lap(&mut clock);
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
             context.omitted.extend(found.omitted);
