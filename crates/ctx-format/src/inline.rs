@@ -17,9 +17,7 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
 /// fetches nothing, and `__init__.py` is to stand as it is for who reads the text. O(bytes).
 pub(crate) fn acting(line: &str) -> impl Iterator<Item = usize> {
     let bytes = line.bytes().enumerate();
-    bytes.filter_map(|(at, byte)| {
-        (byte.is_ascii_punctuation() && acts(&line[at..], byte)).then_some(at)
-    })
+    bytes.filter_map(|(at, byte)| (may_act(byte) && acts(&line[at..], byte)).then_some(at))
 }
 
 /// The same as a heading, whose last words `#` would be taken for its end.
@@ -44,6 +42,11 @@ pub(crate) fn unescaped(line: &str) -> String {
         text.push(escaped.unwrap_or(c));
     }
     text
+}
+
+/// Whether `byte` could act before some text: hardly any byte of a line could.
+fn may_act(byte: u8) -> bool {
+    matches!(byte, b'`' | b'\\' | b'<' | b'&' | b']')
 }
 
 /// Whether `byte`, with which `text` begins, could act.

@@ -6,7 +6,7 @@
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
-use tantivy::query::{Bm25StatisticsProvider, Bm25Weight};
+use tantivy::query::Bm25Weight;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{
     DocAddress, DocId, DocSet as _, InvertedIndexReader, Score, Searcher, SegmentReader,
@@ -14,53 +14,51 @@ use tantivy::{
 };
 
 use crate::best::{Best, Scored};
-use crate::statistics::{Known, Live};
+use crate::statistics::{Collection, Lists};
 
 /// So many sums are compared at once.
 const RUN: usize = 64;
 
 /// What a document gains by a term.
+#[derive(Debug)]
 pub(crate) enum Clause {
     /// BM25 of the term, times `boost`: by how often it occurs, or as if it did once.
     Bm25 {
-        term: Term,
+        lists: Lists,
         boost: Score,
         counting: IndexRecordOption,
     },
     /// So much if it holds any of the terms.
-    Any { terms: Vec<Term>, worth: Score },
+    Any { lists: Vec<Lists>, worth: Score },
 }
 
 /// What a clause adds to the sums, where it can add anything: a term of BM25 is held by some document.
 enum Gain<'c> {
     Bm25 {
-        term: &'c Term,
+        lists: &'c Lists,
         weight: Bm25Weight,
         counting: IndexRecordOption,
     },
     Any {
-        terms: &'c [Term],
+        lists: &'c [Lists],
         worth: Score,
     },
 }
 
 impl<'c> Gain<'c> {
-    fn of(
-        clause: &'c Clause,
-        statistics: &dyn Bm25StatisticsProvider,
-    ) -> tantivy::Result<Option<Self>> {
+    fn of(clause: &'c Clause, collection: &dyn Collection) -> tantivy::Result<Option<Self>> {
         Ok(match clause {
             Clause::Bm25 {
-                term,
+                lists,
                 boost,
                 counting,
-            } => weight(statistics, term)?.map(|weight| Gain::Bm25 {
-                term,
+            } => weight(collection, lists)?.map(|weight| Gain::Bm25 {
+                lists,
                 weight: weight.boost_by(*boost),
                 counting: *counting,
             }),
-            Clause::Any { terms, worth } => Some(Gain::Any {
-                terms,
+            Clause::Any { lists, worth } => Some(Gain::Any {
+                lists,
                 worth: *worth,
             }),
         })
@@ -73,18 +71,18 @@ pub(crate) struct Scores<'s> {
 }
 
 impl<'s> Scores<'s> {
-    /// By `clauses`, of those that hold any of `within` if that is given. O(documents of the index, and those in the lists
-    /// of the terms), and four bytes for each document; with `within`, O(its documents for each term), and eight bytes
-    /// for each.
+    /// By `clauses`, of those that hold any of `within` if that is given, whose lists are all of `searcher`. O(documents of
+    /// the index, and those in the lists of the terms), and four bytes for each document; with `within`, O(its documents for
+    /// each term), and eight bytes for each.
     pub(crate) fn of(
-        live: &'s Live<'_>,
+        searcher: &'s Searcher,
         clauses: &[Clause],
-        within: Option<&[Term]>,
-        statistics: &dyn Bm25StatisticsProvider,
+        within: Option<&[Lists]>,
+        collection: &dyn Collection,
     ) -> tantivy::Result<Self> {
         let mut gains = Vec::with_capacity(clauses.len());
         for clause in clauses {
-            gains.extend(Gain::of(clause, statistics)?);
+            gains.extend(Gain::of(clause, collection)?);
         }
         let within = match (&*gains, within) {
             // Most names that are asked for are defined nowhere.
@@ -94,14 +92,14 @@ impl<'s> Scores<'s> {
                 });
             }
             // A single list has all the documents there are for it.
-            ([Gain::Bm25 { term, .. }], None) => Some(std::slice::from_ref(*term)),
+            ([Gain::Bm25 { lists, .. }], None) => Some(std::slice::from_ref(*lists)),
             (_, within) => within,
         };
-        let mut segments = Vec::new();
-        for (known, segment) in live.each() {
-            let mut scores = OfSegment::new(segment, within)?;
+        let mut segments = Vec::with_capacity(searcher.segment_readers().len());
+        for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
+            let mut scores = OfSegment::new(ordinal, segment, within)?;
             for gain in &gains {
-                scores.add(gain, known)?;
+                scores.add(gain)?;
             }
             segments.push(scores);
         }
@@ -116,8 +114,8 @@ impl<'s> Scores<'s> {
         field: Field,
         texts: &[Vec<String>],
     ) -> tantivy::Result<Self> {
-        let segments = searcher.segment_readers().iter();
-        let segments = segments.map(|it| OfSegment::new(it, None));
+        let segments = searcher.segment_readers().iter().enumerate();
+        let segments = segments.map(|(ordinal, it)| OfSegment::new(ordinal, it, None));
         let mut segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
         for segment in &mut segments {
             segment.set_alike(field, texts)?;
@@ -140,16 +138,13 @@ impl<'s> Scores<'s> {
 }
 
 /// Of a term that some document holds.
-fn weight(
-    statistics: &dyn Bm25StatisticsProvider,
-    term: &Term,
-) -> tantivy::Result<Option<Bm25Weight>> {
-    let count = statistics.doc_freq(term)?;
+fn weight(collection: &dyn Collection, lists: &Lists) -> tantivy::Result<Option<Bm25Weight>> {
+    let count = collection.holding(lists);
     if count == 0 {
         return Ok(None);
     }
-    let documents = statistics.total_num_docs()?;
-    let tokens = statistics.total_num_tokens(term.field())?;
+    let documents = collection.documents();
+    let tokens = collection.tokens(lists.field)?;
     #[expect(clippy::cast_precision_loss, reason = "a score of f32 is no finer")]
     let mean = tokens as Score / documents as Score;
     let weight = Bm25Weight::for_one_term_without_explain(count, documents, mean);
@@ -157,6 +152,7 @@ fn weight(
 }
 
 struct OfSegment<'s> {
+    ordinal: usize,
     segment: &'s SegmentReader,
     /// The documents that are looked at, ascending; without it all.
     within: Option<Vec<DocId>>,
@@ -165,60 +161,64 @@ struct OfSegment<'s> {
 }
 
 impl<'s> OfSegment<'s> {
-    fn new(segment: &'s SegmentReader, within: Option<&[Term]>) -> tantivy::Result<Self> {
+    fn new(
+        ordinal: usize,
+        segment: &'s SegmentReader,
+        within: Option<&[Lists]>,
+    ) -> tantivy::Result<Self> {
         let within = within
-            .map(|terms| documents_of(segment, terms))
+            .map(|lists| documents_of(ordinal, segment, lists))
             .transpose()?;
         let count = within.as_ref().map_or(segment.max_doc() as usize, Vec::len);
         Ok(OfSegment {
+            ordinal,
             segment,
             within,
             sums: vec![0.0; count],
         })
     }
 
-    fn add(&mut self, gain: &Gain<'_>, known: &Known) -> tantivy::Result<()> {
+    fn add(&mut self, gain: &Gain<'_>) -> tantivy::Result<()> {
         match gain {
             Gain::Bm25 {
-                term,
+                lists,
                 weight,
                 counting,
-            } => self.add_bm25(term, *counting, weight, known),
-            Gain::Any { terms, worth } => self.add_to_any(terms, *worth, known),
+            } => self.add_bm25(lists, *counting, weight),
+            Gain::Any { lists, worth } => self.add_to_any(lists, *worth),
         }
     }
 
     fn add_bm25(
         &mut self,
-        term: &Term,
+        lists: &Lists,
         counting: IndexRecordOption,
         weight: &Bm25Weight,
-        known: &Known,
     ) -> tantivy::Result<()> {
-        let Some(list) = known.list(self.segment, term)? else {
+        let Some(list) = &lists.of_segments[self.ordinal] else {
             return Ok(());
         };
-        let lengths = self.segment.fieldnorms_readers().get_field(term.field())?;
+        let lengths = self.segment.fieldnorms_readers().get_field(lists.field)?;
         let lengths =
             lengths.unwrap_or_else(|| FieldNormReader::constant(self.segment.max_doc(), 1));
         let sums = &mut self.sums;
-        let index = self.segment.inverted_index(term.field())?;
-        each_posting(&index, &list, counting, self.within.as_deref(), |posting| {
+        let index = self.segment.inverted_index(lists.field)?;
+        each_posting(&index, list, counting, self.within.as_deref(), |posting| {
             sums[posting.place] +=
                 weight.score(lengths.fieldnorm_id(posting.document), posting.count);
         })
     }
 
-    fn add_to_any(&mut self, terms: &[Term], worth: Score, known: &Known) -> tantivy::Result<()> {
+    fn add_to_any(&mut self, terms: &[Lists], worth: Score) -> tantivy::Result<()> {
         let mut is_in = vec![0_u64; self.sums.len().div_ceil(64)];
-        for term in terms {
-            let Some(list) = known.list(self.segment, term)? else {
+        for lists in terms {
+            let Some(list) = &lists.of_segments[self.ordinal] else {
                 continue;
             };
             let sums = &mut self.sums;
-            let index = self.segment.inverted_index(term.field())?;
+            let index = self.segment.inverted_index(lists.field)?;
             let counting = IndexRecordOption::Basic;
-            each_posting(&index, &list, counting, self.within.as_deref(), |posting| {
+            each_posting(&index, list, counting, self.within.as_deref(), |posting| {
                 let (word, bit) = (posting.place / 64, 1 << (posting.place % 64));
                 if is_in[word] & bit == 0 {
                     is_in[word] |= bit;
@@ -296,15 +296,19 @@ fn share(both: u8, one: usize, other: u32) -> Score {
     both / (one as Score + other as Score - both)
 }
 
-/// The documents that hold any of `terms`, ascending.
-fn documents_of(segment: &SegmentReader, terms: &[Term]) -> tantivy::Result<Vec<DocId>> {
+/// The documents of `segment`, of this ordinal, that are in any of the lists, ascending.
+fn documents_of(
+    ordinal: usize,
+    segment: &SegmentReader,
+    terms: &[Lists],
+) -> tantivy::Result<Vec<DocId>> {
     let mut documents = Vec::new();
-    for term in terms {
-        let index = segment.inverted_index(term.field())?;
-        let Some(list) = index.get_term_info(term)? else {
+    for lists in terms {
+        let Some(list) = &lists.of_segments[ordinal] else {
             continue;
         };
-        each_posting(&index, &list, IndexRecordOption::Basic, None, |posting| {
+        let index = segment.inverted_index(lists.field)?;
+        each_posting(&index, list, IndexRecordOption::Basic, None, |posting| {
             documents.push(posting.document);
         })?;
     }

@@ -6,12 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use ctx_testkit::few;
 use proptest::prelude::*;
 use tantivy::collector::TopDocs;
-use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, Query, TermQuery, TermSetQuery};
+use tantivy::query::{
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, Query, TermQuery,
+    TermSetQuery,
+};
 use tantivy::schema::{Field, IndexRecordOption, STRING, Schema, TEXT};
 use tantivy::{Index, TantivyDocument};
 
 use super::*;
-use crate::statistics::Statistics;
+use crate::statistics::{Live, Statistics};
 
 /// More than there are documents.
 const MOST: usize = 2_000;
@@ -88,15 +91,16 @@ impl Fixture {
         Term::from_field_text(self.fields[field], &format!("w{word}"))
     }
 
-    fn clause(&self, wanted: &Wanted) -> Clause {
+    fn clause(&self, live: &Live<'_>, wanted: &Wanted) -> Clause {
+        let lists = |term| live.lists(&self.term(term)).unwrap();
         match wanted {
             Wanted::Bm25(field, word, boost, counts) => Clause::Bm25 {
-                term: self.term((*field, *word)),
+                lists: lists((*field, *word)),
                 boost: *boost,
                 counting: counting(*counts),
             },
             Wanted::Any(terms, worth) => Clause::Any {
-                terms: terms.iter().map(|it| self.term(*it)).collect(),
+                lists: terms.iter().map(|it| lists(*it)).collect(),
                 worth: *worth,
             },
         }
@@ -117,6 +121,22 @@ impl Fixture {
                 Box::new(ConstScoreQuery::new(Box::new(any), *worth))
             }
         }
+    }
+}
+
+/// Counts as the text index does: of a term, those documents too that are there no more.
+impl Collection for Searcher {
+    fn documents(&self) -> u64 {
+        self.total_num_docs().unwrap()
+    }
+
+    fn tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.total_num_tokens(field)
+    }
+
+    fn holding(&self, lists: &Lists) -> u64 {
+        let lists = lists.of_segments.iter().flatten();
+        lists.map(|it| u64::from(it.doc_freq)).sum()
     }
 }
 
@@ -147,16 +167,20 @@ fn sums_are_those_of_the_text_index() {
         |(segments, gone, times, wanted, within)| {
             let fixture = Fixture::new(&segments, times, &gone);
             let searcher = &fixture.searcher;
-            let clauses: Vec<Clause> = wanted.iter().map(|it| fixture.clause(it)).collect();
+            let statistics = Statistics::default();
+            let live = statistics.of(searcher);
+            let clauses: Vec<Clause> = (wanted.iter())
+                .map(|it| fixture.clause(&live, it))
+                .collect();
             let paths = within.map(|ids| {
                 let terms = ids
                     .iter()
                     .map(|it| Term::from_field_text(fixture.id, &it.to_string()));
                 terms.collect::<Vec<Term>>()
             });
-            let statistics = Statistics::default();
-            let live = statistics.of(searcher);
-            let scores = Scores::of(&live, &clauses, paths.as_deref(), searcher).unwrap();
+            let within: Option<Vec<Lists>> = (paths.as_ref())
+                .map(|paths| paths.iter().map(|it| live.lists(it).unwrap()).collect());
+            let scores = Scores::of(searcher, &clauses, within.as_deref(), searcher).unwrap();
             let found = scores.best(Best::new(MOST));
             prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
 

@@ -11,7 +11,7 @@ use ctx_retrieve::{
     PartQuery, PortError, References, Relations, TextQuery, Threads, Usage, Vote, is_awaited,
 };
 use tantivy::collector::DocSetCollector;
-use tantivy::query::{Bm25StatisticsProvider, TermQuery};
+use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption::{Basic, WithFreqs};
 use tantivy::schema::document::Value as _;
 use tantivy::{DocAddress, DocSet as _, Searcher, TERMINATED, TantivyDocument, TantivyError, Term};
@@ -20,7 +20,7 @@ use crate::best::{Best, rounded};
 use crate::error::Fault;
 use crate::schema::{Stored, trigrams};
 use crate::scores::{Clause, Scores};
-use crate::statistics::{Live, OfFiles};
+use crate::statistics::{Collection, Lists, Live, OfFiles};
 use crate::{Index, IndexError};
 
 /// Documents beyond a limit that are looked at, so that of equals the same are taken every time.
@@ -64,7 +64,7 @@ impl Index {
         &self,
         live: &Live<'_>,
         wanted: &TextQuery,
-        statistics: &dyn Bm25StatisticsProvider,
+        collection: &dyn Collection,
     ) -> Result<Vec<(f64, Arc<Part>)>, Fault> {
         let fields: Vec<(tantivy::schema::Field, f32)> = (wanted.fields.iter())
             .filter(|(_, worth)| *worth > 0.0)
@@ -74,17 +74,17 @@ impl Index {
             return Err(Fault::Told(IndexError::Cancelled));
         }
         let clauses = match wanted.counting {
-            Counting::Frequency => by_frequency(&wanted.terms, &fields),
+            Counting::Frequency => by_frequency(live, &wanted.terms, &fields)?,
             Counting::Presence => by_presence(live, &wanted.terms, &fields)?,
         };
         if clauses.is_empty() {
             return Ok(Vec::new());
         }
         let paths = wanted.paths.iter();
-        let paths = paths.map(|path| Term::from_field_text(self.fields.path, path));
-        let paths: Vec<Term> = paths.collect();
+        let paths = paths.map(|path| live.lists(&Term::from_field_text(self.fields.path, path)));
+        let paths = paths.collect::<tantivy::Result<Vec<Lists>>>()?;
         let within = (!paths.is_empty()).then_some(&*paths);
-        let scores = Scores::of(live, &clauses, within, statistics)?;
+        let scores = Scores::of(live.searcher, &clauses, within, collection)?;
         self.best(live, &scores, wanted.limit)
     }
 
@@ -229,27 +229,37 @@ impl Index {
                 return Err(Fault::Told(IndexError::Cancelled));
             }
             let clause = Clause::Bm25 {
-                term: Term::from_field_text(field, &name.to_lowercase()),
+                lists: live.lists(&Term::from_field_text(field, &name.to_lowercase()))?,
                 boost: 1.0,
                 counting: Basic,
             };
-            let scores = Scores::of(&live, &[clause], None, &live)?;
+            let scores = Scores::of(live.searcher, &[clause], None, &live)?;
             self.best(&live, &scores, limit).map(scored)
         };
         names.iter().map(one).collect()
     }
 }
 
-/// BM25 of each term in each field.
-fn by_frequency(terms: &[(String, f32)], fields: &[(tantivy::schema::Field, f32)]) -> Vec<Clause> {
-    let clause = |&(field, worth): &(tantivy::schema::Field, f32)| {
-        terms.iter().map(move |(term, weight)| Clause::Bm25 {
-            term: Term::from_field_text(field, term),
-            boost: worth * weight,
-            counting: WithFreqs,
-        })
-    };
-    fields.iter().flat_map(clause).collect()
+/// BM25 of each term in each field that has it.
+fn by_frequency(
+    live: &Live<'_>,
+    terms: &[(String, f32)],
+    fields: &[(tantivy::schema::Field, f32)],
+) -> Result<Vec<Clause>, Fault> {
+    let mut clauses = Vec::new();
+    for &(field, worth) in fields {
+        for (term, weight) in terms {
+            let lists = live.lists(&Term::from_field_text(field, term))?;
+            if lists.count > 0 {
+                clauses.push(Clause::Bm25 {
+                    lists,
+                    boost: worth * weight,
+                    counting: WithFreqs,
+                });
+            }
+        }
+    }
+    Ok(clauses)
 }
 
 /// The rarity of each term that is in any of the fields.
@@ -261,11 +271,11 @@ fn by_presence(
     let mut clauses = Vec::new();
     for (term, weight) in terms {
         let in_fields = fields.iter();
-        let in_fields = in_fields.map(|(field, _)| Term::from_field_text(*field, term));
-        let terms: Vec<Term> = in_fields.collect();
-        if let Some(rarity) = live.rarity(&terms)? {
+        let in_fields = in_fields.map(|(it, _)| live.lists(&Term::from_field_text(*it, term)));
+        let lists = in_fields.collect::<tantivy::Result<Vec<Lists>>>()?;
+        if let Some(rarity) = live.rarity(&lists) {
             let worth = weight * rarity;
-            clauses.push(Clause::Any { terms, worth });
+            clauses.push(Clause::Any { lists, worth });
         }
     }
     Ok(clauses)

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use quick_cache::sync::Cache;
 use tantivy::index::SegmentId;
 use tantivy::postings::TermInfo;
-use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Opstamp, Searcher, SegmentReader, Term};
 
@@ -25,8 +24,8 @@ use crate::scores::each_among;
 /// Whole files repeat their words more than parts do.
 const LENGTH: u64 = 3;
 /// Of so many terms it is remembered where a segment has its list, and how long that is; in small segments of fewer. Each
-/// takes some 200 bytes.
-const TERMS: usize = 1 << 11;
+/// takes some 200 bytes. A question asks for hundreds: for its words in each field, and for the names that it leads to.
+const TERMS: usize = 1 << 13;
 /// Of so many in a segment of one document.
 const FEW_TERMS: usize = 64;
 
@@ -105,14 +104,6 @@ impl Known {
     }
 
     /// Where the list of `term` is in `segment`, which this is of.
-    pub(crate) fn list(
-        &self,
-        segment: &SegmentReader,
-        term: &Term,
-    ) -> tantivy::Result<Option<TermInfo>> {
-        Ok(self.listed(segment, term)?.map(|it| it.list))
-    }
-
     fn listed(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<Option<Listed>> {
         self.terms.get_or_insert_with(term, || {
             let index = segment.inverted_index(term.field())?;
@@ -159,7 +150,7 @@ pub(crate) struct Live<'s> {
 
 impl Live<'_> {
     /// What is known of each segment, by ordinal.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (&Known, &SegmentReader)> {
+    fn each(&self) -> impl Iterator<Item = (&Known, &SegmentReader)> {
         let segments = self.segments.iter().map(AsRef::as_ref);
         segments.zip(self.searcher.segment_readers())
     }
@@ -192,34 +183,64 @@ impl Live<'_> {
         Ok(places)
     }
 
+    /// The lists of a term. O(segments), and a look into the dictionary of each where it is not remembered.
+    pub(crate) fn lists(&self, term: &Term) -> tantivy::Result<Lists> {
+        let mut lists = Lists {
+            field: term.field(),
+            of_segments: Vec::with_capacity(self.segments.len()),
+            count: 0,
+        };
+        for (known, segment) in self.each() {
+            let listed = known.listed(segment, term)?;
+            lists.count += listed.as_ref().map_or(0, |it| it.count);
+            lists.of_segments.push(listed.map(|it| it.list));
+        }
+        Ok(lists)
+    }
+
     /// The inverse document frequency of what is known by several terms, one for each field: of the one that most
     /// documents hold. `None` where none holds any.
-    pub(crate) fn rarity(&self, terms: &[Term]) -> tantivy::Result<Option<f32>> {
-        let mut count = 0;
-        for term in terms {
-            count = count.max(self.doc_freq(term)?);
-        }
-        let all = self.total_num_docs()?.max(count);
+    pub(crate) fn rarity(&self, terms: &[Lists]) -> Option<f32> {
+        let count = terms.iter().map(|it| it.count).max().unwrap_or(0);
+        let all = self.searcher.num_docs().max(count);
         #[expect(clippy::cast_precision_loss, reason = "a score of f32 is no finer")]
         let (n, all) = (count as f32, all as f32);
-        Ok((count > 0).then(|| ((all - n + 0.5) / (n + 0.5)).ln_1p()))
+        (count > 0).then(|| ((all - n + 0.5) / (n + 0.5)).ln_1p())
     }
 }
 
-impl Bm25StatisticsProvider for Live<'_> {
-    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+/// Where the lists of a term are, and how many of the documents that are there hold it.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists {
+    pub(crate) field: Field,
+    /// By the ordinal of the segment.
+    pub(crate) of_segments: Vec<Option<TermInfo>>,
+    pub(crate) count: u64,
+}
+
+/// What BM25 has to know of all documents together.
+pub(crate) trait Collection {
+    /// How many there are.
+    fn documents(&self) -> u64;
+
+    /// How long they are in `field`, all together.
+    fn tokens(&self, field: Field) -> tantivy::Result<u64>;
+
+    /// How many of them are in `lists`.
+    fn holding(&self, lists: &Lists) -> u64;
+}
+
+impl Collection for Live<'_> {
+    fn documents(&self) -> u64 {
+        self.searcher.num_docs()
+    }
+
+    fn tokens(&self, field: Field) -> tantivy::Result<u64> {
         Ok(self.held(field)?.tokens)
     }
 
-    fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.searcher.num_docs())
-    }
-
-    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        self.each().try_fold(0, |sum, (known, segment)| {
-            let listed = known.listed(segment, term)?;
-            Ok(sum + listed.map_or(0, |it| it.count))
-        })
+    fn holding(&self, lists: &Lists) -> u64 {
+        lists.count
     }
 }
 
@@ -242,19 +263,19 @@ impl<'l> OfFiles<'l> {
     }
 }
 
-impl Bm25StatisticsProvider for OfFiles<'_> {
-    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        let tokens = self.live.total_num_tokens(field)?;
+impl Collection for OfFiles<'_> {
+    fn documents(&self) -> u64 {
+        self.files
+    }
+
+    fn tokens(&self, field: Field) -> tantivy::Result<u64> {
+        let tokens = self.live.tokens(field)?;
         // Without any length on the mean all would be too long to be worth anything.
         Ok((tokens / LENGTH).max(tokens.min(1)))
     }
 
-    fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.files)
-    }
-
     /// At most the number of files, also of what parts hold.
-    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        Ok(self.live.doc_freq(term)?.min(self.files))
+    fn holding(&self, lists: &Lists) -> u64 {
+        lists.count.min(self.files)
     }
 }

@@ -146,7 +146,7 @@ fn said(text: &str) -> Vec<Said> {
     let (mut rest, mut last) = (text, ' ');
     while let Some(c) = rest.chars().next() {
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        let word = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+        let word = word_end(rest);
         let is_begin = !is_of_word(last);
         let length = if let Some(value) = quoted(rest).filter(|_| is_begin) {
             let is_one = !value.contains(char::is_whitespace);
@@ -159,7 +159,7 @@ fn said(text: &str) -> Vec<Said> {
             let is_value = rest[..word].bytes().all(|it| it.is_ascii_digit());
             let word = rest[..word].to_lowercase();
             all.push(Said { word, is_value });
-            rest.find(|it| !is_of_word(it)).unwrap_or(rest.len())
+            word_end(rest)
         } else {
             c.len_utf8()
         };
@@ -197,6 +197,29 @@ fn is_flag_or_path(word: &str) -> bool {
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// The bytes that are characters of words.
+const OF_WORDS: [bool; 256] = {
+    let mut of_words = [false; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        of_words[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    of_words
+};
+
+/// Where the word ends that `text` begins with, which may be none. By bytes, as long as these are characters.
+fn word_end(text: &str) -> usize {
+    let mut bytes = text.bytes();
+    let end = bytes.position(|it| !OF_WORDS[usize::from(it)]);
+    let end = end.unwrap_or(text.len());
+    if text.as_bytes().get(end).is_none_or(u8::is_ascii) {
+        return end;
+    }
+    let rest = &text[end..];
+    end + rest.find(|it| !is_of_word(it)).unwrap_or(rest.len())
 }
 
 /// The words of messages, each under a number.
@@ -258,9 +281,14 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
     let mut lower = String::new();
     let mut rest = text;
     let mut last = ' ';
-    while let Some(c) = rest.chars().next() {
+    loop {
+        // Most of what is no word: the blanks before a line.
+        rest = rest.trim_ascii_start();
+        let Some(c) = rest.chars().next() else {
+            return tokens;
+        };
         let length = if is_of_word(c) {
-            let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+            let end = word_end(rest);
             let number = numbers.get_in_any_case(&rest[..end], &mut lower);
             push(number.map_or(Token::Other, Token::Word));
             end
@@ -280,14 +308,14 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
         }
         rest = &rest[length..];
     }
-    tokens
 }
 
 /// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
 fn place_at(text: &str, last: char) -> Option<usize> {
     // What is further away is no end of a place.
-    let near = &text[..text.floor_char_boundary(LONGEST_PLACE + 1)];
+    let near = || &text[..text.floor_char_boundary(LONGEST_PLACE + 1)];
     let ends = |open: usize, close: char| {
+        let near = near();
         let end = near.get(open..)?.find([close, '\n', ';'])? + open;
         near[end..].starts_with(close).then_some(end + 1)
     };
@@ -296,7 +324,7 @@ fn place_at(text: &str, last: char) -> Option<usize> {
         b'{' => ends(1, '}'),
         b'$' | b'#' if rest.starts_with('{') => ends(2, '}'),
         b'$' => {
-            let name = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+            let name = word_end(rest);
             (name > 0).then_some(1 + name)
         }
         b'%' if rest.starts_with('(') => ends(2, ')').map(|end| end + letters(&text[end..], 1)),
@@ -309,7 +337,7 @@ fn place_at(text: &str, last: char) -> Option<usize> {
             (length > 0 && is_bare && is_short).then_some(start + length)
         }
         b'+' if "\"'`".contains(last) => {
-            let end = 1 + near.get(1..)?.find(['+', '"', '\'', '`', '\n', ';'])?;
+            let end = 1 + near().get(1..)?.find(['+', '"', '\'', '`', '\n', ';'])?;
             let after = text[end..].strip_prefix('+')?.trim_start();
             after.starts_with(['"', '\'', '`']).then_some(end + 1)
         }
@@ -328,6 +356,8 @@ impl Message {
     fn longest(&self, tokens: &[Token], numbers: &Numbers<'_>) -> f64 {
         let number = |it: &Said| numbers.get(&it.word);
         let own: Vec<Option<usize>> = self.said.iter().map(number).collect();
+        let is_telling = |it: &Said| !is_stop_word(&it.word);
+        let telling: Vec<bool> = self.said.iter().map(is_telling).collect();
         let mut best = 0.0_f64;
         // Runs that end with the token before, by how much of the message is before their ends.
         let mut runs = vec![Run::default(); self.said.len() + 1];
@@ -340,7 +370,7 @@ impl Message {
             has_runs = false;
             for (at, said) in self.said.iter().enumerate() {
                 let run = match token {
-                    Token::Word(word) if own[at] == Some(word) => runs[at].with(said),
+                    Token::Word(word) if own[at] == Some(word) => runs[at].with(said, telling[at]),
                     Token::Place => self.placed(&runs, at),
                     _ => Run::default(),
                 };
@@ -381,11 +411,11 @@ impl Message {
 }
 
 impl Run {
-    fn with(self, said: &Said) -> Run {
+    fn with(self, said: &Said, is_telling: bool) -> Run {
         Run {
             words: self.words + 1,
             bytes: self.bytes + said.word.len() + 1,
-            is_telling: self.is_telling || !is_stop_word(&said.word),
+            is_telling: self.is_telling || is_telling,
             covered: self.covered + 1,
             ..self
         }

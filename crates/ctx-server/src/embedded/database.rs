@@ -164,6 +164,8 @@ fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", synchronous)?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        // What a savepoint could bring back is kept here, and in no file.
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
         // A plan for whatever is asked: else a statement is prepared anew for other values.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)

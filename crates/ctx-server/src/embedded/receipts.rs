@@ -15,9 +15,9 @@ use crate::backend::{BackendError, Prime, Receipt};
 use crate::cause::{Fact, cause};
 
 /// What comes within this long of each other is written together: most of what it costs to write is for each time.
-const TOGETHER: Duration = Duration::from_millis(100);
+const TOGETHER: Duration = Duration::from_millis(200);
 /// Who builds one more than these waits until they are written.
-pub(super) const MOST_UNWRITTEN: usize = 64;
+pub(super) const MOST_UNWRITTEN: usize = 128;
 
 /// Contexts that were answered and are not written yet, in the order of their first answers.
 #[derive(Default)]
