@@ -12,7 +12,7 @@ use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
-use ctx_hosts::{Cors, Hosts, Sites};
+use ctx_hosts::{Cors, Door, Hosts};
 use ctx_tokens::Counters;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -157,7 +157,7 @@ impl Server {
         let failed = |source| ServerError::Listen { addr, source };
         let listener = TcpListener::bind(addr).await.map_err(failed)?;
         let addr = listener.local_addr().map_err(failed)?;
-        let sites = Sites::new(&hosts, addr.port(), &options.origins, CORS)?;
+        let door = Door::new(hosts, addr.port(), &options.origins, CORS)?;
         let backend = open().await?;
         let (router, openapi) = routes::routes();
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
@@ -167,8 +167,7 @@ impl Server {
             backend,
             counters: options.counters,
             credentials: LiveCredentials::new(options.credentials),
-            sites,
-            hosts,
+            door,
             builds: Arc::new(Admission::new(
                 (limits.workers, limits.cores),
                 limits.queue,

@@ -49,14 +49,12 @@ fn every_route_but_the_open_ones_wants_a_token_that_is_known_and_has_not_expired
             assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         }
     }
-    let two = format!("Bearer {ADA}");
-    let twice = [
-        ("Authorization", two.as_str()),
-        ("Authorization", two.as_str()),
-    ];
-    server
-        .send("GET /v1/threads", &twice, b"")
-        .refused(401, "Authorization");
+    let ada = format!("Bearer {ADA}");
+    for (first, second) in [(&*ada, &*ada), (&ada, "Bearer x"), ("Bearer x", &ada)] {
+        let both = [("Authorization", first), ("Authorization", second)];
+        let answer = server.send("GET /v1/threads", &both, b"");
+        answer.refused(401, "Authorization");
+    }
     for line in [
         "GET /healthz",
         "GET /readyz",
