@@ -10,6 +10,9 @@ use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
 use crate::own::PROBE;
 
+/// So many files in the place of an index are named.
+const SHOWN: usize = 3;
+
 /// Why an index could not be opened, brought up to date or asked. All but [`Cancelled`](IndexError::Cancelled) name the
 /// folder that they are of.
 ///
@@ -32,7 +35,7 @@ pub enum IndexError {
         source: io::Error,
     },
     /// What is in the folder where an index has its files is not an index's, and is left as it is.
-    #[error("use the index folder {}: {} in it is not of an index", folder.display(), listed(found))]
+    #[error("use the index folder {}: {} in it is not of an index", folder.display(), ctx_model::listed(found.iter().map(|it| it.display()), SHOWN))]
     Foreign {
         /// The folder.
         folder: PathBuf,
@@ -227,17 +230,6 @@ impl From<TantivyError> for Fault {
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         Fault::Manifest(error)
-    }
-}
-
-/// The first of what was found, and how many there are besides.
-fn listed(found: &[PathBuf]) -> String {
-    const SHOWN: usize = 3;
-    let names = found.iter().take(SHOWN).map(|it| it.display().to_string());
-    let names = names.collect::<Vec<_>>().join(", ");
-    match found.len().saturating_sub(SHOWN) {
-        0 => names,
-        more => format!("{names} and {more} more"),
     }
 }
 
