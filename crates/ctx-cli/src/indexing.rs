@@ -1,7 +1,5 @@
 //! Opening the index of a folder and bringing it up to date, for the verbs that need one.
 
-use std::error::Error as _;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -10,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
 use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Status, Updated};
+use ctx::model::with_causes;
 
 use crate::emit::{counted, grouped};
 use crate::failure::Failure;
@@ -278,7 +277,7 @@ fn report_faults(updated: &Updated, report: Report) {
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),
-        IndexError::Root(_) => Failure::input(with_causes(error.to_string(), error)).with_hint("give a folder that exists"),
+        IndexError::Root(_) => Failure::input(with_causes(error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
@@ -296,16 +295,7 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
 
 /// An error with its causes, on one line.
 pub(crate) fn why(error: &IndexError) -> String {
-    with_causes(format!("failed to {error}"), error)
-}
-
-fn with_causes(mut text: String, error: &IndexError) -> String {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let _ = fmt::Write::write_fmt(&mut text, format_args!(": {cause}"));
-        source = cause.source();
-    }
-    text
+    format!("failed to {}", with_causes(error))
 }
 
 #[cfg(test)]

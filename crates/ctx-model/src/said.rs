@@ -1,6 +1,7 @@
-//! How things are said in one way everywhere: what serde says of JSON that is not as it should be, in the words of JSON; lists.
+//! How things are said in one way everywhere: what serde says of JSON that is not as it should be, in the words of JSON; lists; errors.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::{Display, Write as _};
 
 /// Stands before what was wanted, at the end of such a message.
@@ -67,6 +68,23 @@ pub fn listed<T: Display>(
         let _ = write!(told, " and {more} more");
     }
     told
+}
+
+/// What `error` says, and what each of its causes says, on one line: `a: b: c`.
+///
+/// ```
+/// let error = std::io::Error::other("it is full");
+/// assert_eq!(ctx_model::with_causes(&error), "it is full");
+/// ```
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a string cannot fail.
+        let _ = write!(said, ": {error}");
+        cause = error.source();
+    }
+    said
 }
 
 /// What `message` begins with, where that names a JSON value by another word.
