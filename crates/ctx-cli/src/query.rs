@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::index::{Index, IndexError, Reason, Updated};
+use ctx::index::{Index, IndexError, Reason, Updated, has_index};
 use ctx::model::{BuildOptions, BuiltContext, Warning, listed};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
@@ -176,7 +176,7 @@ fn hint_at_folder(words: &[String], root: &Path, report: Report) {
 
 /// The first question in a folder of a repository has all of the folder indexed, though all of the repository may be already.
 fn hint_at_repository(root: &Path, report: Report) {
-    let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| indexing::is_in(&it));
+    let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| has_index(&it));
     let Some(repository) = place::repository_of(root).filter(|it| *it != root) else {
         return;
     };
