@@ -127,7 +127,7 @@ fn steps(options: &Options) -> Vec<Step> {
         ),
         Step {
             name: "layers",
-            what: "no crate names one above it; each core crate builds alone",
+            what: "no crate names one above it; each core crate builds alone, and each other without features",
             check: Check::Chore("layers", |w| layers::run(w, &layers::Options::default())),
         },
     ]

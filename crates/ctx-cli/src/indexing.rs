@@ -1,15 +1,15 @@
 //! Opening the index of a folder and bringing it up to date, for the verbs that need one.
 
-use std::error::Error as _;
-use std::fmt;
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::Cancel;
 use ctx::index::{self, Index, IndexError, Kept, Options, Pending, Status, Updated};
+use ctx::model::with_causes;
+use ctx::source;
 
 use crate::emit::{counted, grouped};
 use crate::failure::Failure;
@@ -78,29 +78,20 @@ pub(crate) fn keep(index: &Index, kept: Kept) {
 /// Makes `folder`, with what is above it, for nobody else to look into: it says what the files say. One in a folder of
 /// somebody's own is made so when the index begins, and is kept from a repository.
 pub(crate) fn make_private(folder: &Path) -> Result<(), Failure> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|source| {
+    make_private_as(folder).map_err(|source| {
         failure(&IndexError::Folder {
             folder: folder.to_owned(),
             source,
         })
-    })?;
-    if place::is_own(folder) && !is_in(folder) {
-        // Where that cannot be done, the index cannot be written either, which is told.
-        #[cfg(unix)]
-        let _ = fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let ignore = File::create_new(folder.join(".gitignore"));
-        let _ = ignore.and_then(|mut it| it.write_all(b"*\n"));
-    }
-    Ok(())
+    })
 }
 
-/// Whether there is an index in `folder`, whatever its state.
-pub(crate) fn is_in(folder: &Path) -> bool {
-    folder.join("manifest.db").exists()
+fn make_private_as(folder: &Path) -> io::Result<()> {
+    if place::is_own(folder) {
+        index::begin_in(folder)
+    } else {
+        source::make_private(folder)
+    }
 }
 
 /// Indexes what changed, and shows on a terminal how far it is. Says whom it waits for, where that takes long.
@@ -278,7 +269,7 @@ fn report_faults(updated: &Updated, report: Report) {
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),
-        IndexError::Root(_) => Failure::input(with_causes(error.to_string(), error)).with_hint("give a folder that exists"),
+        IndexError::Root(_) => Failure::input(with_causes(error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
@@ -296,16 +287,7 @@ pub(crate) fn failure(error: &IndexError) -> Failure {
 
 /// An error with its causes, on one line.
 pub(crate) fn why(error: &IndexError) -> String {
-    with_causes(format!("failed to {error}"), error)
-}
-
-fn with_causes(mut text: String, error: &IndexError) -> String {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let _ = fmt::Write::write_fmt(&mut text, format_args!(": {cause}"));
-        source = cause.source();
-    }
-    text
+    format!("failed to {}", with_causes(error))
 }
 
 #[cfg(test)]
@@ -317,7 +299,7 @@ mod tests {
         for (folder, part) in [("/a/.ctx", "remove it"), ("/a/0123", "set CTX_CACHE_DIR")] {
             let error = IndexError::Folder {
                 folder: folder.into(),
-                source: std::io::ErrorKind::PermissionDenied.into(),
+                source: io::ErrorKind::PermissionDenied.into(),
             };
             let hint = failure(&error).hint.unwrap();
             assert!(hint.contains(part), "{hint}");

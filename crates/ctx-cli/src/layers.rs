@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use ctx::model::{CounterName, Format, Selection, Tokens, in_words_of_json};
+use ctx::model::{CounterName, Format, Selection, Tokens, in_words_of_json, with_causes};
 use ctx::source::{Root, SourceError, read_up_to};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -191,7 +191,7 @@ pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result
 /// The settings of a folder. Whoever wrote the folder wrote them: nothing but a regular file in it is read.
 pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let unreadable = |error: SourceError| {
-        let why = with_cause(&error);
+        let why = with_causes(&error);
         Failure::input(format!(
             "failed to use the settings in {}: {why}",
             shown(root)
@@ -202,13 +202,6 @@ pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
         Ok(bytes) => Ok(Some(bytes)),
         Err(SourceError::NotFound { .. } | SourceError::DeadLink { .. }) => Ok(None),
         Err(error) => Err(unreadable(error)),
-    }
-}
-
-fn with_cause(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
-use ctx::index::{Index, IndexError, Reason, Updated};
-use ctx::model::{BuildOptions, BuiltContext, Warning};
+use ctx::index::{Index, IndexError, Reason, Updated, has_index};
+use ctx::model::{BuildOptions, BuiltContext, Warning, listed};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
-use ctx::retrieve::{self, FileSearch as _, Near, Retriever, Strategy, Usage as _};
-use ctx::service::{Answer, Service, ServiceError};
+use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
+use ctx::service::{Answer, Service, ServiceError, missing_files, no_such_file};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 use tokio::runtime::{Builder, Runtime};
@@ -97,12 +97,9 @@ pub(crate) fn run(args: &QueryArgs, report: Report, cancel: &Cancel) -> Result<(
     }
     let mut answer = answer?;
     warn(&answer, &retrieve, (&root, &missed), report)?;
-    let is_there = |name: &str| {
-        let found = runtime.block_on(index.ending_with(&[name.to_owned()], 1));
-        // What cannot be looked up is told where it is searched.
-        found.map_or(true, |it| it.iter().any(|it| !it.is_empty()))
-    };
-    tell_missing(&mut answer, &missed, is_there);
+    let unknown = runtime.block_on(missing_files(&answer.query, &[&*index]));
+    let told = tell_missing(&answer, &missed, unknown);
+    answer.built.warnings.extend(told);
     tell_decoded(&mut answer.built, stores.resolver.sources(), report);
     let mut findings = Findings::of(&answer, settings.told());
     if args.output.explain || args.output.json {
@@ -179,7 +176,7 @@ fn hint_at_folder(words: &[String], root: &Path, report: Report) {
 
 /// The first question in a folder of a repository has all of the folder indexed, though all of the repository may be already.
 fn hint_at_repository(root: &Path, report: Report) {
-    let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| indexing::is_in(&it));
+    let is_indexed = |it: &Path| place::index_folder(it).is_ok_and(|it| has_index(&it));
     let Some(repository) = place::repository_of(root).filter(|it| *it != root) else {
         return;
     };
@@ -394,13 +391,13 @@ fn warn(
 /// The code of the warning that generated or vendored files were not searched.
 const GENERATED: &str = "generated_not_searched";
 
-/// The code of the warning that there is no such file as the question names.
-const NO_SUCH_FILE: &str = "no_such_file";
+/// So many of these are named.
+const NAMED: usize = 8;
 
-/// Says, here and in the receipt, that files were not searched as they are generated or vendored: where the question names
-/// one that nothing was found in the place of, or where nothing was found at all. And that there is none that is called as one
-/// that a short question names by its path or a line of it; reports name files of others.
-fn tell_missing(answer: &mut Answer, missed: &Missed, is_there: impl Fn(&str) -> bool) {
+/// Says that files were not searched as they are generated or vendored: those that the question names and nothing was found in
+/// the place of, or, where nothing was found at all, how many there are. And that none are called as those of which it means one
+/// that is `unknown`. The warnings for the receipt.
+fn tell_missing(answer: &Answer, missed: &Missed, mut unknown: Vec<&str>) -> Vec<Warning> {
     let found = &answer.retrieved.found;
     let is_found = |end: &Path| {
         found
@@ -408,27 +405,43 @@ fn tell_missing(answer: &mut Answer, missed: &Missed, is_there: impl Fn(&str) ->
             .any(|it| Path::new(&it.hit.path).ends_with(end))
     };
     let places = answer.query.places.iter().map(|it| &it.path);
-    let named = places.chain(&answer.query.file_names).find_map(|it| {
+    let passed = places.chain(&answer.query.file_names).filter_map(|it| {
         let end = Path::new(it.strip_prefix("./").unwrap_or(it));
         let is_it = |path: &&PathBuf| path.ends_with(end);
         let passed = missed.generated.iter().find(is_it)?;
         (!end.as_os_str().is_empty() && !is_found(end)).then_some(passed)
     });
-    let unknown = answer.query.meant_files().find(|it| !is_there(it));
-    let (code, detail) = match (named, unknown, missed.generated.len()) {
-        (Some(path), _, _) => (
-            GENERATED,
-            format!(
-                "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
-                shown(path)
-            ),
-        ),
-        (None, Some(name), _) => (NO_SUCH_FILE, format!("no file called {name} is searched")),
-        (None, None, n) if n > 0 && found.is_empty() => (GENERATED, skipped::say_generated(n)),
-        _ => return,
+    let mut named: Vec<&PathBuf> = Vec::new();
+    for path in passed {
+        if !named.contains(&path) {
+            named.push(path);
+        }
+    }
+    // What is told to be passed over is there.
+    unknown.retain(|name| !named.iter().any(|it| it.ends_with(name)));
+    let detail = match (&named[..], missed.generated.len()) {
+        ([], n) if n > 0 && found.is_empty() && unknown.is_empty() => {
+            Some(skipped::say_generated(n))
+        }
+        ([], _) => None,
+        ([path], _) => Some(format!(
+            "{} is not searched, as it is generated or vendored; --include-generated takes such files in",
+            shown(path)
+        )),
+        (paths, _) => Some(format!(
+            "{} are not searched, as they are generated or vendored; --include-generated takes such files in",
+            listed(paths.iter().map(|it| shown(it)), NAMED)
+        )),
     };
-    report::warning(&detail);
-    answer.built.warnings.push(Warning::new(code, detail));
+    let generated = detail.map(|it| Warning::new(GENERATED, it));
+    let told: Vec<Warning> = generated
+        .into_iter()
+        .chain(no_such_file(&unknown))
+        .collect();
+    for warning in &told {
+        report::warning(&warning.detail);
+    }
+    told
 }
 
 /// Says which of the files that are shown were decoded, here and in the receipt.

@@ -6,11 +6,12 @@ mod signals;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use ctx::source::check_no_link;
 use ctx::tokens::Counters;
 #[cfg(feature = "tokenizer-json")]
 use ctx::tokens::TokenizerJson;
@@ -24,6 +25,9 @@ use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
 use crate::report::Report;
+
+/// Where everything is kept, in the folder that the server is started in.
+const DATA_DIR: &str = ".ctx/serve";
 
 /// Whose data it is when nobody is named.
 const OWNER: &str = "local";
@@ -50,7 +54,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
     /// Where everything is kept
-    #[arg(long, value_name = "DIR", default_value = ".ctx/serve")]
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data_dir: PathBuf,
     /// Keep everything in this PostgreSQL database instead
     #[arg(long, value_name = "URL")]
@@ -210,7 +214,17 @@ fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
 /// Where everything is kept.
 async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, ServerError> {
     Ok(match &args.database_url {
-        None => Arc::new(Embedded::open(&args.data_dir, quota(args))?),
+        None => {
+            let folder = &args.data_dir;
+            if folder == Path::new(DATA_DIR) {
+                let refused = |source| ServerError::DataFolder {
+                    folder: folder.clone(),
+                    source,
+                };
+                check_no_link(Path::new(""), folder).map_err(refused)?;
+            }
+            Arc::new(Embedded::open(folder, quota(args))?)
+        }
         Some(url) => {
             let limits = DatabaseLimits::default();
             // Two for each build at least: most of them ask for several things at once.

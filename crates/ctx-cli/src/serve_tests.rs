@@ -27,3 +27,32 @@ fn a_panic_is_told_by_its_place_alone() {
     assert_eq!(told.matches("panicked at ").count(), 2, "{told}");
     assert_eq!(told.matches("serve_tests.rs:").count(), 2, "{told}");
 }
+
+/// The child of the test below: a signal is the whole process's.
+#[cfg(unix)]
+#[test]
+#[ignore = "it is run by another test"]
+fn is_interrupted_before_it_waits() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let stop = super::Stop::new(false).unwrap();
+        let id = std::process::id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(sent.success());
+        stop.wait().await;
+        println!("it was let end");
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_ctrl_c_before_anybody_waits_for_one_is_heard() {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "serve::tests::is_interrupted_before_it_waits"])
+        .args(["--ignored", "--nocapture", "--test-threads=1"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(child.stdout).unwrap();
+    assert!(child.status.success(), "{:?} {told}", child.status);
+    assert!(told.contains("it was let end"), "{told}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ctx::model::{LineSpan, RenditionKind};
+use ctx::model::{LineSpan, RenditionKind, listed};
 use ctx::secrets::is_secret_file;
 use ctx::source::{Root, Secrets, SourceError, Text};
 use ctx::syntax::{Language, Limits, Lines, Source, strategies};
@@ -42,7 +42,10 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
         && let others = source.outline().others(name)
         && !others.is_empty()
     {
-        report.note(&format!("also called {name}: {}", listed(&others)));
+        report.note(&format!(
+            "also called {name}: {}",
+            listed(&others, MOST_TOLD)
+        ));
     }
     let lines = match args.max_tokens {
         None => source.render(span, args.rendition, &args.matches),
@@ -166,15 +169,6 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     Text::decode(file, bytes, secrets).ok_or_else(|| {
         Failure::input(format!("{} holds no text", path.display())).with_hint(&*hint)
     })
-}
-
-/// The first of them, and how many more there are.
-fn listed(all: &[String]) -> String {
-    let told = all[..all.len().min(MOST_TOLD)].join(", ");
-    match all.len().saturating_sub(MOST_TOLD) {
-        0 => told,
-        more => format!("{told} and {more} more"),
-    }
 }
 
 /// Names in the folder of `path` that look like its own, the nearest first.

@@ -1,9 +1,9 @@
 //! What can be wrong with a repository.
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use ctx_model::with_causes;
 use ctx_retrieve::PortError;
 
 /// Why the changes of a repository could not be read.
@@ -69,12 +69,6 @@ impl GitError {
 /// What whoever asks for the changes is told.
 impl From<&GitError> for PortError {
     fn from(error: &GitError) -> Self {
-        let mut told = format!("failed to {error}");
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let _ = write!(told, ": {cause}");
-            source = cause.source();
-        }
-        PortError::new(told)
+        PortError::new(format!("failed to {}", with_causes(error)))
     }
 }

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod door;
 mod error;
 mod hosts;
 mod sites;
 
+pub use door::{Admitted, Door, NoToken, Refused, bearer};
 pub use error::HostsError;
 pub use hosts::{ANY_HOST, Foreign, Hosts};
 pub use sites::{Cors, Sites};

@@ -1,14 +1,17 @@
 //! What can be wrong with an index.
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ctx_model::{listed, with_causes};
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
 use crate::own::PROBE;
+
+/// So many files in the place of an index are named.
+const SHOWN: usize = 3;
 
 /// Why an index could not be opened, brought up to date or asked. All but [`Cancelled`](IndexError::Cancelled) name the
 /// folder that they are of.
@@ -32,7 +35,7 @@ pub enum IndexError {
         source: io::Error,
     },
     /// What is in the folder where an index has its files is not an index's, and is left as it is.
-    #[error("use the index folder {}: {} in it is not of an index", folder.display(), listed(found))]
+    #[error("use the index folder {}: {} in it is not of an index", folder.display(), listed(found.iter().map(|it| it.display()), SHOWN))]
     Foreign {
         /// The folder.
         folder: PathBuf,
@@ -94,17 +97,6 @@ impl IndexError {
             source,
         }
     }
-
-    /// What it says, and what its causes say, on one line.
-    pub(crate) fn with_source(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = self.source();
-        while let Some(cause) = source {
-            let _ = write!(text, ": {cause}");
-            source = cause.source();
-        }
-        text
-    }
 }
 
 /// What went wrong, while it is not told of which index.
@@ -143,7 +135,7 @@ impl Fault {
 
     /// The same in words, with its causes, on one line.
     pub(crate) fn told_of(self, folder: &Path) -> String {
-        self.within(folder).with_source()
+        with_causes(&self.within(folder))
     }
 
     /// Whether the system lets nobody write here, or not this user, or has no room.
@@ -227,17 +219,6 @@ impl From<TantivyError> for Fault {
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         Fault::Manifest(error)
-    }
-}
-
-/// The first of what was found, and how many there are besides.
-fn listed(found: &[PathBuf]) -> String {
-    const SHOWN: usize = 3;
-    let names = found.iter().take(SHOWN).map(|it| it.display().to_string());
-    let names = names.collect::<Vec<_>>().join(", ");
-    match found.len().saturating_sub(SHOWN) {
-        0 => names,
-        more => format!("{names} and {more} more"),
     }
 }
 

@@ -77,8 +77,8 @@ impl Index {
     /// value says why. O(bytes of the index). An index that cannot be written answers all the same.
     ///
     /// # Errors
-    /// The folder cannot be made or read, has something in it that is not an index's where an index has its files
-    /// ([`IndexError::Foreign`]; then nothing in it is changed), or an index that ought to be removed is being written by
+    /// The folder cannot be made or read, lies in the root by a link, which is not followed, has something in it that is not an index's
+    /// where an index has its files ([`IndexError::Foreign`]; then nothing in it is changed), or an index that ought to be removed is being written by
     /// another process.
     pub fn open_in(
         root: Root,
@@ -93,6 +93,7 @@ impl Index {
         folder: &Path,
         options: Options,
     ) -> Result<(Index, Option<String>), Fault> {
+        own::check_place(root.path(), folder)?;
         fs::create_dir_all(folder).map_err(|source| IndexError::folder(folder, source))?;
         own::check(folder)?;
         // What earlier versions kept in the manifest is taken along before the manifest is looked at.
@@ -114,6 +115,7 @@ impl Index {
     }
 
     fn look(root: Root, folder: &Path, options: Options) -> Result<Inspected, Fault> {
+        own::check_place(root.path(), folder)?;
         own::check(folder)?;
         let store = match Store::look(folder) {
             Ok(Some(store)) => store,
@@ -175,6 +177,7 @@ impl Index {
         if self.store().is_there(&self.folder) {
             return Ok(());
         }
+        own::check_place(self.root.path(), &self.folder)?;
         fs::create_dir_all(&self.folder).map_err(|it| IndexError::folder(&self.folder, it))?;
         own::check(&self.folder)?;
         // What it remembers is removed with an index. Where it is there still, it is the same.

@@ -33,4 +33,5 @@ pub use ctx_syntax::Limits;
 pub use error::IndexError;
 pub use index::{Index, Inspected};
 pub use options::{Kept, Options, Passed, Pending, Progress, Reason, Status, Updated};
+pub use own::{begin_in, has_index};
 pub use stored::Stored;

@@ -55,6 +55,31 @@ struct Text {
     foreign: Vec<String>,
 }
 
+/// Makes `folder` where an index begins in a folder of somebody's own, or takes the one that is there, as
+/// [`begin_private`](ctx_source::begin_private) does. One that has an index stays as it is.
+///
+/// # Errors
+/// It is a link, or cannot be made.
+pub fn begin_in(folder: &Path) -> io::Result<()> {
+    if has_index(folder) {
+        return Ok(());
+    }
+    ctx_source::begin_private(folder)
+}
+
+/// Whether there is an index in `folder`, whatever its state.
+pub fn has_index(folder: &Path) -> bool {
+    folder.join("manifest.db").exists()
+}
+
+/// Whether an index of `root` may be opened in `folder`, whatever is in it.
+///
+/// # Errors
+/// It is in `root` by a link.
+pub(crate) fn check_place(root: &Path, folder: &Path) -> Result<(), IndexError> {
+    ctx_source::check_no_link(root, folder).map_err(|it| IndexError::folder(folder, it))
+}
+
 /// Whether an index may be opened in `folder`: what is there where it has its files is one's, or nothing. Changes
 /// nothing.
 ///

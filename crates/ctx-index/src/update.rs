@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use ctx_model::with_causes;
 use ctx_rank::Role;
 use ctx_source::{Secrets, SourceError, Text};
 use ctx_syntax::{Fallback, Language, Outline};
@@ -282,7 +283,7 @@ impl Index {
 
 /// With its causes.
 fn told(error: SourceError) -> String {
-    IndexError::from(error).with_source()
+    with_causes(&IndexError::from(error))
 }
 
 /// Whether a grammar was stopped, rather than missing or of no use.

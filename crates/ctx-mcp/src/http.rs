@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Cors, Foreign, Hosts, HostsError, Sites};
+use ctx_hosts::{Admitted, Cors, Door, Hosts, HostsError, NoToken};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -144,10 +144,9 @@ impl Http {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        let sites = Sites::new(&hosts, address.port(), &access.origins, CORS).map_err(unusable)?;
-        let door = Door {
-            hosts,
-            sites,
+        let door = Door::new(hosts, address.port(), &access.origins, CORS).map_err(unusable)?;
+        let entry = Entry {
+            door,
             token: access.token.clone(),
         };
         let config = StreamableHttpServerConfig::default()
@@ -164,7 +163,7 @@ impl Http {
         let router = Router::new()
             .route_service(PATH, service)
             .layer(middleware::from_fn(with_body))
-            .layer(middleware::from_fn_with_state(Arc::new(door), at_door));
+            .layer(middleware::from_fn_with_state(Arc::new(entry), at_door));
         Ok(Http {
             listener,
             router,
@@ -254,59 +253,45 @@ async fn connection(stream: TcpStream, router: Router) {
     }
 }
 
-/// What every request passes before its body is read, in this order: the name of the server, the page it comes from, the token.
+/// What every request passes before its body is read: the door, and then the token.
 #[derive(Debug)]
-struct Door {
-    hosts: Hosts,
-    sites: Sites,
+struct Entry {
+    door: Door,
     token: Token,
 }
 
-impl Door {
+impl Entry {
     /// The answer to a request that is not let through.
     fn answer(&self, request: &Request) -> Option<Response> {
-        let headers = request.headers();
-        // Another name leads here by an attacker's hand.
-        if let Err(foreign) = self.hosts.check(headers, request.uri()) {
-            let status = match foreign {
-                Foreign::Other(_) => StatusCode::MISDIRECTED_REQUEST,
-                _ => StatusCode::BAD_REQUEST,
-            };
-            return Some((status, format!("{foreign}\n")).into_response());
+        match self.door.admit(request) {
+            Err(refused) => Some((refused.status(), format!("{refused}\n")).into_response()),
+            Ok(Admitted::Preflight(told)) => Some((StatusCode::NO_CONTENT, told).into_response()),
+            Ok(Admitted::Request(Ok(shown))) if self.token.is(shown) => None,
+            Ok(Admitted::Request(shown)) => Some(unauthorized(shown)),
         }
-        if !self.sites.let_in(headers) {
-            let message = "pages of other sites are not let in\n";
-            return Some((StatusCode::FORBIDDEN, message).into_response());
-        }
-        if let Some(told) = self.sites.preflight(request.method(), headers) {
-            return Some((StatusCode::NO_CONTENT, told).into_response());
-        }
-        (!self.is_shown(headers)).then(|| {
-            let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-            let message = "the token is missing or wrong: send the header \"Authorization: Bearer TOKEN\" with the \
-                           token that the server printed when it started\n";
-            (StatusCode::UNAUTHORIZED, challenge, message).into_response()
-        })
-    }
-
-    /// Whether the token is.
-    fn is_shown(&self, headers: &HeaderMap) -> bool {
-        let shown = headers.get(header::AUTHORIZATION);
-        let shown = shown.and_then(|it| it.to_str().ok()?.split_once(' '));
-        shown.is_some_and(|(scheme, shown)| {
-            scheme.eq_ignore_ascii_case("bearer") && self.token.is(shown.trim())
-        })
     }
 }
 
+fn unauthorized(shown: Result<&str, NoToken>) -> Response {
+    let why = match shown {
+        Err(several @ NoToken::Several) => several.to_string(),
+        _ => "the token is missing or wrong".to_owned(),
+    };
+    let message = format!(
+        "{why}: send the header \"Authorization: Bearer TOKEN\" with the token that the server printed when it started\n"
+    );
+    let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+    (StatusCode::UNAUTHORIZED, challenge, message).into_response()
+}
+
 /// Lets a request through, or answers it; a page of a site that was named may read either answer.
-async fn at_door(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let asking = door.sites.asking(request.headers());
-    let mut response = match door.answer(&request) {
+async fn at_door(State(entry): State<Arc<Entry>>, request: Request, next: Next) -> Response {
+    let asking = entry.door.asking(request.headers());
+    let mut response = match entry.answer(&request) {
         Some(response) => response,
         None => next.run(request).await,
     };
-    door.sites.tell(asking, response.headers_mut());
+    entry.door.tell(asking, response.headers_mut());
     response
 }
 

@@ -5,12 +5,13 @@ use std::sync::{Arc, PoisonError};
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
-use ctx_index::{FileSearch as _, Index};
+use ctx_index::FileSearch;
 use ctx_model::{
     BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
-    Warning,
+    Warning, listed,
 };
-use ctx_retrieve::{Hold, Options as RetrieveOptions, Query};
+use ctx_retrieve::{Hold, Options as RetrieveOptions};
+use ctx_service::{missing_files, no_such_file};
 use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
@@ -197,31 +198,14 @@ impl Asked {
             indexes.push(index);
             query = Some(answer.query);
         }
-        if let Some(query) = query
-            && let Some(name) = missing(&query, &indexes).await
-        {
-            let detail = format!("no file called {name} is searched");
-            material
-                .warnings
-                .insert(0, Warning::new("no_such_file", detail));
+        if let Some(query) = query {
+            let stores = indexes.iter().map(|it| &**it as &dyn FileSearch);
+            let stores: Vec<&dyn FileSearch> = stores.collect();
+            let missing = no_such_file(&missing_files(&query, &stores).await);
+            material.warnings.splice(0..0, missing);
         }
         Ok(material)
     }
-}
-
-/// The first file that `query` means and no index has one of its name of. Of what cannot be looked up the search tells.
-async fn missing<'q>(query: &'q Query, indexes: &[Arc<Index>]) -> Option<&'q str> {
-    for name in query.meant_files() {
-        let mut is_there = false;
-        for index in indexes {
-            let found = index.ending_with(&[name.to_owned()], 1).await;
-            is_there |= found.map_or(true, |it| it.iter().any(|it| !it.is_empty()));
-        }
-        if !is_there {
-            return Some(name);
-        }
-    }
-    None
 }
 
 /// The folders of `call` by the prefixes of their paths, once their indexes are up to date.
@@ -483,14 +467,9 @@ impl Builder {
 fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
     let mut reply = Reply::default();
     if !already.is_empty() {
-        let ids: Vec<String> = already.iter().take(TOLD).map(|it| bare(it)).collect();
-        let more = match already.len() - ids.len() {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
+        let ids = listed(already.iter().map(|it| bare(it)), TOLD);
         reply.note(format!(
-            "Already sent in this session and unchanged, look back to them: {}{more}.",
-            ids.join(", ")
+            "Already sent in this session and unchanged, look back to them: {ids}."
         ));
         reply.fact("alreadySent", already.len());
     } else if is_empty {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -115,22 +113,12 @@ impl fmt::Debug for Roots {
     }
 }
 
-/// `.ctx` in the folder, which is made for nobody else to look into, and kept from a repository: it says what the files say. One
-/// that is there stays as it is.
+/// `.ctx` in the folder, which is for nobody else to look into, and for no repository: it says what the files say.
 pub(crate) fn default_place(root: &Path) -> PathBuf {
     let folder = root.join(".ctx");
     // Where that cannot be done, the index cannot be written either, which is told.
-    let _ = make(&folder);
+    let _ = ctx_index::begin_in(&folder);
     folder
-}
-
-fn make(folder: &Path) -> io::Result<()> {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "it has no mode there"))]
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    fs::write(folder.join(".gitignore"), "*\n")
 }
 
 /// The path that a `file:` address of this machine names.

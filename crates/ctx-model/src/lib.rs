@@ -27,6 +27,6 @@ pub use rendition::{Rendition, RenditionKind};
 pub use result::{
     BuiltContext, Certificate, Citation, Exactness, Included, SharedPrefix, TokenSplit, Warning,
 };
-pub use said::in_words_of_json;
+pub use said::{in_words_of_json, listed, with_causes};
 pub use span::LineSpan;
 pub use tokens::Tokens;

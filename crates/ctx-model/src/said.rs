@@ -1,6 +1,8 @@
-//! What serde says of JSON that is not as it should be, in the words of JSON.
+//! How things are said in one way everywhere: what serde says of JSON that is not as it should be, in the words of JSON; lists; errors.
 
 use std::borrow::Cow;
+use std::error::Error;
+use std::fmt::{Display, Write as _};
 
 /// Stands before what was wanted, at the end of such a message.
 const WANTED: &str = ", expected ";
@@ -42,6 +44,47 @@ pub fn in_words_of_json(message: &str) -> Cow<'_, str> {
             Cow::Owned(format!("{before}{WANTED}{wanted}{place}"))
         }
     }
+}
+
+/// The first `most` of `all` with commas between them, and how many there are besides: `a, b and 3 more`.
+///
+/// ```
+/// assert_eq!(ctx_model::listed(["a", "b", "c"], 2), "a, b and 1 more");
+/// assert_eq!(ctx_model::listed(["a", "b"], 2), "a, b");
+/// ```
+pub fn listed<T: Display>(
+    all: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+    most: usize,
+) -> String {
+    let all = all.into_iter();
+    let more = all.len().saturating_sub(most);
+    let mut told = String::new();
+    for (number, one) in all.take(most).enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(told, "{comma}{one}");
+    }
+    if more > 0 {
+        let _ = write!(told, " and {more} more");
+    }
+    told
+}
+
+/// What `error` says, and what each of its causes says, on one line: `a: b: c`.
+///
+/// ```
+/// let error = std::io::Error::other("it is full");
+/// assert_eq!(ctx_model::with_causes(&error), "it is full");
+/// ```
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a string cannot fail.
+        let _ = write!(said, ": {error}");
+        cause = error.source();
+    }
+    said
 }
 
 /// What `message` begins with, where that names a JSON value by another word.

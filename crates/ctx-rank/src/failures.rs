@@ -1,6 +1,6 @@
 //! Lines of a report that say what failed, as compilers, logs and stack traces write them.
 
-use crate::mentions::frame_of;
+use crate::mentions::is_call;
 
 /// So many are kept, the first.
 const MOST: usize = 8;
@@ -91,7 +91,7 @@ impl<'t> Failures<'t> {
             let is_last = text.split(' ').next().and_then(label).is_some();
             self.note(Some(text).filter(|_| is_last));
             return is_last;
-        } else if text.starts_with("at ") && frame_of(line, None).0.is_some() {
+        } else if text.starts_with("at ") && is_call(line, None) {
             self.note(before.and_then(before_calls));
         } else if self.indent.is_none() {
             self.before = Some(text);

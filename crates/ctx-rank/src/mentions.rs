@@ -187,28 +187,47 @@ fn leading_number(text: &str) -> Option<u32> {
     text[..digits].parse().ok().filter(|&line| line > 0)
 }
 
-/// The call that `line` of a stack trace tells of, if it is one, in the forms of Python, pytest, Rust,
-/// JavaScript, Java and Go, also by recovery of Gin; and the function that the next line may tell the place of.
-pub(crate) fn frame_of(line: &str, before: Option<&str>) -> (Option<Frame>, Option<String>) {
+/// What a line of a stack trace tells.
+#[derive(Debug)]
+pub(crate) enum Traced {
+    /// A call.
+    Call(Frame),
+    /// The place of a call, as recovery of Gin prints it: the next line may have its function.
+    Place(Frame),
+    /// A function: the next line may tell its place.
+    Function(String),
+}
+
+/// What `line` of a stack trace tells, if it is one, in the forms of Python, pytest, Rust, JavaScript, Java and Go, also by recovery of
+/// Gin; `before` is the function that the line before told.
+pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
     let text = line.trim();
     // A longer line is data, and its slashes would be looked up one by one.
     if text.len() > MOST_FRAME_BYTES {
-        return (None, None);
+        return None;
     }
     if let Some(frame) = python(text)
         .or_else(|| pytest(text))
         .or_else(|| at(text, before))
     {
-        return (Some(frame), None);
+        return Some(Traced::Call(frame));
     }
     if let (Some(function), Some(frame)) = (before, go(line)) {
         let function = Some(function.to_owned());
-        return (Some(Frame { function, ..frame }), None);
+        return Some(Traced::Call(Frame { function, ..frame }));
     }
     if let Some(frame) = recovered(line) {
-        return (Some(frame), None);
+        return Some(Traced::Place(frame));
     }
-    (None, function_line(text))
+    function_line(text).map(Traced::Function)
+}
+
+/// Whether `line` tells of a call, or of its place.
+pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
+    matches!(
+        traced(line, before),
+        Some(Traced::Call(_) | Traced::Place(_))
+    )
 }
 
 /// `File "a/b.py", line 3, in f`.
@@ -274,7 +293,7 @@ fn go(line: &str) -> Option<Frame> {
 }
 
 /// `/a/b.go:3 (0x1d2e)`, as recovery of Go's Gin prints it: the next line has the function.
-pub(crate) fn recovered(line: &str) -> Option<Frame> {
+fn recovered(line: &str) -> Option<Frame> {
     let (path, rest) = line.trim().split_once(".go:")?;
     let (number, counter) = rest.strip_suffix(')')?.split_once(" (0x")?;
     let is_counter = !counter.is_empty() && counter.bytes().all(|it| it.is_ascii_hexdigit());

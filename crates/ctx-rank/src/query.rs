@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::failures::Failures;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
-    Frame, Place, folder_of, frame_of, is_between, line_beside, may_be_file_name, path_of_link,
-    place_of, recovered, recovered_function,
+    Frame, Place, Traced, folder_of, is_between, is_call, line_beside, may_be_file_name,
+    path_of_link, place_of, recovered_function, traced,
 };
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
@@ -298,7 +298,7 @@ fn typed(text: &str) -> Option<String> {
 /// The terms of the first line that says something; where a trace stands first, of what follows it.
 fn title(text: &str) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
-    let says = |line: &&str| !is_head_of_trace(line) && frame_of(line, None).0.is_none();
+    let says = |line: &&str| !is_head_of_trace(line) && !is_call(line, None);
     let first = lines.clone().find(says);
     let Some(line) = first.or_else(|| lines.next()) else {
         return Vec::new();
@@ -365,7 +365,7 @@ impl Reader {
         if line.trim().is_empty() {
             return;
         }
-        let is_frame = || frame_of(line, self.last_function.as_deref()).0.is_some();
+        let is_frame = || is_call(line, self.last_function.as_deref());
         let region = if self.has_title || is_frame() {
             Region::Prose
         } else {
@@ -434,7 +434,7 @@ impl Reader {
     }
 
     /// A piece of a line, or all of it, between what stands before it there and behind it.
-    fn piece(&mut self, line: &str, (before, behind): (&str, &str), region: Region) {
+    fn piece(&mut self, line: &str, beside: (&str, &str), region: Region) {
         if let Some(mut frame) = self.recovered.take() {
             let function = recovered_function(line);
             frame.function = function.map(str::to_owned);
@@ -443,37 +443,20 @@ impl Reader {
                 return self.says(line, Region::Trace);
             }
         }
-        let (frame, function) = frame_of(line, self.last_function.as_deref());
-        self.last_function = function;
-        let Some(frame) = frame else {
-            let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
-            let line = without_label(line);
-            let line = line.as_ref();
-            let mut at = 0;
-            for word in line.split_inclusive(is_between) {
-                let start = at;
-                at += word.len();
-                let word = word.strip_suffix(is_between).unwrap_or(word);
-                if let Some(mut place) = place_of(word) {
-                    let (left, right) = line.split_at(start);
-                    let right = &right[word.len()..];
-                    // What is quoted has nothing beside it in its piece.
-                    let left = if left.is_empty() { before } else { left };
-                    let right = if right.is_empty() { behind } else { right };
-                    place.line = place.line.or_else(|| line_beside(left, right));
-                    keep(&mut self.query.places, place);
-                } else if is_text && let Some(folder) = folder_of(word) {
-                    keep(&mut self.query.folders, folder);
-                }
+        let before = self.last_function.take();
+        let frame = match traced(line, before.as_deref()) {
+            Some(Traced::Call(frame)) => frame,
+            Some(Traced::Place(frame)) => {
+                self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
+                self.recovered = Some(frame);
+                return;
             }
-            for phrase in quoted(line) {
-                if phrase.split_whitespace().nth(1).is_some() {
-                    keep(&mut self.query.phrases, phrase.to_owned());
-                } else if is_text && is_quoted_file_name(phrase) {
-                    keep(&mut self.query.file_names, phrase.to_owned());
+            told => {
+                if let Some(Traced::Function(function)) = told {
+                    self.last_function = Some(function);
                 }
+                return self.untraced(line, beside, region);
             }
-            return self.says(line, region);
         };
         match &frame.function {
             // All else in the line is the form of a trace.
@@ -481,14 +464,41 @@ impl Reader {
                 self.says(function, Region::Trace);
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
             }
-            None if recovered(line).is_some() => {
-                self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
-                self.recovered = Some(frame);
-                return;
-            }
             None => self.says(line, Region::Trace),
         }
         keep(&mut self.query.frames, frame);
+    }
+
+    /// A piece that tells of no call.
+    fn untraced(&mut self, line: &str, (before, behind): (&str, &str), region: Region) {
+        let is_text = matches!(region, Region::Title | Region::Prose | Region::InlineCode);
+        let line = without_label(line);
+        let line = line.as_ref();
+        let mut at = 0;
+        for word in line.split_inclusive(is_between) {
+            let start = at;
+            at += word.len();
+            let word = word.strip_suffix(is_between).unwrap_or(word);
+            if let Some(mut place) = place_of(word) {
+                let (left, right) = line.split_at(start);
+                let right = &right[word.len()..];
+                // What is quoted has nothing beside it in its piece.
+                let left = if left.is_empty() { before } else { left };
+                let right = if right.is_empty() { behind } else { right };
+                place.line = place.line.or_else(|| line_beside(left, right));
+                keep(&mut self.query.places, place);
+            } else if is_text && let Some(folder) = folder_of(word) {
+                keep(&mut self.query.folders, folder);
+            }
+        }
+        for phrase in quoted(line) {
+            if phrase.split_whitespace().nth(1).is_some() {
+                keep(&mut self.query.phrases, phrase.to_owned());
+            } else if is_text && is_quoted_file_name(phrase) {
+                keep(&mut self.query.file_names, phrase.to_owned());
+            }
+        }
+        self.says(line, region);
     }
 
     /// Takes in the names and the terms of `text`.

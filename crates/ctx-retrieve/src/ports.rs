@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, with_causes};
 use ctx_rank::{Query, Role};
 
 /// A part of a file, and what a store knows of it.
@@ -236,14 +236,7 @@ impl PortError {
     /// What it says, and what its causes say, on one line.
     #[must_use]
     pub fn on_one_line(&self) -> String {
-        let mut said = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            said.push_str(": ");
-            said.push_str(&error.to_string());
-            cause = error.source();
-        }
-        said
+        with_causes(self)
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use ctx_hosts::{Admitted, NoToken};
 
 use crate::asked::Asked;
 use crate::auth::Identity;
@@ -29,7 +29,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
     let route = route.map_or_else(|| "unmatched".to_owned(), |it| it.as_str().to_owned());
     let asked = Asked::new(method(request.method()), route);
     let tally = Tally::begin(Arc::clone(&app), Arc::clone(&asked));
-    let asking = app.sites.asking(request.headers());
+    let asking = app.door.asking(request.headers());
     let answering = async {
         match admit(&app, &mut request) {
             Ok(None) => next.run(request).await,
@@ -38,7 +38,7 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
         }
     };
     let mut response = Arc::clone(&asked).within(answering).await;
-    app.sites.tell(asking, response.headers_mut());
+    app.door.tell(asking, response.headers_mut());
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         response.headers_mut().insert(X_REQUEST_ID, id);
     }
@@ -61,36 +61,21 @@ fn method(method: &Method) -> &'static str {
 
 /// Whether a handler may see `request`; or the answer, where that takes none.
 fn admit(app: &App, request: &mut Request) -> Result<Option<Response>, Problem> {
-    app.hosts.check(request.headers(), request.uri())?;
-    if !app.sites.let_in(request.headers()) {
-        let detail = "pages of other sites are not let in";
-        return Err(Problem::forbidden("Origin", detail));
-    }
-    if let Some(told) = app.sites.preflight(request.method(), request.headers()) {
-        return Ok(Some((StatusCode::NO_CONTENT, told).into_response()));
-    }
+    let shown = match app.door.admit(request)? {
+        Admitted::Preflight(told) => {
+            return Ok(Some((StatusCode::NO_CONTENT, told).into_response()));
+        }
+        Admitted::Request(shown) => shown,
+    };
     if !OPEN.contains(&request.uri().path()) {
-        let identity = identify(app, request.headers())?;
+        let identity = identify(app, shown)?;
         request.extensions_mut().insert(identity);
     }
     Ok(None)
 }
 
-fn identify(app: &App, headers: &HeaderMap) -> Result<Identity, Problem> {
-    let mut given = headers.get_all(AUTHORIZATION).iter();
-    let (given, another) = (given.next(), given.next());
-    if another.is_some() {
-        return Err(Problem::unauthorized(
-            "there is more than one Authorization",
-        ));
-    }
-    let token = given.and_then(|it| {
-        let (scheme, token) = it.to_str().ok()?.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-    });
-    let Some(token) = token else {
-        return Err(Problem::unauthorized("there is no `Authorization: Bearer`"));
-    };
+fn identify(app: &App, shown: Result<&str, NoToken>) -> Result<Identity, Problem> {
+    let token = shown.map_err(|none| Problem::unauthorized(none.to_string()))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(i64::MAX, |it| {
         i64::try_from(it.as_secs()).unwrap_or(i64::MAX)

@@ -2,16 +2,16 @@
 
 use std::path::{Component, Path};
 
-/// The longest path, in bytes.
-const LONGEST_PATH: usize = 1024;
+use crate::told;
+
 /// The longest name in a path, in bytes, with room for what an unfinished file is called.
 const LONGEST_NAME: usize = 200;
 /// The deepest path, in names.
 const DEEPEST: usize = 32;
 /// What is wrong with `path` as the path of a file to be kept, if anything is.
 pub(crate) fn fault(path: &str) -> Option<&'static str> {
-    if path.len() > LONGEST_PATH {
-        return Some("the path is longer than 1024 bytes");
+    if path.len() > told::LONGEST {
+        return Some("the path has more than 1024 bytes");
     }
     if path.chars().any(|it| it.is_control() || it == '\\') {
         return Some("the path has a control character or a backslash in it");

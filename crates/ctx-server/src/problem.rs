@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
-use ctx_hosts::Foreign;
+use ctx_hosts::Refused;
 use ctx_service::ServiceError;
 use ctx_tokens::TokensError;
 use serde::Serialize;
@@ -251,13 +251,18 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<Foreign> for Problem {
-    fn from(foreign: Foreign) -> Self {
-        let kind = match foreign {
-            Foreign::Other(_) => "misdirected",
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        let kind = match refused.status() {
+            StatusCode::MISDIRECTED_REQUEST => "misdirected",
+            StatusCode::FORBIDDEN => "forbidden",
             _ => "invalid",
         };
-        Problem::new(kind, foreign.to_string()).at("Host")
+        let header = match refused {
+            Refused::Host(_) => "Host",
+            _ => "Origin",
+        };
+        Problem::new(kind, refused.to_string()).at(header)
     }
 }
 

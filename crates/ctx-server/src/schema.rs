@@ -117,12 +117,12 @@ fn lines() -> Array {
         .build()
 }
 
-/// A path within the owner's files.
+/// A path within the owner's files, of at most 1,024 bytes in UTF-8.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(min_length = 1, max_length = 1024)]
 pub(crate) struct FilePath(String);
 
-/// A path, `path:10-20`, or a name.
+/// A path, `path:10-20`, or a name, of at most 1,024 bytes in UTF-8.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(min_length = 1, max_length = 1024, pattern = r"[^ \t\r\n]")]
 pub(crate) struct Reference(String);

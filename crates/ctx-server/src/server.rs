@@ -1,6 +1,7 @@
 //! The server: connections in, an end that leaves nobody without an answer.
 
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse as _;
 use ctx_assemble::Cancel;
-use ctx_hosts::{Cors, Hosts, Sites};
+use ctx_hosts::{Cors, Door, Hosts};
 use ctx_tokens::Counters;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -20,7 +21,7 @@ use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
@@ -42,6 +43,8 @@ use crate::{Limits, ServerError, page, routes};
 /// What a head may have: the most bytes, and the most lines.
 const HEAD_BYTES: usize = 32 << 10;
 const HEAD_LINES: usize = 64;
+/// So many connections wait until they are accepted.
+const BACKLOG: u32 = 1024;
 /// How often what was measured is put away.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// How long to wait when the system has no more connections for us.
@@ -144,7 +147,7 @@ impl Server {
     }
 
     /// The same with the backend that `open` opens, once nothing else is in the way: a server that cannot start makes no data
-    /// folder.
+    /// folder. Until that is open, which may take as long as a database does to answer, whoever connects is refused.
     ///
     /// # Errors
     /// Those of [`bind`](Server::bind), and of `open`.
@@ -155,10 +158,11 @@ impl Server {
     ) -> Result<Self, ServerError> {
         let hosts = Hosts::at(addr, options.hosts)?;
         let failed = |source| ServerError::Listen { addr, source };
-        let listener = TcpListener::bind(addr).await.map_err(failed)?;
-        let addr = listener.local_addr().map_err(failed)?;
-        let sites = Sites::new(&hosts, addr.port(), &options.origins, CORS)?;
+        let socket = bound(addr).map_err(failed)?;
+        let addr = socket.local_addr().map_err(failed)?;
+        let door = Door::new(hosts, addr.port(), &options.origins, CORS)?;
         let backend = open().await?;
+        let listener = socket.listen(BACKLOG).map_err(failed)?;
         let (router, openapi) = routes::routes();
         let openapi = serde_json::to_value(&openapi).unwrap_or_default();
         let limits = options.limits;
@@ -167,8 +171,7 @@ impl Server {
             backend,
             counters: options.counters,
             credentials: LiveCredentials::new(options.credentials),
-            sites,
-            hosts,
+            door,
             builds: Arc::new(Admission::new(
                 (limits.workers, limits.cores),
                 limits.queue,
@@ -269,6 +272,20 @@ impl Server {
         connections.shutdown().await;
         app.backend.settle().await;
     }
+}
+
+/// A socket that has `addr` and does not listen yet. Where another listens, it cannot be had.
+fn bound(addr: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if addr.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // Else it could not be had for minutes after a server ended; elsewhere than on Unix it would be had twice.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    Ok(socket)
 }
 
 /// One connection, until it ends.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ctx_assemble::Cancel;
-use ctx_hosts::{Hosts, Sites};
+use ctx_hosts::Door;
 use ctx_tokens::Counters;
 
 use crate::admission::Admission;
@@ -25,9 +25,8 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// What tokens are counted with, for every request.
     pub(crate) counters: Arc<Counters>,
-    /// The names of this server; none, if any will do.
-    pub(crate) hosts: Hosts,
-    pub(crate) sites: Sites,
+    /// What every request passes before its token is looked at.
+    pub(crate) door: Door,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,
     /// Reads and writes of the store.

@@ -2,8 +2,9 @@
 
 use crate::backend::BackendError;
 
-/// The longest id, title or reference, in bytes: they are in keys of a database.
-const LONGEST: usize = 1024;
+/// The longest path, id, title or reference, in bytes: they are in keys of a database. A description counts characters and nothing else,
+/// so that it says of these in words what they may have.
+pub(crate) const LONGEST: usize = 1024;
 
 /// Sees to it that a thread can begin so.
 ///
@@ -44,7 +45,7 @@ fn check(field: &str, text: &str, longest: usize) -> Result<(), BackendError> {
     let detail = if text.contains('\0') {
         "it has a NUL character in it, so it is no text".to_owned()
     } else if text.len() > longest {
-        format!("it is longer than {longest} bytes")
+        format!("it has at most {longest} bytes")
     } else {
         return Ok(());
     };

@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::once;
 use crate::problem::Problem;
 use crate::schema;
+use crate::told;
 
 /// The largest whole number that every JSON reader takes for what it is.
 const MOST: u64 = (1 << 53) - 1;
@@ -49,7 +50,7 @@ pub(crate) struct BuildRequest {
     pub(crate) message: String,
     /// What must be in: paths, `path:10-20`, names, ids of messages of the thread, and ids of parts of files that it
     /// was shown, as long as the context that showed them is kept and they say what they said. So is what the
-    /// message names after an `@`.
+    /// message names after an `@`. Each has at most 1,024 bytes in UTF-8.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) references: Vec<String>,
@@ -184,7 +185,7 @@ pub(crate) struct FilesRequest {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FileInput {
-    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes.
+    /// Its path within the owner's files, with `/` between its parts, of at most 1,024 bytes in UTF-8.
     #[schema(min_length = 1, max_length = 1024)]
     pub(crate) path: String,
     /// Its text, without a NUL character.
@@ -211,7 +212,7 @@ impl Input for FilesRequest {
                 ));
             }
             let field = format!("files[{number}].path");
-            check_text(&field, &file.path, 1024)?;
+            check_key(&field, &file.path)?;
             if !paths.insert(file.path.as_str()) {
                 let detail = "another file of this batch has this path";
                 return Err(Problem::unprocessable(field, detail));
@@ -240,7 +241,7 @@ impl Input for RemovalRequest {
         let mut seen = std::collections::BTreeSet::new();
         for (number, path) in self.paths.iter().enumerate() {
             let field = format!("paths[{number}]");
-            check_text(&field, path, 1024)?;
+            check_key(&field, path)?;
             if !seen.insert(path) {
                 let detail = "this path is named before";
                 return Err(Problem::unprocessable(field, detail));
@@ -296,7 +297,7 @@ pub(crate) struct ThreadRequest {
     #[serde(default)]
     #[schema(max_length = 256)]
     pub(crate) title: Option<String>,
-    /// What every context of it must show: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024 bytes each.
+    /// What every context of it must show: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024 bytes in UTF-8 each.
     #[serde(default)]
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
@@ -312,13 +313,8 @@ impl Input for ThreadRequest {
                 return Err(Problem::unprocessable("id", detail));
             }
         }
-        if self
-            .title
-            .as_ref()
-            .is_some_and(|it| it.chars().count() > 256)
-        {
-            return Err(Problem::invalid("title", "it has at most 256 characters"));
-        }
+        let title = self.title.as_ref().filter(|it| !it.is_empty());
+        title.map_or(Ok(()), |it| check_text("title", it, 256))?;
         check_references("pinned", &self.pinned, limits)
     }
 }
@@ -329,7 +325,7 @@ impl Input for ThreadRequest {
 #[schema(example = json!({"pinned": ["src/price.rs:1-2"]}))]
 pub(crate) struct PinsRequest {
     /// What every context of it must show from now on: paths, `path:10-20`, names. Without a NUL character, and of at most 1,024
-    /// bytes each.
+    /// bytes in UTF-8 each.
     #[schema(value_type = Vec<schema::Reference>, max_items = 32)]
     pub(crate) pinned: Vec<String>,
 }
@@ -520,14 +516,34 @@ fn check_options(options: &BuildOptions) -> Result<(), Problem> {
     Ok(())
 }
 
+/// A text is measured as a description does it: by its characters, which are code points.
 fn check_text(field: &str, text: &str, most: usize) -> Result<(), Problem> {
-    // Counting characters takes time; there are never more than bytes.
-    let is_long = text.len() > most && text.chars().count() > most;
-    if text.is_empty() || is_long {
+    if text.is_empty() || is_longer(text, most) {
         let detail = format!("it has 1 to {most} characters");
         return Err(Problem::invalid(field, detail));
     }
     Ok(())
+}
+
+/// A path or a reference is measured by its bytes, as it is where it is kept. One that has too many characters, too, is not as
+/// the description has it; of another that says it in words alone.
+fn check_key(field: &str, key: &str) -> Result<(), Problem> {
+    const MOST: usize = told::LONGEST;
+    if (1..=MOST).contains(&key.len()) {
+        return Ok(());
+    }
+    let detail = format!("it has 1 to {MOST} bytes");
+    Err(if key.is_empty() || is_longer(key, MOST) {
+        Problem::invalid(field, detail)
+    } else {
+        Problem::unprocessable(field, detail)
+    })
+}
+
+/// Whether `text` has more than so many characters.
+pub(crate) fn is_longer(text: &str, most: usize) -> bool {
+    // Counting characters takes time; there are never more than bytes.
+    text.len() > most && text.chars().nth(most).is_some()
 }
 
 pub(crate) fn check_id(field: &str, id: &str) -> Result<(), Problem> {
@@ -546,7 +562,7 @@ fn check_references(field: &str, references: &[String], limits: &Limits) -> Resu
     }
     for (number, reference) in references.iter().enumerate() {
         let field = format!("{field}[{number}]");
-        check_text(&field, reference, 1024)?;
+        check_key(&field, reference)?;
         if reference.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
             return Err(Problem::invalid(field, "it is blank"));
         }

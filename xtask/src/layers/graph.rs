@@ -18,6 +18,8 @@ pub(super) struct Names {
     pub(super) inside: BTreeSet<String>,
     /// Crates of the registry.
     pub(super) outside: BTreeSet<String>,
+    /// Whether it has features.
+    pub(super) has_features: bool,
     /// What every manifest has, and this one has not.
     pub(super) lacks: Vec<&'static str>,
 }
@@ -28,6 +30,7 @@ impl Graph {
         let mut graph = Graph::default();
         for package in &members.packages {
             let crate_names = graph.crates.entry(package.name.to_string()).or_default();
+            crate_names.has_features = !package.features.is_empty();
             crate_names.lacks = lacks(package);
             for dependency in &package.dependencies {
                 if dependency.kind == DependencyKind::Development {

@@ -3,6 +3,7 @@
 //! [`table`] is the law as data, [`graph`] what `cargo metadata` found, and `rules` holds one against the other; `pure`
 //! looks for files, sockets and clocks in the core's source. [`alone`] then builds each core crate as another team
 //! would: by itself, outside the workspace, with default features off; and so the facade, without features and with each light one.
+//! The rest that has features compiles without them, too: the tests and lints of the workspace have all of them on.
 
 mod alone;
 mod graph;
@@ -14,9 +15,10 @@ mod tests;
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
+use crate::command::Call;
 use crate::workspace::Workspace;
 use graph::Graph;
 
@@ -28,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) no_build: bool,
 }
 
-/// Checks the table, then builds the core crates and the facade alone.
+/// Checks the table, then builds the core crates and the facade alone, and the others without their features.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     check_table(workspace)?;
     if options.no_build {
@@ -44,7 +46,23 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         let with = feature.map_or_else(String::new, |it| format!(" but for `{it}`"));
         println!("{name}: builds alone, default features off{with} ({seconds:.1} s)");
     }
+    for group in table::TABLE.bare {
+        let start = Instant::now();
+        lint_bare(workspace, group)?;
+        let (names, seconds) = (group.join(", "), start.elapsed().as_secs_f64());
+        println!("{names}: no lint has anything to say, features off ({seconds:.1} s)");
+    }
     Ok(())
+}
+
+/// In the workspace, and by clippy: so most of what is needed is what the lints of all features left.
+fn lint_bare(workspace: &Workspace, group: &[&str]) -> Result<()> {
+    Call::cargo(["clippy", "--quiet", "--offline", "--no-default-features"])
+        .args(group.iter().flat_map(|&name| ["--package", name]))
+        .args(["--", "-D", "warnings"])
+        .within(&workspace.root)
+        .run()
+        .with_context(|| format!("{} do not compile without features", group.join(", ")))
 }
 
 fn check_table(workspace: &Workspace) -> Result<()> {

@@ -22,6 +22,8 @@ pub(super) enum Violation {
     Outside { from: String, to: String },
     /// A manifest lacks what every one has.
     Manifest { name: String, lacks: &'static str },
+    /// A crate has features, and is built without them nowhere.
+    Unbuilt { name: String },
     /// One chain of dependencies is longer than any may be.
     LongChain { chain: Vec<String>, longest: usize },
 }
@@ -47,6 +49,12 @@ impl fmt::Display for Violation {
             Violation::Manifest { name, lacks } => {
                 write!(f, "{name}: its manifest lacks {lacks}")
             }
+            Violation::Unbuilt { name } => {
+                write!(
+                    f,
+                    "{name}: has features, and nothing builds it without them"
+                )
+            }
             Violation::LongChain { chain, longest } => write!(
                 f,
                 "{}: a chain of {}, where {longest} is the most",
@@ -65,6 +73,9 @@ pub(super) fn check(graph: &Graph, table: &Table) -> Vec<Violation> {
             name: name.clone(),
             lacks,
         }));
+        if names.has_features && !is_built_bare(table, name) {
+            violations.push(Violation::Unbuilt { name: name.clone() });
+        }
         let Some(row) = row_of(table, name) else {
             violations.push(Violation::Unplaced { name: name.clone() });
             continue;
@@ -99,6 +110,16 @@ pub(super) fn check(graph: &Graph, table: &Table) -> Vec<Violation> {
         });
     }
     violations
+}
+
+/// Whether something builds the crate with its features off: also the facade, with a feature that is called as the crate is.
+fn is_built_bare(table: &Table, name: &str) -> bool {
+    let (facade, light) = table.facade;
+    let is_behind = |feature: &&str| name.strip_prefix(facade) == Some(&*format!("-{feature}"));
+    table.core.contains(&name)
+        || facade == name
+        || light.iter().any(is_behind)
+        || table.bare.iter().any(|it| it.contains(&name))
 }
 
 /// The longest chain of crates each of which names the next; the first by name among equals. Only

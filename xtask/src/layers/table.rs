@@ -10,6 +10,9 @@ pub(super) struct Table {
     /// The crate that has others behind features, and those features of it that must each build alone: the light
     /// ones, as the rest would take minutes.
     pub(super) facade: (&'static str, &'static [&'static str]),
+    /// The other crates with features, which must compile without them. Those of a group have no feature of each other on, and are
+    /// checked together: most of what they need is the same.
+    pub(super) bare: &'static [&'static [&'static str]],
     /// All that a crate may depend on outside the workspace, for those that must stay small.
     pub(super) outside: &'static [(&'static str, &'static [&'static str])],
     /// What no core crate may say in its source: the ways to files, sockets and clocks.
@@ -79,6 +82,7 @@ pub(super) const TABLE: Table = Table {
             "openai", "cache", "rank", "secrets", "source", "syntax", "resolve",
         ],
     ),
+    bare: &[&["ctx-mcp", "ctx-server", "ctx-testkit"], &["ctx-cli"]],
     outside: &[
         ("ctx-model", &["serde", "thiserror"]),
         (

@@ -21,7 +21,8 @@ const SMALL: Table = Table {
         },
     ],
     core: &["a"],
-    facade: ("d", &[]),
+    facade: ("d", &["light"]),
+    bare: &[&["c", "e"]],
     outside: &[("a", &["serde"])],
     impure: &["std::fs"],
     reaching: &[],
@@ -117,6 +118,24 @@ fn a_manifest_that_lacks_something_is_named() {
         .map(Violation::to_string)
         .collect();
     assert_eq!(said, ["a: its manifest lacks a description"]);
+}
+
+#[test]
+fn a_crate_that_is_built_with_all_of_its_features_alone_is_named() {
+    let of = ["a", "b", "c", "d", "d-light", "e"].map(|name| (name, &[][..], &[][..]));
+    let mut crates = graph(&of);
+    for names in crates.crates.values_mut() {
+        names.has_features = true;
+    }
+    let said = check(&crates, &SMALL);
+    let said = said
+        .iter()
+        .filter(|it| matches!(it, Violation::Unbuilt { .. }));
+    let said: Vec<String> = said.map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        ["b: has features, and nothing builds it without them"]
+    );
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::report::{self, Report};
 /// not wait for them.
 pub(super) struct Stop {
     #[cfg(unix)]
+    interrupt: Signal,
+    #[cfg(unix)]
     terminate: Signal,
     #[cfg(unix)]
     hangup: Option<Signal>,
@@ -28,7 +30,7 @@ pub(super) fn ignores_hangups() -> bool {
 }
 
 impl Stop {
-    /// Also by a hang-up, if `is_hung_up`.
+    /// From now on, and not from when it is waited for; also by a hang-up, if `is_hung_up`.
     #[cfg_attr(
         not(unix),
         expect(
@@ -39,6 +41,8 @@ impl Stop {
     )]
     pub(super) fn new(is_hung_up: bool) -> Result<Self, Failure> {
         Ok(Stop {
+            #[cfg(unix)]
+            interrupt: signals(SignalKind::interrupt())?,
             #[cfg(unix)]
             terminate: signals(SignalKind::terminate())?,
             #[cfg(unix)]
@@ -66,9 +70,9 @@ impl Stop {
             }
         };
         tokio::select! {
+            _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
             () = hangup => {}
-            _ = tokio::signal::ctrl_c() => {}
         }
     }
 

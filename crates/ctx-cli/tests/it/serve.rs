@@ -270,6 +270,21 @@ fn agents_are_awaited_and_let_in_as_others_are() {
     }
 }
 
+/// Whoever made the folder that it is started in may have made the link.
+#[cfg(unix)]
+#[test]
+fn nothing_is_kept_where_a_link_in_the_folder_leads() {
+    for link in [".ctx", ".ctx/serve"] {
+        let (folder, other) = (Folder::new(), Folder::new());
+        let at = folder.path().join(link);
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(other.path(), &at).unwrap();
+        let refused = folder.run(["serve", "--addr", "127.0.0.1:0"]);
+        refused.fails(1, &["by a link"]);
+        assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
+    }
+}
+
 /// What it keeps there is for no repository, and is no index.
 #[test]
 fn a_project_that_is_served_is_committed_and_asked_as_before() {

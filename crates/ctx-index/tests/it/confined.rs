@@ -1,10 +1,11 @@
 //! What lies beside the root is not indexed, whatever is exchanged while it is looked at.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use ctx_index::{Index, Options};
+use ctx_index::{Index, IndexError, Options};
 use ctx_retrieve::{FileSearch as _, PartQuery};
 use ctx_testkit::{Race, SetOnDrop, hostile};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -51,6 +52,33 @@ fn swapping_at_the_right_moment_indexes_nothing_from_outside() {
         updates > 1 && exchanges.load(Ordering::Relaxed) > 1,
         "{updates}, {exchanges:?}: there was no race"
     );
+}
+
+/// Whoever made the files may have made the link.
+#[test]
+fn an_index_is_not_kept_where_a_link_in_the_root_leads() {
+    let (fixture, other) = (
+        Fixture::new(&[("a.rs", "fn a() {}\n")]),
+        Fixture::new(&[("b.rs", "")]),
+    );
+    symlink(other.root(), fixture.path("link")).unwrap();
+    for folder in [fixture.path("link"), fixture.path("link/deep/er")] {
+        let opened = Index::open(fixture.root(), &folder, Options::default());
+        let looked = Index::inspect(fixture.root(), &folder, Options::default());
+        for refused in [opened.map(drop), looked.map(drop)] {
+            let error = refused.unwrap_err();
+            assert!(
+                matches!(&error, IndexError::Folder { folder: it, .. } if *it == folder),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!(fs::read_dir(other.root()).unwrap().count(), 1);
+    // Whoever names a folder elsewhere knows where it leads.
+    let named = fixture.folder().join("named");
+    fs::create_dir_all(named.parent().unwrap()).unwrap();
+    symlink(memory().keep(), &named).unwrap();
+    Index::open(fixture.root(), &named, Options::default()).unwrap();
 }
 
 /// Files whose names are hostile, links out among them, and questions by such names.

@@ -289,15 +289,45 @@ async fn an_index_in_a_project_is_for_its_owner_and_no_repository() {
     assert!(!own.exists(), "nothing was asked yet");
     client.call("context_query", query.clone()).await.text();
     assert_eq!(fs::read_to_string(own.join(".gitignore")).unwrap(), "*\n");
-    let mode = fs::metadata(&own).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
-    // One that is there is as somebody wants it.
+    let mode = || fs::metadata(&own).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o700);
+    // Once there is an index, it is as somebody wants it.
+    drop(client);
+    fs::remove_file(own.join(".gitignore")).unwrap();
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o750)).unwrap();
+    let mut client = Client::connect(&server()).await;
+    client.call("context_query", query.clone()).await.text();
+    assert!(mode() == 0o750 && !own.join(".gitignore").exists());
+    // Where somebody made the folder for one, that begins there.
     drop(client);
     fs::remove_dir_all(&own).unwrap();
     fs::create_dir(&own).unwrap();
     let mut client = Client::connect(&server()).await;
     client.call("context_query", query).await.text();
-    assert!(own.join("manifest.db").exists() && !own.join(".gitignore").exists());
+    assert!(own.join("manifest.db").exists() && own.join(".gitignore").exists());
+    assert_eq!(mode(), 0o700);
+}
+
+/// Whoever made the project may have made the link.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_not_kept_where_a_link_in_a_project_leads() {
+    let (project, other) = (Project::new(), Project::of(&[("b.rs", "fn other() {}\n")]));
+    let before = fs::read_dir(other.root()).unwrap().count();
+    std::os::unix::fs::symlink(other.root(), project.root().join(".ctx")).unwrap();
+    let server = ctx_mcp::Server::new(ctx_mcp::Options::new(project.root())).unwrap();
+    let mut client = Client::connect(&server).await;
+    let reply = client
+        .call("context_query", json!({"query": "parse_sum"}))
+        .await;
+    assert!(reply.is_error(), "{}", reply.text());
+    assert!(reply.text().contains("by a link"), "{}", reply.text());
+    assert_eq!(fs::read_dir(other.root()).unwrap().count(), before);
+    // What needs no index is answered.
+    let read = client
+        .call("context_read", json!({"path": "README.md"}))
+        .await;
+    assert!(!read.is_error(), "{}", read.text());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

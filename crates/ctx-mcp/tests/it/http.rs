@@ -249,6 +249,23 @@ async fn only_the_token_is_let_in() {
             );
         }
     }
+    // Whoever passed it on may have looked at another one than who answers it.
+    let right = format!("Bearer {token}");
+    for (first, second) in [
+        (&*right, &*right),
+        (&right, "Bearer x"),
+        ("Bearer x", &right),
+    ] {
+        let both = [("Authorization", first), ("Authorization", second)];
+        let origin = "https://app.example";
+        let told = answered(&served, "POST /mcp", origin, &both).await;
+        assert!(told.starts_with("http/1.1 401 "), "{told}");
+        assert!(told.contains("www-authenticate: bearer\r\n"), "{told}");
+        assert!(
+            told.contains("there is more than one authorization: send"),
+            "{told}"
+        );
+    }
     served.stop.cancel();
 }
 

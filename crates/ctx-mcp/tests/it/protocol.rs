@@ -700,6 +700,10 @@ async fn a_short_question_about_a_file_that_is_not_there_is_told_so() {
         let said = reply.text().replace("other.rs is", "gone.rs is");
         assert_eq!(said.contains(told), is_told, "{question}: {said}");
     }
+    let question = json!({"query": "what of src/gone.rs, parser.rs:4 and lost.rs:3?"});
+    let reply = client.call("context_query", question).await;
+    let both = "no files called gone.rs, lost.rs are searched.";
+    assert!(reply.text().contains(both), "{}", reply.text());
     // Of several roots, one that has it will do.
     let roots = [&project, &other].map(|it| format!("file://{}", it.root().display()));
     let roots: Vec<&str> = roots.iter().map(|it| &**it).collect();

@@ -157,7 +157,7 @@ impl Embedded {
             folder: folder.to_owned(),
             source,
         };
-        make_private(folder).map_err(failed)?;
+        ctx_source::make_private(folder).map_err(failed)?;
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
         let lock = lock::lock(folder, &dir)?;
         let secret = secret::secret(&dir, &failed)?;
@@ -377,18 +377,6 @@ fn make_owners(dir: &Dir) -> std::io::Result<()> {
     #[cfg(unix)]
     cap_std::fs::DirBuilderExt::mode(&mut builder, 0o700);
     dir.create_dir_with("owners", &builder)
-}
-
-/// Makes a folder that nobody else may look into.
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
 
 #[cfg(test)]

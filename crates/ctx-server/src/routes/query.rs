@@ -10,7 +10,8 @@ use crate::backend::{FilePage, Page, PageLimit};
 use crate::json::fault;
 use crate::problem::Problem;
 use crate::state::Shared;
-use crate::wire::{FilesQuery, PageQuery, check_id};
+use crate::told;
+use crate::wire::{FilesQuery, PageQuery, check_id, is_longer};
 
 /// The id in a path.
 pub(crate) struct Id(pub(crate) String);
@@ -50,7 +51,10 @@ impl FromRequestParts<Shared> for FilePage {
         let Query(query) = query.map_err(|error| refused(&error))?;
         let limit = limit_of(query.limit)?;
         let after = query.after;
-        if after.as_ref().is_some_and(|it| it.chars().count() > 1024) {
+        if after
+            .as_ref()
+            .is_some_and(|it| is_longer(it, told::LONGEST))
+        {
             return Err(Problem::invalid("after", "it is the `next` of an answer"));
         }
         Ok(FilePage { limit, after })

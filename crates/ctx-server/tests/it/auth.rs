@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ctx_server::{
-    ANY_HOST, Credentials, Embedded, Options, Owner, Quota, Refusal, Server, ServerError,
+    ANY_HOST, Backend, Credentials, Embedded, Options, Owner, Quota, Refusal, Server, ServerError,
 };
 use serde_json::json;
 
@@ -49,14 +49,12 @@ fn every_route_but_the_open_ones_wants_a_token_that_is_known_and_has_not_expired
             assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         }
     }
-    let two = format!("Bearer {ADA}");
-    let twice = [
-        ("Authorization", two.as_str()),
-        ("Authorization", two.as_str()),
-    ];
-    server
-        .send("GET /v1/threads", &twice, b"")
-        .refused(401, "Authorization");
+    let ada = format!("Bearer {ADA}");
+    for (first, second) in [(&*ada, &*ada), (&ada, "Bearer x"), ("Bearer x", &ada)] {
+        let both = [("Authorization", first), ("Authorization", second)];
+        let answer = server.send("GET /v1/threads", &both, b"");
+        answer.refused(401, "Authorization");
+    }
     for line in [
         "GET /healthz",
         "GET /readyz",
@@ -193,6 +191,27 @@ fn a_server_that_does_not_start_opens_no_store() {
     });
     let refused = runtime.block_on(bound).map(drop).unwrap_err();
     assert!(matches!(refused, ServerError::NoToken { .. }), "{refused}");
+}
+
+/// A database may take its time, and whoever asks meanwhile is not left waiting.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_is_let_in_before_the_store_is_open() {
+    // Of this address nobody else takes a port.
+    let free = std::net::TcpListener::bind("127.18.40.6:0").unwrap();
+    let addr = free.local_addr().unwrap();
+    drop(free);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let bound = Server::bind_then(addr, Options::default(), async || {
+        let refused = tokio::net::TcpStream::connect(addr).await.unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+        let store = Embedded::open(folder.path(), Quota::default())?;
+        Ok(Arc::new(store) as Arc<dyn Backend>)
+    });
+    let server = runtime.block_on(bound).unwrap();
+    assert_eq!(server.local_addr(), addr);
+    assert!(std::net::TcpStream::connect(addr).is_ok());
 }
 
 #[test]

@@ -47,6 +47,11 @@ fn what_is_no_text_is_not_kept_and_told_by_its_field() {
 }
 
 #[test]
+fn lengths_are_what_the_description_says() {
+    crate::routes::lengths_are_as_described(&running!());
+}
+
+#[test]
 fn a_file_that_is_removed_is_shown_no_more() {
     crate::routes::removed_files_are_gone(&running!());
 }

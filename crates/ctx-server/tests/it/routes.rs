@@ -28,6 +28,133 @@ fn build(server: &Running, body: &Value) -> Answer {
     server.post(ADA, "/v1/context/build", body)
 }
 
+/// A way to send a text to a server.
+type Send<'a> = &'a dyn Fn(&str) -> Answer;
+
+/// Whatever the store is.
+pub(crate) fn lengths_are_as_described(server: &Running) {
+    let described = server.send("GET /openapi.json", &[], b"").json();
+    let schemas = &described["components"]["schemas"];
+    server
+        .post(ADA, "/v1/threads", &json!({"id": "t"}))
+        .data(201);
+    characters_are_counted(server, schemas);
+    bytes_are_counted(server, schemas);
+}
+
+fn most(schema: &Value) -> usize {
+    usize::try_from(schema["maxLength"].as_u64().unwrap()).unwrap()
+}
+
+/// Of texts, whatever the characters are.
+fn characters_are_counted(server: &Running, schemas: &Value) {
+    for (schema, field, path, body) in [
+        ("BuildRequest", "message", "/v1/context/build", json!({})),
+        ("ThreadRequest", "title", "/v1/threads", json!({})),
+        (
+            "MessageRequest",
+            "content",
+            "/v1/threads/t/messages",
+            json!({"role": "user"}),
+        ),
+        (
+            "ResolveRequest",
+            "answer",
+            "/v1/context/ctx-1/resolve",
+            json!({}),
+        ),
+        (
+            "FeedbackRequest",
+            "handle",
+            "/v1/context/feedback",
+            json!({"useful": true}),
+        ),
+    ] {
+        let most = most(&schemas[schema]["properties"][field]);
+        for letter in ["a", "ä", "🦀"] {
+            let sent = |length: usize| {
+                let mut body = body.clone();
+                body[field] = letter.repeat(length).into();
+                server.post(ADA, path, &body)
+            };
+            let taken = sent(most);
+            assert!(
+                [200, 201, 404, 422].contains(&taken.status),
+                "{field} {taken:?}"
+            );
+            let is_of_length = taken.body.contains("characters") || taken.body.contains("bytes");
+            assert!(taken.status < 300 || !is_of_length, "{field} {taken:?}");
+            let refused = sent(most + 1);
+            refused.refused(400, field);
+            let detail = format!("it has 1 to {most} characters");
+            assert_eq!(refused.json()["detail"], detail, "{field}");
+        }
+    }
+}
+
+/// Of paths and references: the description says so in words.
+fn bytes_are_counted(server: &Running, schemas: &Value) {
+    let pinned = |what: &str| crate::pins::pin(server, ADA, "t", &json!([what]));
+    let built = |what: &str| build(server, &json!({"message": "x", "references": [what]}));
+    let begun = |what: &str| server.post(ADA, "/v1/threads", &json!({"pinned": [what]}));
+    let kept = |what: &str| keep(server, what, "fn kept() {}\n");
+    let removed = |what: &str| {
+        let head = [
+            ("Content-Type", "application/json"),
+            ("Authorization", &*format!("Bearer {ADA}")),
+        ];
+        let body = json!({"paths": [what]}).to_string();
+        server.send("DELETE /v1/files", &head, body.as_bytes())
+    };
+    let sends: [(&str, &str, Send<'_>); 5] = [
+        ("Reference", "pinned[0]", &pinned),
+        ("Reference", "references[0]", &built),
+        ("Reference", "pinned[0]", &begun),
+        ("FilePath", "files[0].path", &kept),
+        ("FilePath", "paths[0]", &removed),
+    ];
+    for (schema, field, send) in sends {
+        let schema = &schemas[schema];
+        let most = most(schema);
+        let said = schema["description"].as_str().unwrap();
+        assert!(
+            said.contains("at most 1,024 bytes in UTF-8") && most == 1_024,
+            "{said}"
+        );
+        // With no name in it that is too long for a path.
+        let of = |letter: &str, bytes: usize| {
+            let name = format!("{}/", letter.repeat(100 / letter.len()));
+            let mut text = name.repeat(bytes / name.len() - 1);
+            text += &letter.repeat((bytes - text.len()) / letter.len());
+            let rest = bytes - text.len();
+            text + &"a".repeat(rest)
+        };
+        for letter in ["a", "ä", "🦀"] {
+            let taken = send(&of(letter, most));
+            assert!([200, 201].contains(&taken.status), "{field} {taken:?}");
+            let longer = of(letter, most + 1);
+            let status = if longer.chars().count() > most {
+                400
+            } else {
+                422
+            };
+            let refused = send(&longer);
+            refused.refused(status, field);
+            assert_eq!(
+                refused.json()["detail"],
+                "it has 1 to 1024 bytes",
+                "{field}"
+            );
+            send(&letter.repeat(most + 1)).refused(400, field);
+        }
+    }
+}
+
+#[test]
+fn lengths_are_what_the_description_says() {
+    lengths_are_as_described(&Running::embedded());
+}
+
 pub(crate) fn only_text_is_kept(server: &Running) {
     let long = "ä".repeat(600);
     let thread = |field: &str, value: Value| {

@@ -7,6 +7,7 @@ mod code_points;
 mod end_to_end;
 mod feedback;
 mod isolation;
+mod missing;
 mod priming;
 mod properties;
 mod prose;

@@ -6,6 +6,8 @@ mod confined;
 mod kept;
 mod lines;
 mod located;
+#[cfg(unix)]
+mod made;
 mod secrets;
 #[cfg(feature = "walk")]
 mod walking;

@@ -1,0 +1,79 @@
+//! Files that a question means and no store has.
+
+use async_trait::async_trait;
+use ctx_rank::Query;
+use ctx_retrieve::{Answer, FileSearch, Hit, PortError, TextQuery};
+use ctx_service::{missing_files, no_such_file};
+
+use crate::support::Store;
+
+/// It cannot look files up, or says nothing of them.
+struct Odd {
+    is_broken: bool,
+}
+
+#[async_trait]
+impl FileSearch for Odd {
+    async fn passages(&self, _: &TextQuery) -> Answer<Vec<Hit>> {
+        Ok(Vec::new())
+    }
+
+    async fn ending_with(&self, _: &[String], _: usize) -> Answer<Vec<Vec<String>>> {
+        if self.is_broken {
+            return Err(PortError::new("the disk is on fire"));
+        }
+        Ok(Vec::new())
+    }
+}
+
+async fn told(question: &str, stores: &[&dyn FileSearch]) -> Option<String> {
+    let query = Query::analyse(question);
+    let warning = no_such_file(&missing_files(&query, stores).await);
+    warning.map(|it| {
+        assert_eq!(it.code, "no_such_file");
+        it.detail
+    })
+}
+
+#[tokio::test]
+async fn all_files_that_a_question_means_and_no_store_has_are_told() {
+    let one = Store::new(&[("src/a.rs", "fn a() {}\n"), ("src/b.rs", "fn b() {}\n")]);
+    let other = Store::new(&[("lib/c.rs", "fn c() {}\n")]);
+    let both: [&dyn FileSearch; 2] = [&one, &other];
+    let none = |name: &str| Some(format!("no file called {name} is searched"));
+    let most: Vec<String> = (0..11).map(|n| format!("src/m{n}.rs")).collect();
+    for (question, expected) in [
+        ("src/a.rs and b.rs:1", None),
+        ("src/gone.rs", none("gone.rs")),
+        ("does src/a.rs call gone.rs:7?", none("gone.rs")),
+        ("src/gone.rs:1 or lib/gone.rs:2", none("gone.rs")),
+        // What one of them has is there.
+        ("src/a.rs or lib/c.rs", None),
+        (
+            "src/gone.rs, lib/c.rs and old/lost.rs",
+            Some("no files called gone.rs, lost.rs are searched".to_owned()),
+        ),
+        (
+            &most.join(" "),
+            Some(
+                "no files called m0.rs, m1.rs, m2.rs, m3.rs, m4.rs, m5.rs, m6.rs, m7.rs and 3 more are searched"
+                    .to_owned(),
+            ),
+        ),
+    ] {
+        assert_eq!(told(question, &both).await, expected, "{question}");
+    }
+    let of_one = told("src/a.rs or lib/c.rs", &[&one]).await;
+    assert_eq!(of_one, none("c.rs"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_looked_up_may_be_there() {
+    let store = Store::new(&[]);
+    for is_broken in [false, true] {
+        let odd = Odd { is_broken };
+        for stores in [[&store as &dyn FileSearch, &odd], [&odd, &store]] {
+            assert_eq!(told("src/gone.rs", &stores).await, None);
+        }
+    }
+}
