@@ -7,6 +7,7 @@ mod generated;
 mod logs;
 mod mentions;
 mod names;
+mod project;
 mod query;
 mod role;
 mod sentences;

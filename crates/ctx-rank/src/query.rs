@@ -24,6 +24,9 @@ const FEW_WORDS: usize = 24;
 /// What a version is worth in a typed question, against another word.
 const OF_VERSION: f64 = 2.0;
 
+/// What tells of a project as a whole.
+const FRONT: &str = "README";
+
 /// A number of so many digits is looked for wherever it stands,
 const FEW_DIGITS: usize = 4;
 /// and one of so many in text: those of 64 bits.
@@ -117,7 +120,7 @@ pub struct Query {
     pub folders: Vec<String>,
     /// What may be names of files of no known extension, as it is written: what stands by itself between quotation marks or
     /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
-    /// files of is meant: `README`, `Cargo.lock`.
+    /// files of is meant: `README`, `Cargo.lock`. Of a question [about the project](Query::is_of_project), `README`.
     pub file_names: Vec<String>,
     /// Calls of stack traces.
     pub frames: Vec<Frame>,
@@ -201,8 +204,11 @@ impl Query {
     }
 
     /// Whether it is [typed](Query::typed), names files and asks for nothing of them in particular: `what does CONTRIBUTING.md
-    /// say?`. A file that is named without an extension has no small letter: `README`.
+    /// say?`. A file that is named without an extension has no small letter: `README`. What the project is asks for that one.
     pub fn is_of_files_alone(&self) -> bool {
+        if self.is_of_project() {
+            return true;
+        }
         let is_document = |it: &String| !it.contains(char::is_lowercase);
         let files = self.file_names.iter().filter(|it| is_document(it));
         let has_file = !self.places.is_empty() || files.clone().next().is_some();
@@ -261,6 +267,9 @@ impl Query {
             if (is_alone || stands_out) && is_file_name(&word) {
                 keep(&mut self.file_names, word);
             }
+        }
+        if self.is_of_project() {
+            self.file_names = vec![FRONT.to_owned()];
         }
     }
 }

@@ -786,6 +786,50 @@ fn folders_and_files_are_found_by_the_names_that_are_typed() {
 }
 
 #[test]
+fn what_a_project_is_its_readme_tells() {
+    let source = "//! This repo, this project: what it does, and how to get started with the library.\npub fn project() {}\n";
+    for front in ["README.md", "Readme.md", "readme.markdown", "README"] {
+        let asked = Asked::of([
+            (front, b"# Owls\n\nThey hunt at night.\n".as_slice()),
+            ("src/a.rs", source.as_bytes()),
+            ("tests/project.rs", source.as_bytes()),
+            ("docs/conduct.md", source.as_bytes()),
+        ]);
+        for question in [
+            "What does this repo do?",
+            "what is this project about",
+            "how do I get started?",
+            "overview",
+        ] {
+            let run = asked.run(&["query", question, "--json"]);
+            assert_eq!(run.stderr.matches("warning").count(), 0, "{run:?}");
+            let result = run.json();
+            assert_eq!(paths(&result).first(), Some(&front), "{question}");
+            let context = result["context"].as_str().unwrap();
+            assert!(context.contains("They hunt at night."), "{context}");
+        }
+    }
+    // Of many, the one at the root; and where there is none, what has the words.
+    let other = b"# An owl\n\nOf this project.\n".as_slice();
+    let many = Asked::of([
+        ("README.md", b"# Owls\n\nThey hunt at night.\n".as_slice()),
+        ("a/README.md", other),
+        ("b/README.md", other),
+        ("c/README.md", other),
+        ("d/README.md", other),
+    ]);
+    let result = many
+        .run(&["query", "What does this project do?", "--json"])
+        .json();
+    assert_eq!(paths(&result).first(), Some(&"README.md"));
+    let none = Asked::of([("src/a.rs", source.as_bytes())]);
+    let result = none
+        .run(&["query", "What does this project do?", "--json"])
+        .json();
+    assert_eq!(paths(&result), ["src/a.rs"]);
+}
+
+#[test]
 fn a_letter_finds_what_is_called_so_and_nothing_else() {
     let asked = Asked::of([
         (

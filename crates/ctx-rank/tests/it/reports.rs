@@ -564,6 +564,53 @@ fn a_question_may_ask_for_files_and_for_nothing_in_them() {
 }
 
 #[test]
+fn what_a_project_is_asks_for_what_stands_at_its_front() {
+    for text in [
+        "What does this repo do?",
+        "what is this project about",
+        "what's the project's purpose?",
+        "Explain this codebase",
+        "give me a high-level overview of the repository",
+        "overview",
+        "Project overview",
+        "what does the library do?",
+        "how do I use this crate?",
+        "What problem does this tool solve?",
+        "what is This Package for",
+        "how do I get started?",
+        "Where do I start?",
+        "how do I get started with this project",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.is_of_project() && query.is_of_files_alone(), "{text}");
+        assert_eq!(query.file_names, ["README"], "{text}");
+    }
+    for text in [
+        "project",
+        "summary",
+        "start",
+        "where does it start",
+        "what is a package",
+        "what is package",
+        "where is the library used",
+        "which tool is it",
+        "how does the project find its settings",
+        "what does src/app.rs of this project do",
+        "what does the \"hidden project\" of this repo do",
+        "What does this project do?\nIt is long.",
+        "the repo of the project",
+        "getting started",
+        "where is the start of the file",
+        "it is what it is",
+        "how does this project start",
+    ] {
+        let query = Query::analyse(text);
+        assert!(!query.is_of_project(), "{text}");
+        assert!(!query.file_names.contains(&"README".to_owned()), "{text}");
+    }
+}
+
+#[test]
 fn line_ends_do_not_matter() {
     let query = Query::analyse(REPORT);
     let other = Query::analyse(&REPORT.replace('\n', "\r\n"));

@@ -18,7 +18,9 @@ const OF_FOLDER: f64 = 0.1;
 /// Names that are looked up.
 const NAMES: usize = 16;
 /// What is left out of the names of documents.
-const EXTENSIONS: [&str; 4] = ["adoc", "md", "rst", "txt"];
+const EXTENSIONS: [&str; 6] = ["adoc", "markdown", "md", "rdoc", "rst", "txt"];
+/// The name of what stands at the front of a folder.
+const FRONT: &str = "README";
 /// What a file that is named is worth.
 const OF_NAME: f64 = 0.3;
 
@@ -105,7 +107,7 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
         if found.len() > MOST_FILES {
             roots.push(end);
         } else if number < names {
-            let is_called = |it: &String| it.rsplit('/').next() == Some(end.as_str());
+            let is_called = |it: &String| is_called(&end, it.rsplit('/').next().unwrap_or(it));
             files.extend(found.into_iter().filter(is_called));
         }
     }
@@ -114,4 +116,11 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, OF_NAME)));
     Ok(hits)
+}
+
+/// Whether a file of this `name` is what is called `asked`: to the letter, but for a `README`, which is written in any case.
+fn is_called(asked: &str, name: &str) -> bool {
+    let is_front = asked.get(..FRONT.len());
+    let is_front = is_front.is_some_and(|it| it.eq_ignore_ascii_case(FRONT));
+    asked == name || is_front && asked.eq_ignore_ascii_case(name)
 }
