@@ -98,13 +98,18 @@ fn without_drive(path: &str) -> &str {
     }
 }
 
-/// The line of a file that is told `before` its name or `after` it: `a.ts(12,5)`, `a.py, line 12`, `line 12 of a.py`.
+/// The line of a file that is told `before` its name or `after` it: `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `line 12 of
+/// a.py`.
 pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
     if let Some(place) = after.strip_prefix('(') {
-        let rest = place.trim_start_matches(|it: char| it.is_ascii_digit());
-        if rest.starts_with([',', ')']) {
+        let rest = behind_digits(place);
+        if rest.starts_with([',', ':', ')']) {
             return leading_number(place);
         }
+    }
+    let behind = after.strip_prefix(['`', '"']).unwrap_or(after);
+    if let Some(place) = behind.strip_prefix(" (").filter(|it| is_printed(it)) {
+        return leading_number(place);
     }
     let is_between = |it: char| it.is_whitespace() || "`'\",:*()[]".contains(it);
     let after = after.trim_start_matches(is_between);
@@ -128,6 +133,26 @@ pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
         .iter()
         .any(|it| word.eq_ignore_ascii_case(it));
     is_line.then(|| leading_number(number)).flatten()
+}
+
+/// Whether `place`, in brackets a blank behind the name of a file, is one as compilers print it: a line and a column with nothing else
+/// between them (`12,5)`, `12:5)`), or a line that a verdict follows (`12) : error C2065`). People write `(12 lines)`, `(2019)` and
+/// `(2, 3)` there, and mean no line.
+fn is_printed(place: &str) -> bool {
+    let rest = behind_digits(place);
+    if let Some(column) = rest.strip_prefix([',', ':']) {
+        let rest = behind_digits(column);
+        return rest.len() < column.len() && rest.starts_with(')');
+    }
+    let verdict = rest.strip_prefix(')').map(str::trim_start);
+    let verdict = verdict.and_then(|it| it.strip_prefix(':'));
+    let verdict = verdict.map_or("", str::trim_start);
+    let known = ["error", "fatal error", "warning", "note", "message"];
+    known.iter().any(|it| verdict.starts_with(it))
+}
+
+fn behind_digits(text: &str) -> &str {
+    text.trim_start_matches(|it: char| it.is_ascii_digit())
 }
 
 /// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it; of a pattern

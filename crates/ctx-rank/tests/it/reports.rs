@@ -243,6 +243,33 @@ fn files_are_named_with_their_lines() {
         "src/a.ts(12,5): error TS2345, Bar.cs(7)",
         &[("src/a.ts", 12), ("Bar.cs", 7)],
     );
+    for text in [
+        "main.rs (7,13): error TS2345: no",
+        "main.rs (7:13)",
+        "main.rs(7:13)",
+        "main.rs: (7:13)",
+        "what is at main.rs (7,13)?",
+        "`main.rs` (7,13)",
+        "main.rs (7) : error C2065: no",
+        "main.rs (7): fatal error C1083",
+        "title\n```\n  main.rs (7,13): warning\n```",
+    ] {
+        places(text, &[("main.rs", 7)]);
+    }
+    // What people put there.
+    for text in [
+        "main.rs (7 lines)",
+        "main.rs (7)",
+        "main.rs (7): it is long",
+        "main.rs (7, 13)",
+        "main.rs (7,)",
+        "main.rs (7,13,15)",
+        "main.rs (,13)",
+        "main.rs (0,13)",
+        "main.rs  (7,13)",
+    ] {
+        places(text, &[("main.rs", 0)]);
+    }
     // As people say it.
     for text in [
         "main.rs line 7",
