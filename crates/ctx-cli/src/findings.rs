@@ -50,9 +50,10 @@ struct Asked<'a> {
     names: Vec<&'a str>,
     places: Vec<Place<'a>>,
     frames: Vec<Frame<'a>>,
-    /// What may name folders, and files without a known extension: some of it may be words.
+    /// What may name folders, and files without a known extension or by a pattern: some of it may be words.
     folders: &'a [String],
     file_names: &'a [String],
+    patterns: &'a [String],
     phrases: &'a [String],
     terms_left_out: usize,
     bytes_left_out: usize,
@@ -244,6 +245,7 @@ impl<'a> Asked<'a> {
             frames: frames(query, traced).collect(),
             folders: &query.folders,
             file_names: &query.file_names,
+            patterns: &query.patterns,
             phrases: &query.phrases,
             terms_left_out: query.terms_left_out,
             bytes_left_out: query.bytes_left_out,
@@ -393,6 +395,10 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
         (
             "file names",
             some(query.file_names.iter(), |it| clean(it).into_owned()),
+        ),
+        (
+            "patterns",
+            some(query.patterns.iter(), |it| clean(it).into_owned()),
         ),
         (
             "phrases",

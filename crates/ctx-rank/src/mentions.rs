@@ -25,6 +25,9 @@ pub struct Frame {
 /// No line that tells of a call is longer.
 const MOST_FRAME_BYTES: usize = 2000;
 
+/// No pattern of names is longer.
+const MOST_PATTERN_BYTES: usize = 200;
+
 /// Extensions of what people write by hand. Sorted.
 const EXTENSIONS: &[&str] = &[
     "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "dart", "ex", "exs", "go",
@@ -178,6 +181,25 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
     let is_folder = bare.len() < path.len() || bare.contains('/');
     (is_folder && bare.len() <= 400 && bare.split('/').all(is_name) && place_of(word).is_none())
         .then(|| bare.to_owned())
+}
+
+/// The pattern of names of files that `word` is: with a `*` in it and an extension, as `*.toml`, `test_*.py` and `crates/*/Cargo.toml`
+/// are. `*this.rs*` and `**this.rs` are as Markdown stresses what they say.
+pub(crate) fn pattern_of(word: &str) -> Option<String> {
+    let pattern = word.trim_end_matches(['.', ':', '!', '?']);
+    let is_stressed = pattern.starts_with('*') && pattern.ends_with('*');
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-.+@*".contains(c);
+    let is_name = |it: &str| it == "**" || !it.contains("**") && it.chars().all(is_of_name);
+    let name = pattern.rsplit('/').next().unwrap_or(pattern);
+    let (_, extension) = name.rsplit_once('.')?;
+    let is_extension =
+        extension.chars().all(char::is_alphanumeric) && extension.contains(char::is_alphabetic);
+    (is_extension
+        && !is_stressed
+        && pattern.contains('*')
+        && pattern.len() <= MOST_PATTERN_BYTES
+        && pattern.split('/').all(is_name))
+    .then(|| pattern.to_owned())
 }
 
 /// Whether `word` may be the name of a file without a known extension.

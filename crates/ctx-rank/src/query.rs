@@ -6,7 +6,7 @@ use crate::failures::Failures;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
     Frame, Place, folder_of, frame_of, is_between, line_beside, may_be_file_name, path_of_link,
-    place_of, recovered, recovered_function,
+    pattern_of, place_of, recovered, recovered_function,
 };
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
@@ -122,6 +122,9 @@ pub struct Query {
     /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
     /// files of is meant: `README`, `Cargo.lock`. Of a question [about the project](Query::is_of_project), `README`.
     pub file_names: Vec<String>,
+    /// Patterns of names of files in a [typed](Query::typed) question: `*.toml`, `test_*.py`, `src/**/*.rs`. Such a word is no
+    /// place; a folder it may name, too.
+    pub patterns: Vec<String>,
     /// Calls of stack traces.
     pub frames: Vec<Frame>,
     /// What stands between quotation marks, or backticks, and holds more than one word.
@@ -145,11 +148,15 @@ impl Query {
     /// [`MOST_BYTES`] of them. No term may be left; that is no error.
     pub fn analyse(text: &str) -> Query {
         let end = text.floor_char_boundary(MOST_BYTES);
-        let mut reader = Reader::default();
+        let body = without_comments(&text[..end]);
+        let typed = typed(&body);
+        let mut reader = Reader {
+            is_typed: typed.is_some(),
+            ..Reader::default()
+        };
         let mut fence: Option<&str> = None;
         let mut block = String::new();
         let mut failures = Failures::default();
-        let body = without_comments(&text[..end]);
         for line in body.lines().filter(|it| !is_head_of_trace(it)) {
             let trimmed = line.trim_start();
             match (fence, fence_of(trimmed)) {
@@ -176,7 +183,7 @@ impl Query {
         let mut query = reader.finish();
         query.failures = failures.found();
         query.title = title(&body);
-        query.typed = typed(&body);
+        query.typed = typed;
         query.note_typed();
         query.note_users();
         query.weigh_versions();
@@ -229,13 +236,23 @@ impl Query {
     /// Whether a version is among its terms.
     pub(crate) fn has_version(&self) -> bool {
         // No other term has a dot.
+    /// Whether it is [typed](Query::typed) and asks for files by [patterns](Query::patterns) alone: `which *.toml files are there?`.
+    pub fn is_of_patterns_alone(&self) -> bool {
+        let words = self.typed.iter().flat_map(|it| it.split(is_between));
+        let words = words.filter(|it| pattern_of(it).is_none());
+        let mut words = words.map(|it| it.trim_matches(|it: char| !it.is_alphanumeric()));
+        let is_file = |it: &str| ["all", "files", "list"].contains(&it.to_lowercase().as_str());
+        !self.patterns.is_empty()
+            && words.all(|it| it.is_empty() || says_nothing(it) || is_asking(it) || is_file(it))
+    }
+
         self.terms.iter().any(|it| it.text.contains('.'))
     }
 
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
-        self.terms.is_empty() && self.names.is_empty() && !has_paths
+        self.terms.is_empty() && self.names.is_empty() && !has_paths && self.patterns.is_empty()
     }
 
     /// Who types a version asks for that one, and says with the other words what to tell of it: texts of other versions have those,
@@ -257,7 +274,8 @@ impl Query {
     /// Takes in what a typed question may name: files, and what has a single letter for its name.
     fn note_typed(&mut self) {
         let words: Vec<String> = self.words().map(str::to_owned).collect();
-        let is_alone = words.len() == 1;
+        // Of a pattern its words are none by themselves.
+        let is_alone = words.len() == 1 && self.patterns.is_empty();
         for word in words {
             let is_letter = is_alone && word.len() == 1 && may_be_file_name(&word);
             if is_letter && !says_nothing(&word) && self.names.is_empty() {
@@ -360,6 +378,8 @@ struct Reader {
     query: Query,
     analyzer: Analyzer,
     weights: BTreeMap<String, f64>,
+    /// Whether it is a single line that says what it is for.
+    is_typed: bool,
     has_title: bool,
     /// Whether this part of the report is about versions and machines.
     is_setting: bool,
@@ -463,7 +483,12 @@ impl Reader {
                 let start = at;
                 at += word.len();
                 let word = word.strip_suffix(is_between).unwrap_or(word);
-                if let Some(mut place) = place_of(word) {
+                let pattern = pattern_of(word).filter(|_| self.is_typed && is_text);
+                let is_pattern = pattern.is_some();
+                if let Some(pattern) = pattern {
+                    keep(&mut self.query.patterns, pattern);
+                }
+                if let Some(mut place) = place_of(word).filter(|_| !is_pattern) {
                     let (left, right) = line.split_at(start);
                     let right = &right[word.len()..];
                     // What is quoted has nothing beside it in its piece.

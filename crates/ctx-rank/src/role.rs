@@ -130,7 +130,8 @@ impl Role {
     /// Whether `query` names a file of it, or a folder.
     fn is_named(self, query: &Query) -> bool {
         let files = query.places.iter().map(|it| it.path.as_str());
-        let mut files = files.chain(query.file_names.iter().map(String::as_str));
+        let names = query.file_names.iter().chain(&query.patterns);
+        let mut files = files.chain(names.map(String::as_str));
         let mut folders = query.folders.iter();
         files.any(|it| Role::of(it) == self)
             || folders.any(|it| Role::of(&format!("{it}/all")) == self)

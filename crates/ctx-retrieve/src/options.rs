@@ -139,7 +139,8 @@ impl Weights {
         if !query.places.is_empty() {
             self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
         }
-        if is_alone && (!query.places.is_empty() || may_name_files(query)) {
+        let names_one = is_alone && (!query.places.is_empty() || may_name_files(query));
+        if names_one || query.is_of_patterns_alone() {
             self.strategies[places] *= ALONE_PLACE;
         }
     }

@@ -830,6 +830,40 @@ fn what_a_project_is_its_readme_tells() {
 }
 
 #[test]
+fn files_are_found_by_a_pattern_of_their_names() {
+    let speaks =
+        "//! What toml and sql files have, and test_ files of py.\npub fn toml_sql_py_test() {}\n";
+    let asked = Asked::of([
+        ("Cargo.toml", b"[package]\nname = \"owls\"\n".as_slice()),
+        ("deny.toml", b"[bans]\nowls = 1\n"),
+        ("db/1.sql", b"CREATE TABLE owls (id int);\n"),
+        ("tests/test_owls.py", b"def test_flight():\n    pass\n"),
+        ("tests/owls.py", b"def flight():\n    pass\n"),
+        ("src/toml.rs", speaks.as_bytes()),
+        ("src/sql.rs", speaks.as_bytes()),
+        ("src/c.c", b"int owls;\n"),
+    ]);
+    for (question, wanted) in [
+        ("*.toml", &["Cargo.toml", "deny.toml"][..]),
+        ("what is in **/*.sql", &["db/1.sql"]),
+        ("which test_*.py are there?", &["tests/test_owls.py"]),
+        ("*.c", &["src/c.c"]),
+    ] {
+        let result = asked.run(&["query", question, "--json"]).json();
+        let mut first: Vec<&str> = paths(&result).into_iter().take(wanted.len()).collect();
+        first.sort_unstable();
+        assert_eq!(first, wanted, "{question}");
+    }
+    // What nothing fits names nothing.
+    let result = asked.run(&["query", "toml in *.yaml", "--json"]).json();
+    let items = result["retrieval"]["items"].as_array().unwrap().iter();
+    let mut said = items.flat_map(|it| it["contributions"].as_array().unwrap());
+    assert!(!said.any(|it| it["strategy"] == "places"), "{result}");
+    let query = &result["retrieval"]["query"];
+    assert_eq!(query["patterns"], serde_json::json!(["*.yaml"]));
+}
+
+#[test]
 fn a_letter_finds_what_is_called_so_and_nothing_else() {
     let asked = Asked::of([
         (

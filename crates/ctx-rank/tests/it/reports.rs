@@ -337,6 +337,49 @@ fn of_a_pattern_the_folder_is_named_that_all_it_fits_is_in() {
 }
 
 #[test]
+fn files_may_be_named_by_a_pattern() {
+    for (text, expected) in [
+        ("*.toml", &["*.toml"][..]),
+        ("what do the **/*.sql files do?", &["**/*.sql"]),
+        (
+            "which `test_*.py`, \"*_test.go\" and (*.c) are there",
+            &["test_*.py", "*_test.go", "*.c"],
+        ),
+        ("what is in src/**/*.rs", &["src/**/*.rs"]),
+        (
+            "why does crates/*/Cargo.toml differ",
+            &["crates/*/Cargo.toml"],
+        ),
+        ("what do **kwargs and *args do", &[]),
+        ("what is a*b or 2*x.5", &[]),
+        ("what does **main.rs** do", &[]),
+        ("what does *main.rs* do", &[]),
+        ("which src/* are there", &[]),
+        // Reports quote patterns of others.
+        ("title\n`*.toml` is not read", &[]),
+    ] {
+        let query = Query::analyse(text);
+        assert_eq!(query.patterns, expected, "{text}");
+        let is_alone = [
+            "*.toml",
+            "what do the **/*.sql files do?",
+            "what is in src/**/*.rs",
+        ];
+        assert_eq!(
+            query.is_of_patterns_alone(),
+            is_alone.contains(&text),
+            "{text}"
+        );
+        let is_stressed = text.contains("main.rs");
+        assert_eq!(query.places.is_empty(), !is_stressed, "{text}");
+    }
+    // It is something to look for, and no word.
+    let query = Query::analyse("*.c");
+    assert!(!query.is_empty() && query.names.is_empty() && query.file_names.is_empty());
+    assert!(Role::Test.is_asked_for(&Query::analyse("list test_*.py")));
+}
+
+#[test]
 fn folders_are_paths_of_two_names_or_with_a_slash_behind() {
     let text = "title\nIn `docs/design`, and crates/ctx-rank/, (src/), ./a/b. See /usr/lib: and/or, not src/a.rs nor \
         https://a.b/c/d nor x//y nor 1/ \u{2026}/b.\n```\nin/code\n```\n    at f (in/trace.js:3:4)";
