@@ -864,6 +864,53 @@ fn files_are_found_by_a_pattern_of_their_names() {
 }
 
 #[test]
+fn a_document_that_is_asked_for_has_one_row() {
+    let section = |name: &str| {
+        let line = format!("Of {name} there is much to say, and all of it is said here.\n\n");
+        format!("## {name}\n\n{}", line.repeat(30))
+    };
+    let text = format!("# Owls\n\n{}{}", section("Night"), section("Day"));
+    let asked = Asked::of([
+        ("README.md", text.as_bytes()),
+        ("src/front.rs", b"//! README.md\n"),
+    ]);
+    let explained = |budget: &str| {
+        let run = asked.run(&["query", "README.md", "--explain", "--max-tokens", budget]);
+        let table = run.stderr;
+        let rows = table.lines().filter(|it| it.contains("README.md:"));
+        let rows = rows.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));
+        rows.collect::<Vec<String>>()
+    };
+    let json = asked.run(&["query", "README.md", "--json"]).json();
+    let all = json["included"].as_array().unwrap().iter();
+    let of_file: Vec<&Value> = all.filter(|it| it["filePath"] == "README.md").collect();
+    let parts = of_file.len();
+    assert!(parts > 1, "{json}");
+    let tokens: u64 = of_file
+        .iter()
+        .map(|it| it["tokens"].as_u64().unwrap())
+        .sum();
+    let tokens = tokens.to_string();
+    let tokens = match tokens.split_at_checked(tokens.len().saturating_sub(3)) {
+        Some((thousands, rest)) if !thousands.is_empty() => format!("{thousands},{rest}"),
+        _ => tokens,
+    };
+    let last = text.trim_end().lines().count();
+    let rows = explained("8000");
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    let all = format!("1.0000 README.md:1-{last} all of it, {parts} parts documentation");
+    assert!(rows[0].starts_with(&all), "{rows:?}");
+    assert_eq!(rows[1], "yes README.md:1 (it is asked for as a whole)");
+    assert!(rows[2].starts_with(&tokens), "{rows:?}");
+    let why = format!("README.md README.md:1-{last} asked for as a whole, {parts} parts");
+    assert!(rows[2].ends_with(&why), "{rows:?}");
+    // What there is no room for is told by itself.
+    let rows = explained("400");
+    let some = format!(" of {parts} README.md:1 (it is asked for as a whole)");
+    assert!(rows[1].ends_with(&some), "{rows:?}");
+}
+
+#[test]
 fn a_letter_finds_what_is_called_so_and_nothing_else() {
     let asked = Asked::of([
         (
