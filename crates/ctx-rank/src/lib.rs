@@ -2,6 +2,7 @@
 
 mod bags;
 mod failures;
+mod foreign;
 mod fusion;
 mod generated;
 mod logs;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::failures::Failures;
+use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
     Frame, Place, folder_of, frame_of, is_between, line_beside, may_be_file_name, path_of_link,
@@ -152,6 +153,7 @@ impl Query {
         let typed = typed(&body);
         let mut reader = Reader {
             is_typed: typed.is_some(),
+            foreign: Foreign::of(text_of(&body)),
             ..Reader::default()
         };
         let mut fence: Option<&str> = None;
@@ -180,9 +182,10 @@ impl Query {
         if !block.is_empty() {
             keep(&mut reader.query.code, block);
         }
+        let foreign = reader.foreign;
         let mut query = reader.finish();
         query.failures = failures.found();
-        query.title = title(&body);
+        query.title = title(&body, foreign);
         query.typed = typed;
         query.note_typed();
         query.note_users();
@@ -233,9 +236,6 @@ impl Query {
             && self.words().all(is_of_one)
     }
 
-    /// Whether a version is among its terms.
-    pub(crate) fn has_version(&self) -> bool {
-        // No other term has a dot.
     /// Whether it is [typed](Query::typed) and asks for files by [patterns](Query::patterns) alone: `which *.toml files are there?`.
     pub fn is_of_patterns_alone(&self) -> bool {
         let words = self.typed.iter().flat_map(|it| it.split(is_between));
@@ -246,6 +246,9 @@ impl Query {
             && words.all(|it| it.is_empty() || says_nothing(it) || is_asking(it) || is_file(it))
     }
 
+    /// Whether a version is among its terms.
+    pub(crate) fn has_version(&self) -> bool {
+        // No other term has a dot.
         self.terms.iter().any(|it| it.text.contains('.'))
     }
 
@@ -323,16 +326,29 @@ fn typed(text: &str) -> Option<String> {
 }
 
 /// The terms of the first line that says something; where a trace stands first, of what follows it.
-fn title(text: &str) -> Vec<Term> {
+fn title(text: &str, foreign: Foreign) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let says = |line: &&str| !is_head_of_trace(line) && frame_of(line, None).0.is_none();
     let first = lines.clone().find(says);
     let Some(line) = first.or_else(|| lines.next()) else {
         return Vec::new();
     };
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        foreign,
+        ..Reader::default()
+    };
     reader.terms(&without_label(line), Region::Prose);
     heaviest(reader.weights).0
+}
+
+/// The lines of `text` that stand in no block of code.
+fn text_of(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = fence_of(line.trim_start()).is_some();
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
 }
 
 /// Issue templates bring comments for those who write them.
@@ -380,6 +396,8 @@ struct Reader {
     weights: BTreeMap<String, f64>,
     /// Whether it is a single line that says what it is for.
     is_typed: bool,
+    /// Words that say nothing in the language that it is in.
+    foreign: Foreign,
     has_title: bool,
     /// Whether this part of the report is about versions and machines.
     is_setting: bool,
@@ -538,6 +556,8 @@ impl Reader {
 
     fn terms(&mut self, text: &str, region: Region) {
         let weights = &mut self.weights;
+        let foreign = self.foreign;
+        let is_text = matches!(region, Region::Title | Region::Prose | Region::Setting);
         let is_of_log = text.split_whitespace().any(has_clock);
         for piece in text.split_inclusive(char::is_whitespace) {
             // What stands behind `https://` is an address, and says little; so does when something was logged. Of a link into a
@@ -554,10 +574,16 @@ impl Reader {
                 if part == Part::Version {
                     end_of_version = end_of_version.max(bytes.end);
                 }
-                let word = &piece[bytes];
+                let word = &piece[bytes.clone()];
+                // What is called or quoted is no word of any language.
+                let is_name = || {
+                    let is_quoted = piece[..bytes.start].ends_with(['"', '`']);
+                    is_quoted || piece[bytes.end..].starts_with(['(', '"', '`'])
+                };
                 if term.len() < 2
                     || is_within_version
                     || part != Part::Identifier && says_nothing(word)
+                    || is_text && foreign.says_nothing(word) && !is_name()
                     || is_data(term, part, region)
                 {
                     return;

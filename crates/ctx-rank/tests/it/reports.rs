@@ -659,7 +659,10 @@ fn what_a_project_is_asks_for_what_stands_at_its_front() {
         "project",
         "summary",
         "start",
+        "getting started",
+        "where is the start of the file",
         "where does it start",
+        "how does this project start",
         "what is a package",
         "what is package",
         "where is the library used",
@@ -669,15 +672,72 @@ fn what_a_project_is_asks_for_what_stands_at_its_front() {
         "what does the \"hidden project\" of this repo do",
         "What does this project do?\nIt is long.",
         "the repo of the project",
-        "getting started",
-        "where is the start of the file",
         "it is what it is",
-        "how does this project start",
     ] {
         let query = Query::analyse(text);
         assert!(!query.is_of_project(), "{text}");
         assert!(!query.file_names.contains(&"README".to_owned()), "{text}");
     }
+}
+
+#[test]
+fn function_words_say_nothing_in_their_own_language() {
+    for (text, expected) in [
+        (
+            "Wie wird die Konfiguration in `load_config` geladen?",
+            "config geladen konfigur load loadconfig",
+        ),
+        (
+            "Wo ist die Klasse Session definiert und was macht sie",
+            "definiert klass macht session",
+        ),
+        (
+            "Comment fonctionne le routage dans src/router.js ?",
+            "fonctionn js routag router src",
+        ),
+        (
+            "O\u{f9} est d\u{e9}finie l'option max_retries",
+            "d\u{e9}fini max maxretries option retri",
+        ),
+        (
+            "\u{bf}C\u{f3}mo se carga la sesi\u{f3}n para el usuario?",
+            "carga sesi\u{f3}n usuario",
+        ),
+        // They are names where they are written as such.
+        (
+            "Wann ruft das Programm die() auf, und wo ist `des`",
+            "des die programm ruft",
+        ),
+        (
+            "Was macht die Funktion \"con\" und wann wird sie benutzt",
+            "benutzt con funktion macht",
+        ),
+        (
+            "Warum schl\u{e4}gt \"could not apply\" beim rebase fehl",
+            "appli fehl rebas schl\u{e4}gt",
+        ),
+        // In English, and in code, they are words.
+        ("does die on error close con", "close con die error"),
+        ("implement sin and tan", "implement sin tan"),
+        ("comment parser", "comment parser"),
+        ("des para con", "con des para"),
+        (
+            "What is the DER encoding of the DES key in le order",
+            "der des encod key le order",
+        ),
+        ("die das", "das die"),
+    ] {
+        let query = Query::analyse(text);
+        for terms in [&query.terms, &query.title] {
+            let mut found = texts(terms);
+            found.sort_unstable();
+            assert_eq!(found.join(" "), expected, "{text}");
+        }
+    }
+    let report = "Der Parser bricht ab\n\nWenn die Datei leer ist, wird kein Fehler gezeigt.\n```\ndie(\"the file is not here\")\nif the das\n```\n";
+    let query = Query::analyse(report);
+    assert_eq!((weight(&query, "wenn"), weight(&query, "wird")), (0.0, 0.0));
+    assert!(weight(&query, "die") > 0.0 && weight(&query, "das") > 0.0);
 }
 
 #[test]
