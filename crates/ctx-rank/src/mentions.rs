@@ -37,6 +37,11 @@ const EXTENSIONS: &[&str] = &[
     "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 
+/// Whether files with this `extension`, in lower case, are written by hand.
+pub(crate) fn is_written(extension: &str) -> bool {
+    EXTENSIONS.binary_search(&extension).is_ok()
+}
+
 /// The file that `word` names: with a known extension, or with a slash and an extension. A link to a file
 /// on a code host names the file.
 pub(crate) fn place_of(word: &str) -> Option<Place> {
@@ -56,9 +61,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     let path = path.trim_start_matches("./").trim_start_matches("../");
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.')?;
-    let is_known = EXTENSIONS
-        .binary_search(&extension.to_lowercase().as_str())
-        .is_ok();
+    let is_known = is_written(&extension.to_lowercase());
     let is_name = |c: char| c.is_alphanumeric() || "_-./+@~ ".contains(c);
     // `e.g` and `console.c` are not told from files; a letter and a dot are none.
     let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
