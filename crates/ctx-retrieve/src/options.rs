@@ -154,7 +154,8 @@ impl Weights {
         let is_alone = query.words().nth(1).is_none();
         let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
-        if query.typed.is_none() || is_alone || query.asks_for_users() || asks_for_others {
+        let asks_for_others = asks_for_others || query.asks_for_users();
+        if query.typed.is_none() || is_alone || asks_for_others || query.is_of_patterns_alone() {
             self.first_document = 0.0;
         }
     }

@@ -841,6 +841,7 @@ fn files_are_found_by_a_pattern_of_their_names() {
         ("tests/owls.py", b"def flight():\n    pass\n"),
         ("src/toml.rs", speaks.as_bytes()),
         ("src/sql.rs", speaks.as_bytes()),
+        ("docs/sql.md", speaks.as_bytes()),
         ("src/c.c", b"int owls;\n"),
     ]);
     for (question, wanted) in [
