@@ -67,6 +67,28 @@ const START: [&str; 4] = ["begin", "start", "started", "starting"];
 const WHO: [&str; 4] = ["i", "one", "to", "we"];
 /// Who does with a project at hand: `getting started` alone may be the title of a page.
 const GETTING: [&str; 2] = ["get", "getting"];
+/// What tells of a project as a whole,
+const README: [&str; 1] = ["README"];
+/// and what tells what became of it, from the last on.
+const CHANGELOGS: [&str; 4] = ["CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
+/// Words that ask what is new,
+const NEWS: [&str; 12] = [
+    "added",
+    "change",
+    "changed",
+    "changelog",
+    "changes",
+    "happened",
+    "improved",
+    "new",
+    "news",
+    "notes",
+    "update",
+    "updates",
+];
+/// and since when.
+const LATEST: [&str; 5] = ["last", "latest", "newest", "recent", "recently"];
+const RELEASES: [&str; 5] = ["release", "released", "releases", "version", "versions"];
 /// What asks for a part of it: where the library is used is no question about what it is.
 const OF_PARTS: [&str; 14] = [
     "get", "gets", "make", "makes", "need", "needs", "use", "used", "uses", "using", "when",
@@ -83,10 +105,8 @@ impl Query {
         if names_more {
             return false;
         }
-        let words: Vec<String> = self.words().map(str::to_lowercase).collect();
-        // `what's the project's purpose`
-        let bare = |it: &'_ String| -> usize { it.find(['\'', '\u{2019}']).unwrap_or(it.len()) };
-        let words: Vec<&str> = words.iter().map(|it| &it[..bare(it)]).collect();
+        let words = self.bare_words();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let has = |list: &[&str]| words.iter().any(|it| list.contains(it));
         let mut projects = 0;
         for (at, word) in words.iter().enumerate() {
@@ -114,6 +134,41 @@ impl Query {
             (0 | 1, false) => is_of_one || is_overview,
             _ => false,
         }
+    }
+
+    /// Whether it is [typed](Query::typed) and asks for nothing but what is new in the last release, of no version that it names: its
+    /// changelog says that first.
+    pub fn is_of_news(&self) -> bool {
+        let words = self.bare_words();
+        let is_one = |list: &[&str], it: &String| list.contains(&it.as_str());
+        let has = |list: &[&str]| words.iter().any(|it| is_one(list, it));
+        let is_known = |it: &String| {
+            let known: [&[&str]; 4] = [&NEWS, &LATEST, &RELEASES, &PROJECTS];
+            says_nothing(it) || known.iter().any(|list| is_one(list, it))
+        };
+        let is_what_is_new = words == ["what", "is", "new"] || words == ["what", "new"];
+        let has_cues = u32::from(has(&NEWS)) + u32::from(has(&LATEST)) + u32::from(has(&RELEASES));
+        words.iter().all(is_known) && !has(&SOME) && (is_what_is_new || has_cues > 1)
+    }
+
+    /// The names of the files that tell of the project what a question asks that asks for nothing else, without their extensions.
+    pub(crate) fn fronts(&self) -> &'static [&'static str] {
+        if self.is_of_project() {
+            &README
+        } else if self.is_of_news() {
+            &CHANGELOGS
+        } else {
+            &[]
+        }
+    }
+
+    /// The words of a typed question in lower case, without what an apostrophe joins to them: `what's the project's purpose`.
+    fn bare_words(&self) -> Vec<String> {
+        let bare = |it: &str| -> String {
+            let end = it.find(['\'', '\u{2019}']).unwrap_or(it.len());
+            it[..end].to_lowercase()
+        };
+        self.words().map(bare).collect()
     }
 }
 

@@ -25,9 +25,6 @@ const FEW_WORDS: usize = 24;
 /// What a version is worth in a typed question, against another word.
 const OF_VERSION: f64 = 2.0;
 
-/// What tells of a project as a whole.
-const FRONT: &str = "README";
-
 /// A number of so many digits is looked for wherever it stands,
 const FEW_DIGITS: usize = 4;
 /// and one of so many in text: those of 64 bits.
@@ -121,7 +118,8 @@ pub struct Query {
     pub folders: Vec<String>,
     /// What may be names of files of no known extension, as it is written: what stands by itself between quotation marks or
     /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
-    /// files of is meant: `README`, `Cargo.lock`. Of a question [about the project](Query::is_of_project), `README`.
+    /// files of is meant: `README`, `Cargo.lock`. Of a question [about the project](Query::is_of_project), `README`, and of
+    /// one about [what is new](Query::is_of_news), what changelogs are called.
     pub file_names: Vec<String>,
     /// Patterns of names of files in a [typed](Query::typed) question: `*.toml`, `test_*.py`, `src/**/*.rs`. Such a word is no
     /// place; a folder it may name, too.
@@ -214,9 +212,10 @@ impl Query {
     }
 
     /// Whether it is [typed](Query::typed), names files and asks for nothing of them in particular: `what does CONTRIBUTING.md
-    /// say?`. A file that is named without an extension has no small letter: `README`. What the project is asks for that one.
+    /// say?`. A file that is named without an extension has no small letter: `README`. What the project is asks for that
+    /// one, and what is new in it for a changelog.
     pub fn is_of_files_alone(&self) -> bool {
-        if self.is_of_project() {
+        if !self.fronts().is_empty() {
             return true;
         }
         let is_document = |it: &String| !it.contains(char::is_lowercase);
@@ -289,8 +288,9 @@ impl Query {
                 keep(&mut self.file_names, word);
             }
         }
-        if self.is_of_project() {
-            self.file_names = vec![FRONT.to_owned()];
+        let fronts = self.fronts();
+        if !fronts.is_empty() {
+            self.file_names = fronts.iter().map(|&it| it.to_owned()).collect();
         }
     }
 }

@@ -865,6 +865,28 @@ fn files_are_found_by_a_pattern_of_their_names() {
 }
 
 #[test]
+fn what_is_new_a_changelog_tells_from_its_start() {
+    let source = "//! What is new in the last release: the release of a last lock.\npub fn new_release() {}\n";
+    for name in ["CHANGELOG.md", "History.md", "NEWS", "docs/changes.rst"] {
+        let asked = Asked::of([
+            (
+                name,
+                b"# 2.0\n\nOwls hunt by day.\n\n# 1.0\n\nOwls hunt.\n".as_slice(),
+            ),
+            ("README.md", b"# Owls\n\nThey hunt.\n"),
+            ("src/lock.rs", source.as_bytes()),
+            ("docs/release.md", source.as_bytes()),
+        ]);
+        for question in ["what is new in the last release", "What's new?"] {
+            let result = asked.run(&["query", question, "--json"]).json();
+            assert_eq!(paths(&result).first(), Some(&name), "{question}");
+            let context = result["context"].as_str().unwrap();
+            assert!(context.contains("Owls hunt by day."), "{context}");
+        }
+    }
+}
+
+#[test]
 fn a_document_that_is_asked_for_has_one_row() {
     let section = |name: &str| {
         let line = format!("Of {name} there is much to say, and all of it is said here.\n\n");

@@ -362,6 +362,7 @@ fn files_may_be_named_by_a_pattern() {
         assert_eq!(query.patterns, expected, "{text}");
         let is_alone = [
             "*.toml",
+            "which `test_*.py`, \"*_test.go\" and (*.c) are there",
             "what do the **/*.sql files do?",
             "what is in src/**/*.rs",
         ];
@@ -677,6 +678,38 @@ fn what_a_project_is_asks_for_what_stands_at_its_front() {
         let query = Query::analyse(text);
         assert!(!query.is_of_project(), "{text}");
         assert!(!query.file_names.contains(&"README".to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_is_new_asks_for_a_changelog() {
+    for text in [
+        "what is new in the last release",
+        "What's new?",
+        "What changed recently in this project",
+        "latest version",
+        "release notes",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.is_of_news() && query.is_of_files_alone(), "{text}");
+        assert_eq!(query.file_names[0], "CHANGELOG", "{text}");
+    }
+    for text in [
+        "what is new in 8.2.1",
+        "what does new do",
+        "what is a new version",
+        "what changed",
+        "the last change of the parser",
+        "version",
+        "which release added retries",
+        "What is new?\nIt is long.",
+    ] {
+        let query = Query::analyse(text);
+        assert!(!query.is_of_news(), "{text}");
+        assert!(
+            !query.file_names.contains(&"CHANGELOG".to_owned()),
+            "{text}"
+        );
     }
 }
 

@@ -22,8 +22,8 @@ const PATTERNS: usize = 4;
 const NAMES: usize = 16;
 /// What is left out of the names of documents.
 const EXTENSIONS: [&str; 6] = ["adoc", "markdown", "md", "rdoc", "rst", "txt"];
-/// The name of what stands at the front of a folder.
-const FRONT: &str = "README";
+/// What stands at the front of a folder: these are written in any case.
+const FRONTS: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// What a file that is named is worth.
 const OF_NAME: f64 = 0.3;
 
@@ -151,9 +151,9 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     Ok(hits)
 }
 
-/// Whether a file of this `name` is what is called `asked`: to the letter, but for a `README`, which is written in any case.
+/// Whether a file of this `name` is what is called `asked`: to the letter, but for what stands at the front of a folder.
 fn is_called(asked: &str, name: &str) -> bool {
-    let is_front = asked.get(..FRONT.len());
-    let is_front = is_front.is_some_and(|it| it.eq_ignore_ascii_case(FRONT));
+    let stem = asked.split('.').next().unwrap_or_default();
+    let is_front = FRONTS.contains(&stem) || stem.eq_ignore_ascii_case(FRONTS[0]);
     asked == name || is_front && asked.eq_ignore_ascii_case(name)
 }
