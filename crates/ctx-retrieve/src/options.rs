@@ -140,7 +140,9 @@ impl Weights {
             self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
         }
         let names_one = is_alone && (!query.places.is_empty() || may_name_files(query));
-        if names_one || query.is_of_patterns_alone() {
+        if names_line(query) {
+            self.strategies[places] *= TYPED_LINE;
+        } else if names_one || query.is_of_patterns_alone() {
             self.strategies[places] *= ALONE_PLACE;
         }
     }
@@ -155,7 +157,8 @@ impl Weights {
         let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
         let asks_for_others = asks_for_others || query.asks_for_users();
-        if query.typed.is_none() || is_alone || asks_for_others || query.is_of_patterns_alone() {
+        let names_files = query.is_of_patterns_alone() || names_line(query);
+        if query.typed.is_none() || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;
         }
     }
@@ -195,6 +198,10 @@ impl Default for Weights {
     }
 }
 
+fn names_line(query: &Query) -> bool {
+    query.places.iter().any(|it| it.line.is_some())
+}
+
 /// A question with one name, and no other, gives it so many times the weight.
 const ONE_NAME: f64 = 20.0;
 
@@ -206,6 +213,9 @@ const ALONE: f64 = 20.0;
 
 /// The same of a place, so that both come to as much.
 const ALONE_PLACE: f64 = 5.0;
+/// One that names a line gives places so many times the weight: what is said beside it, as a message of a compiler is, does not put what
+/// else is in the file before it.
+const TYPED_LINE: f64 = 8.0;
 /// A report without a place, which may name a folder in passing, gives files of it this share of the weight of places.
 const VAGUE: f64 = 0.5;
 

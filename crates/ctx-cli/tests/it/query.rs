@@ -865,6 +865,26 @@ fn files_are_found_by_a_pattern_of_their_names() {
 }
 
 #[test]
+fn a_line_that_is_typed_is_first_whatever_is_said_of_it() {
+    let speaks = "/// An argument of type string is no parameter of type number.\nfunction error(argument, parameter) { return 'type string number'; }\n";
+    let source = format!("function owl() {{\n  return 1;\n}}\n\n{}", speaks.repeat(3));
+    let asked = Asked::of([
+        ("src/app.ts", source.as_bytes()),
+        ("src/error.ts", speaks.as_bytes()),
+        ("docs/error.md", speaks.as_bytes()),
+    ]);
+    let said =
+        "error TS2345: Argument of type 'string' is not assignable to parameter of type 'number'";
+    for place in ["src/app.ts (2,5)", "src/app.ts(2,5)", "src/app.ts:2:5"] {
+        let question = format!("{place}: {said}");
+        let result = asked.run(&["query", &question, "--json"]).json();
+        let first = &result["retrieval"]["items"][0];
+        let found = (first["path"].as_str(), first["startLine"].as_u64());
+        assert_eq!(found, (Some("src/app.ts"), Some(1)), "{question}");
+    }
+}
+
+#[test]
 fn what_is_new_a_changelog_tells_from_its_start() {
     let source = "//! What is new in the last release: the release of a last lock.\npub fn new_release() {}\n";
     for name in ["CHANGELOG.md", "History.md", "NEWS", "docs/changes.rst"] {
