@@ -18,16 +18,17 @@ use crate::report::{self, Report};
 /// # Errors
 /// Standard output does not take it.
 pub(crate) fn result(built: &BuiltContext, output: Output, report: Report) -> Result<(), Failure> {
-    result_with(built, built, output, report)
+    result_with(built, built, &BTreeSet::new(), output, report)
 }
 
-/// The same, with `whole` as the JSON.
+/// The same, with `whole` as the JSON; parts of each of `documents` have one row in the tables for people.
 ///
 /// # Errors
 /// Standard output does not take it.
 pub(crate) fn result_with(
     built: &BuiltContext,
     whole: &impl serde::Serialize,
+    documents: &BTreeSet<String>,
     output: Output,
     report: Report,
 ) -> Result<(), Failure> {
@@ -37,7 +38,7 @@ pub(crate) fn result_with(
         text(&built.context)?;
     }
     if output.explain {
-        report::lines(&explain::table(built));
+        report::lines(&explain::table(built, documents));
     } else {
         report.note(&summary(built));
     }

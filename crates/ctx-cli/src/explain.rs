@@ -1,5 +1,6 @@
 //! What came in, what stayed out, and why: tables for people.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use ctx::model::{BuiltContext, Included, Omitted, SharedPrefix};
@@ -10,12 +11,13 @@ use crate::report::clean;
 /// No column is padded beyond this: one long name does not push the rest off the screen.
 const WIDEST: usize = 48;
 
-/// The receipt of `built` as text, in time linear in its length.
-pub(crate) fn table(built: &BuiltContext) -> String {
+/// The receipt of `built` as text, in time linear in its length. What is shown of each of `documents` has one row.
+pub(crate) fn table(built: &BuiltContext, documents: &BTreeSet<String>) -> String {
     let mut out = String::new();
     if !built.included.is_empty() {
         out.push_str("included\n");
-        let rows = built.included.iter().map(included);
+        let groups = together(&built.included, documents, |it| it.file_path.as_deref());
+        let rows = groups.iter().map(|it| included(it));
         let titles = ["tokens", "value", "shown", "id", "source", "why"];
         aligned(&mut out, titles, rows);
     }
@@ -29,7 +31,53 @@ pub(crate) fn table(built: &BuiltContext) -> String {
     out
 }
 
-fn included(chunk: &Included) -> [String; 6] {
+/// `rows` in their order, those of one of `documents` where the first of them stands. O(rows).
+pub(crate) fn together<'r, T>(
+    rows: &'r [T],
+    documents: &BTreeSet<String>,
+    path: impl Fn(&T) -> Option<&str>,
+) -> Vec<Vec<&'r T>> {
+    let mut groups: Vec<Vec<&T>> = Vec::with_capacity(rows.len());
+    let mut places: BTreeMap<&String, usize> = BTreeMap::new();
+    for row in rows {
+        let document = path(row).and_then(|it| documents.get(it));
+        let next = groups.len();
+        let at = document.map_or(next, |it| *places.entry(it).or_insert(next));
+        match groups.get_mut(at) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
+}
+
+/// The row of what is shown of a document that was asked for as a whole, or of a chunk.
+fn included(chunks: &[&Included]) -> [String; 6] {
+    let [first, .., last] = chunks else {
+        return chunks.first().map(|it| row(it)).unwrap_or_default();
+    };
+    let tokens: u64 = chunks.iter().map(|it| u64::from(it.tokens.get())).sum();
+    let value: f64 = chunks.iter().map(|it| it.value).sum();
+    let is_alike = chunks.iter().all(|it| it.rendition == first.rendition);
+    let path = clean(first.file_path.as_deref().unwrap_or("-"));
+    let lines = first.start_line.zip(last.end_line);
+    [
+        grouped(tokens),
+        format!("{value:.4}"),
+        if is_alike {
+            first.rendition.to_string()
+        } else {
+            "in part".to_owned()
+        },
+        path.to_string(),
+        lines.map_or(path.to_string(), |(start, end)| {
+            format!("{path}:{start}-{end}")
+        }),
+        format!("asked for as a whole, {} parts", chunks.len()),
+    ]
+}
+
+fn row(chunk: &Included) -> [String; 6] {
     let path = clean(chunk.file_path.as_deref().unwrap_or("-"));
     let source = match (chunk.start_line, chunk.end_line) {
         (Some(start), Some(end)) => format!("{path}:{start}-{end}"),

@@ -1,6 +1,6 @@
 //! How an answer was found: what was asked, how each strategy fared, and what each part of a file is worth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use ctx::service::Answer;
 use serde::Serialize;
 
 use crate::emit::{self, grouped};
-use crate::explain::aligned;
+use crate::explain::{aligned, together};
 use crate::report::clean;
 use crate::settings::Told;
 
@@ -41,6 +41,9 @@ pub(crate) struct Findings<'a> {
     /// type.
     left_out: usize,
     took_ms: Took,
+    /// The documents that are all that was asked for: people are told each in one row.
+    #[serde(skip)]
+    documents: &'a BTreeSet<String>,
 }
 
 #[derive(Serialize)]
@@ -50,9 +53,10 @@ struct Asked<'a> {
     names: Vec<&'a str>,
     places: Vec<Place<'a>>,
     frames: Vec<Frame<'a>>,
-    /// What may name folders, and files without a known extension: some of it may be words.
+    /// What may name folders, and files without a known extension or by a pattern: some of it may be words.
     folders: &'a [String],
     file_names: &'a [String],
+    patterns: &'a [String],
     phrases: &'a [String],
     terms_left_out: usize,
     bytes_left_out: usize,
@@ -179,6 +183,7 @@ impl<'a> Findings<'a> {
                 resolve: milliseconds(timings.resolve),
                 assemble: milliseconds(timings.assemble),
             },
+            documents: &retrieved.whole,
         }
     }
 
@@ -244,6 +249,7 @@ impl<'a> Asked<'a> {
             frames: frames(query, traced).collect(),
             folders: &query.folders,
             file_names: &query.file_names,
+            patterns: &query.patterns,
             phrases: &query.phrases,
             terms_left_out: query.terms_left_out,
             bytes_left_out: query.bytes_left_out,
@@ -344,10 +350,11 @@ pub(crate) fn table(findings: &Findings<'_>) -> String {
     if !findings.items.is_empty() {
         out.push_str("found\n");
         let titles = ["score", "where", "what", "role", "for", "signals"];
-        aligned(&mut out, titles, findings.items.iter().map(item));
+        let groups = together(&findings.items, findings.documents, |it| Some(it.path));
+        aligned(&mut out, titles, groups.iter().map(|it| item(it)));
         out.push_str("lines\n");
         let titles = ["shown", "where", "what answers best"];
-        aligned(&mut out, titles, findings.items.iter().map(line));
+        aligned(&mut out, titles, groups.iter().map(|it| line(it)));
     }
     let left_out = grouped(findings.left_out as u64);
     let _ = writeln!(
@@ -393,6 +400,10 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
         (
             "file names",
             some(query.file_names.iter(), |it| clean(it).into_owned()),
+        ),
+        (
+            "patterns",
+            some(query.patterns.iter(), |it| clean(it).into_owned()),
         ),
         (
             "phrases",
@@ -452,23 +463,35 @@ fn fared(strategy: &Fared<'_>) -> [String; 4] {
     ]
 }
 
-fn item(item: &Item<'_>) -> [String; 6] {
-    let shares = item.contributions.iter();
+/// The row of a part, or of all parts of a document that are asked for together: what was said for the best of them.
+fn item(items: &[&Item<'_>]) -> [String; 6] {
+    let item = items[0];
+    let amount = |strategy: &str| {
+        let shares = items.iter().flat_map(|it| &it.contributions);
+        let shares = shares.filter(|it| it.strategy == strategy);
+        shares.map(|it| it.amount).fold(0.0, f64::max)
+    };
+    let shares = Strategy::ALL.into_iter().map(Strategy::as_str);
+    let shares = shares.map(|it| (it, amount(it)));
     let shares: Vec<_> = shares
-        .map(|it| format!("{} {:.3}", it.strategy, it.amount))
+        .filter(|(_, amount)| *amount > 0.0)
+        .map(|(strategy, amount)| format!("{strategy} {amount:.3}"))
         .collect();
     let signals = item.signals.iter();
     let signals = signals.filter_map(|it| Some((it, it.value.filter(|value| *value > 0.0)?)));
     let signals: Vec<_> = signals
         .map(|(it, value)| format!("{} {value:.2}×{:.2}", it.name, it.weight))
         .collect();
-    let what = match item.name {
-        Some(name) => format!("{} {}", item.kind, clean(name)),
-        None => item.kind.to_owned(),
+    let what = match (items.len(), item.name) {
+        (1, Some(name)) => format!("{} {}", item.kind, clean(name)),
+        (1, None) => item.kind.to_owned(),
+        (parts, _) => format!("all of it, {parts} parts"),
     };
+    let end = items.iter().map(|it| it.end_line).max();
+    let end = end.unwrap_or(item.end_line);
     [
         format!("{:.4}", item.score),
-        format!("{}:{}-{}", clean(item.path), item.start_line, item.end_line),
+        format!("{}:{}-{end}", clean(item.path), item.start_line),
         what,
         item.role.to_owned(),
         shares.join(", "),
@@ -476,8 +499,17 @@ fn item(item: &Item<'_>) -> [String; 6] {
     ]
 }
 
-fn line(item: &Item<'_>) -> [String; 3] {
+/// What of a part answers best; a document that is asked for as a whole is an answer from its first line on.
+fn line(items: &[&Item<'_>]) -> [String; 3] {
+    let item = items[0];
+    let shown = items.iter().filter(|it| it.shown).count();
+    let shown = match shown {
+        0 => "no".to_owned(),
+        _ if shown == items.len() => "yes".to_owned(),
+        _ => format!("{shown} of {}", items.len()),
+    };
     let (number, what) = match &item.snippet {
+        _ if items.len() > 1 => (item.start_line, "(it is asked for as a whole)".to_owned()),
         Some(snippet) => (snippet.line, clean(&snippet.text).into_owned()),
         None if item.is_read => (
             item.start_line,
@@ -485,9 +517,5 @@ fn line(item: &Item<'_>) -> [String; 3] {
         ),
         None => (item.start_line, "(it was not read)".to_owned()),
     };
-    [
-        if item.shown { "yes" } else { "no" }.to_owned(),
-        format!("{}:{number}", clean(item.path)),
-        what,
-    ]
+    [shown, format!("{}:{number}", clean(item.path)), what]
 }

@@ -477,7 +477,8 @@ fn write(
         built: &answer.built,
         retrieval: findings,
     };
-    emit::result_with(&answer.built, &whole, args.output, report)
+    let documents = &answer.retrieved.whole;
+    emit::result_with(&answer.built, &whole, documents, args.output, report)
 }
 
 /// Notes which files were shown, for questions to come. An index that cannot be written is no reason to fail.

@@ -2,11 +2,13 @@
 
 mod bags;
 mod failures;
+mod foreign;
 mod fusion;
 mod generated;
 mod logs;
 mod mentions;
 mod names;
+mod project;
 mod query;
 mod role;
 mod sentences;

@@ -25,6 +25,9 @@ pub struct Frame {
 /// No line that tells of a call is longer.
 const MOST_FRAME_BYTES: usize = 2000;
 
+/// No pattern of names is longer.
+const MOST_PATTERN_BYTES: usize = 200;
+
 /// Extensions of what people write by hand. Sorted.
 const EXTENSIONS: &[&str] = &[
     "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "dart", "ex", "exs", "go",
@@ -33,6 +36,11 @@ const EXTENSIONS: &[&str] = &[
     "rb", "rs", "rst", "scala", "scss", "sh", "sql", "svelte", "swift", "tf", "tfvars", "toml",
     "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
+
+/// Whether files with this `extension`, in lower case, are written by hand.
+pub(crate) fn is_written(extension: &str) -> bool {
+    EXTENSIONS.binary_search(&extension).is_ok()
+}
 
 /// The file that `word` names: with a known extension, or with a slash and an extension. A link to a file
 /// on a code host names the file.
@@ -53,9 +61,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     let path = path.trim_start_matches("./").trim_start_matches("../");
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.')?;
-    let is_known = EXTENSIONS
-        .binary_search(&extension.to_lowercase().as_str())
-        .is_ok();
+    let is_known = is_written(&extension.to_lowercase());
     let is_name = |c: char| c.is_alphanumeric() || "_-./+@~ ".contains(c);
     // `e.g` and `console.c` are not told from files; a letter and a dot are none.
     let is_path = is_known && (stem.len() > 1 || path.contains('/')) && path.len() <= 400;
@@ -98,13 +104,18 @@ fn without_drive(path: &str) -> &str {
     }
 }
 
-/// The line of a file that is told `before` its name or `after` it: `a.ts(12,5)`, `a.py, line 12`, `line 12 of a.py`.
+/// The line of a file that is told `before` its name or `after` it: `a.ts(12,5)`, `a.ts (12,5)`, `a.py, line 12`, `line 12 of
+/// a.py`.
 pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
     if let Some(place) = after.strip_prefix('(') {
-        let rest = place.trim_start_matches(|it: char| it.is_ascii_digit());
-        if rest.starts_with([',', ')']) {
+        let rest = behind_digits(place);
+        if rest.starts_with([',', ':', ')']) {
             return leading_number(place);
         }
+    }
+    let behind = after.strip_prefix(['`', '"']).unwrap_or(after);
+    if let Some(place) = behind.strip_prefix(" (").filter(|it| is_printed(it)) {
+        return leading_number(place);
     }
     let is_between = |it: char| it.is_whitespace() || "`'\",:*()[]".contains(it);
     let after = after.trim_start_matches(is_between);
@@ -130,6 +141,26 @@ pub(crate) fn line_beside(before: &str, after: &str) -> Option<u32> {
     is_line.then(|| leading_number(number)).flatten()
 }
 
+/// Whether `place`, in brackets a blank behind the name of a file, is one as compilers print it: a line and a column with nothing else
+/// between them (`12,5)`, `12:5)`), or a line that a verdict follows (`12) : error C2065`). People write `(12 lines)`, `(2019)` and
+/// `(2, 3)` there, and mean no line.
+fn is_printed(place: &str) -> bool {
+    let rest = behind_digits(place);
+    if let Some(column) = rest.strip_prefix([',', ':']) {
+        let rest = behind_digits(column);
+        return rest.len() < column.len() && rest.starts_with(')');
+    }
+    let verdict = rest.strip_prefix(')').map(str::trim_start);
+    let verdict = verdict.and_then(|it| it.strip_prefix(':'));
+    let verdict = verdict.map_or("", str::trim_start);
+    let known = ["error", "fatal error", "warning", "note", "message"];
+    known.iter().any(|it| verdict.starts_with(it))
+}
+
+fn behind_digits(text: &str) -> &str {
+    text.trim_start_matches(|it: char| it.is_ascii_digit())
+}
+
 /// The folder that `word` may name: at least two names with slashes between them, or one with a slash behind it; of a pattern
 /// the one that all it fits is in, as `src` of `src/**/*.rs`; and the one that a link to a code host leads to. `and/or` is told
 /// from one by whoever knows what folders there are.
@@ -153,6 +184,25 @@ pub(crate) fn folder_of(word: &str) -> Option<String> {
     let is_folder = bare.len() < path.len() || bare.contains('/');
     (is_folder && bare.len() <= 400 && bare.split('/').all(is_name) && place_of(word).is_none())
         .then(|| bare.to_owned())
+}
+
+/// The pattern of names of files that `word` is: with a `*` in it and an extension, as `*.toml`, `test_*.py` and `crates/*/Cargo.toml`
+/// are. `*this.rs*` and `**this.rs` are as Markdown stresses what they say.
+pub(crate) fn pattern_of(word: &str) -> Option<String> {
+    let pattern = word.trim_end_matches(['.', ':', '!', '?']);
+    let is_stressed = pattern.starts_with('*') && pattern.ends_with('*');
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-.+@*".contains(c);
+    let is_name = |it: &str| it == "**" || !it.contains("**") && it.chars().all(is_of_name);
+    let name = pattern.rsplit('/').next().unwrap_or(pattern);
+    let (_, extension) = name.rsplit_once('.')?;
+    let is_extension =
+        extension.chars().all(char::is_alphanumeric) && extension.contains(char::is_alphabetic);
+    (is_extension
+        && !is_stressed
+        && pattern.contains('*')
+        && pattern.len() <= MOST_PATTERN_BYTES
+        && pattern.split('/').all(is_name))
+    .then(|| pattern.to_owned())
 }
 
 /// Whether `word` may be the name of a file without a known extension.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::failures::Failures;
+use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
     Frame, Place, Traced, folder_of, is_between, is_call, line_beside, may_be_file_name,
-    path_of_link, place_of, recovered_function, traced,
+    path_of_link, pattern_of, place_of, recovered_function, traced,
 };
 use crate::names::{Name, names_in};
 use crate::words::{Analyzer, Part, says_nothing};
@@ -117,8 +118,12 @@ pub struct Query {
     pub folders: Vec<String>,
     /// What may be names of files of no known extension, as it is written: what stands by itself between quotation marks or
     /// backticks and has no underscore, each word of a typed question that has a capital letter or a dot, and its only word. Only what a store has
-    /// files of is meant: `README`, `Cargo.lock`.
+    /// files of is meant: `README`, `Cargo.lock`. Of a question [about the project](Query::is_of_project), `README`, and of
+    /// one about [what is new](Query::is_of_news), what changelogs are called.
     pub file_names: Vec<String>,
+    /// Patterns of names of files in a [typed](Query::typed) question: `*.toml`, `test_*.py`, `src/**/*.rs`. Such a word is no
+    /// place; a folder it may name, too.
+    pub patterns: Vec<String>,
     /// Calls of stack traces.
     pub frames: Vec<Frame>,
     /// What stands between quotation marks, or backticks, and holds more than one word.
@@ -142,11 +147,16 @@ impl Query {
     /// [`MOST_BYTES`] of them. No term may be left; that is no error.
     pub fn analyse(text: &str) -> Query {
         let end = text.floor_char_boundary(MOST_BYTES);
-        let mut reader = Reader::default();
+        let body = without_comments(&text[..end]);
+        let typed = typed(&body);
+        let mut reader = Reader {
+            is_typed: typed.is_some(),
+            foreign: Foreign::of(text_of(&body)),
+            ..Reader::default()
+        };
         let mut fence: Option<&str> = None;
         let mut block = String::new();
         let mut failures = Failures::default();
-        let body = without_comments(&text[..end]);
         for line in body.lines().filter(|it| !is_head_of_trace(it)) {
             let trimmed = line.trim_start();
             match (fence, fence_of(trimmed)) {
@@ -170,10 +180,11 @@ impl Query {
         if !block.is_empty() {
             keep(&mut reader.query.code, block);
         }
+        let foreign = reader.foreign;
         let mut query = reader.finish();
         query.failures = failures.found();
-        query.title = title(&body);
-        query.typed = typed(&body);
+        query.title = title(&body, foreign);
+        query.typed = typed;
         query.note_typed();
         query.note_users();
         query.weigh_versions();
@@ -201,8 +212,12 @@ impl Query {
     }
 
     /// Whether it is [typed](Query::typed), names files and asks for nothing of them in particular: `what does CONTRIBUTING.md
-    /// say?`. A file that is named without an extension has no small letter: `README`.
+    /// say?`. A file that is named without an extension has no small letter: `README`. What the project is asks for that
+    /// one, and what is new in it for a changelog.
     pub fn is_of_files_alone(&self) -> bool {
+        if !self.fronts().is_empty() {
+            return true;
+        }
         let is_document = |it: &String| !it.contains(char::is_lowercase);
         let files = self.file_names.iter().filter(|it| is_document(it));
         let has_file = !self.places.is_empty() || files.clone().next().is_some();
@@ -220,6 +235,16 @@ impl Query {
             && self.words().all(is_of_one)
     }
 
+    /// Whether it is [typed](Query::typed) and asks for files by [patterns](Query::patterns) alone: `which *.toml files are there?`.
+    pub fn is_of_patterns_alone(&self) -> bool {
+        let words = self.typed.iter().flat_map(|it| it.split(is_between));
+        let words = words.filter(|it| pattern_of(it).is_none());
+        let mut words = words.map(|it| it.trim_matches(|it: char| !it.is_alphanumeric()));
+        let is_file = |it: &str| ["all", "files", "list"].contains(&it.to_lowercase().as_str());
+        !self.patterns.is_empty()
+            && words.all(|it| it.is_empty() || says_nothing(it) || is_asking(it) || is_file(it))
+    }
+
     /// Whether a version is among its terms.
     pub(crate) fn has_version(&self) -> bool {
         // No other term has a dot.
@@ -229,7 +254,7 @@ impl Query {
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         let has_paths = !self.places.is_empty() || !self.file_names.is_empty();
-        self.terms.is_empty() && self.names.is_empty() && !has_paths
+        self.terms.is_empty() && self.names.is_empty() && !has_paths && self.patterns.is_empty()
     }
 
     /// Who types a version asks for that one, and says with the other words what to tell of it: texts of other versions have those,
@@ -251,7 +276,8 @@ impl Query {
     /// Takes in what a typed question may name: files, and what has a single letter for its name.
     fn note_typed(&mut self) {
         let words: Vec<String> = self.words().map(str::to_owned).collect();
-        let is_alone = words.len() == 1;
+        // Of a pattern its words are none by themselves.
+        let is_alone = words.len() == 1 && self.patterns.is_empty();
         for word in words {
             let is_letter = is_alone && word.len() == 1 && may_be_file_name(&word);
             if is_letter && !says_nothing(&word) && self.names.is_empty() {
@@ -261,6 +287,10 @@ impl Query {
             if (is_alone || stands_out) && is_file_name(&word) {
                 keep(&mut self.file_names, word);
             }
+        }
+        let fronts = self.fronts();
+        if !fronts.is_empty() {
+            self.file_names = fronts.iter().map(|&it| it.to_owned()).collect();
         }
     }
 }
@@ -296,16 +326,29 @@ fn typed(text: &str) -> Option<String> {
 }
 
 /// The terms of the first line that says something; where a trace stands first, of what follows it.
-fn title(text: &str) -> Vec<Term> {
+fn title(text: &str, foreign: Foreign) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
     let says = |line: &&str| !is_head_of_trace(line) && !is_call(line, None);
     let first = lines.clone().find(says);
     let Some(line) = first.or_else(|| lines.next()) else {
         return Vec::new();
     };
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        foreign,
+        ..Reader::default()
+    };
     reader.terms(&without_label(line), Region::Prose);
     heaviest(reader.weights).0
+}
+
+/// The lines of `text` that stand in no block of code.
+fn text_of(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = fence_of(line.trim_start()).is_some();
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
 }
 
 /// Issue templates bring comments for those who write them.
@@ -351,6 +394,10 @@ struct Reader {
     query: Query,
     analyzer: Analyzer,
     weights: BTreeMap<String, f64>,
+    /// Whether it is a single line that says what it is for.
+    is_typed: bool,
+    /// Words that say nothing in the language that it is in.
+    foreign: Foreign,
     has_title: bool,
     /// Whether this part of the report is about versions and machines.
     is_setting: bool,
@@ -479,7 +526,12 @@ impl Reader {
             let start = at;
             at += word.len();
             let word = word.strip_suffix(is_between).unwrap_or(word);
-            if let Some(mut place) = place_of(word) {
+            let pattern = pattern_of(word).filter(|_| self.is_typed && is_text);
+            let is_pattern = pattern.is_some();
+            if let Some(pattern) = pattern {
+                keep(&mut self.query.patterns, pattern);
+            }
+            if let Some(mut place) = place_of(word).filter(|_| !is_pattern) {
                 let (left, right) = line.split_at(start);
                 let right = &right[word.len()..];
                 // What is quoted has nothing beside it in its piece.
@@ -514,6 +566,8 @@ impl Reader {
 
     fn terms(&mut self, text: &str, region: Region) {
         let weights = &mut self.weights;
+        let foreign = self.foreign;
+        let is_text = matches!(region, Region::Title | Region::Prose | Region::Setting);
         let is_of_log = text.split_whitespace().any(has_clock);
         for piece in text.split_inclusive(char::is_whitespace) {
             // What stands behind `https://` is an address, and says little; so does when something was logged. Of a link into a
@@ -530,10 +584,16 @@ impl Reader {
                 if part == Part::Version {
                     end_of_version = end_of_version.max(bytes.end);
                 }
-                let word = &piece[bytes];
+                let word = &piece[bytes.clone()];
+                // What is called or quoted is no word of any language.
+                let is_name = || {
+                    let is_quoted = piece[..bytes.start].ends_with(['"', '`']);
+                    is_quoted || piece[bytes.end..].starts_with(['(', '"', '`'])
+                };
                 if term.len() < 2
                     || is_within_version
                     || part != Part::Identifier && says_nothing(word)
+                    || is_text && foreign.says_nothing(word) && !is_name()
                     || is_data(term, part, region)
                 {
                     return;

@@ -2,6 +2,7 @@
 
 use crate::Query;
 use crate::generated::{is_minified, says_generated};
+use crate::mentions::is_written;
 use crate::query::is_asking;
 use crate::words::says_nothing;
 
@@ -130,7 +131,8 @@ impl Role {
     /// Whether `query` names a file of it, or a folder.
     fn is_named(self, query: &Query) -> bool {
         let files = query.places.iter().map(|it| it.path.as_str());
-        let mut files = files.chain(query.file_names.iter().map(String::as_str));
+        let names = query.file_names.iter().chain(&query.patterns);
+        let mut files = files.chain(names.map(String::as_str));
         let mut folders = query.folders.iter();
         files.any(|it| Role::of(it) == self)
             || folders.any(|it| Role::of(&format!("{it}/all")) == self)
@@ -152,7 +154,8 @@ impl Role {
             Role::Test
         } else if is_below(Role::Example) {
             Role::Example
-        } else if is_below(Role::Documentation) || is_prose(extension) || is_front(name) {
+        } else if is_below(Role::Documentation) || is_prose(extension) || is_front(name, extension)
+        {
             Role::Documentation
         } else if is_configuration(extension) || name.starts_with('.') {
             Role::Configuration
@@ -295,19 +298,23 @@ fn is_test(name: &str) -> bool {
         || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
 }
 
-fn is_front(name: &str) -> bool {
+/// Whether it is what stands at the front of a project, and no code or data of that name: `history.rs` is a source.
+fn is_front(name: &str, extension: &str) -> bool {
     let stem = name.split(['.', '-']).next().unwrap_or_default();
-    matches!(
-        stem,
-        "readme"
-            | "license"
-            | "licence"
-            | "changelog"
-            | "changes"
-            | "contributing"
-            | "authors"
-            | "notice"
-            | "copying"
-            | "history"
-    )
+    let is_code = extension != "html" && is_written(extension);
+    !is_code
+        && matches!(
+            stem,
+            "readme"
+                | "license"
+                | "licence"
+                | "changelog"
+                | "changes"
+                | "contributing"
+                | "authors"
+                | "notice"
+                | "copying"
+                | "history"
+                | "news"
+        )
 }

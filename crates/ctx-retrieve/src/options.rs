@@ -139,7 +139,10 @@ impl Weights {
         if !query.places.is_empty() {
             self.strategies[similar] *= if is_alone { ALONE } else { TYPED };
         }
-        if is_alone && (!query.places.is_empty() || may_name_files(query)) {
+        let names_one = is_alone && (!query.places.is_empty() || may_name_files(query));
+        if names_line(query) {
+            self.strategies[places] *= TYPED_LINE;
+        } else if names_one || query.is_of_patterns_alone() {
             self.strategies[places] *= ALONE_PLACE;
         }
     }
@@ -153,7 +156,9 @@ impl Weights {
         let is_alone = query.words().nth(1).is_none();
         let mut others = Self::ROLES.iter().filter(|it| **it != Role::Documentation);
         let asks_for_others = others.any(|it| it.is_asked_for_first(query));
-        if query.typed.is_none() || is_alone || query.asks_for_users() || asks_for_others {
+        let asks_for_others = asks_for_others || query.asks_for_users();
+        let names_files = query.is_of_patterns_alone() || names_line(query);
+        if query.typed.is_none() || is_alone || asks_for_others || names_files {
             self.first_document = 0.0;
         }
     }
@@ -193,6 +198,10 @@ impl Default for Weights {
     }
 }
 
+fn names_line(query: &Query) -> bool {
+    query.places.iter().any(|it| it.line.is_some())
+}
+
 /// A question with one name, and no other, gives it so many times the weight.
 const ONE_NAME: f64 = 20.0;
 
@@ -204,6 +213,9 @@ const ALONE: f64 = 20.0;
 
 /// The same of a place, so that both come to as much.
 const ALONE_PLACE: f64 = 5.0;
+/// One that names a line gives places so many times the weight: what is said beside it, as a message of a compiler is, does not put what
+/// else is in the file before it.
+const TYPED_LINE: f64 = 8.0;
 /// A report without a place, which may name a folder in passing, gives files of it this share of the weight of places.
 const VAGUE: f64 = 0.5;
 

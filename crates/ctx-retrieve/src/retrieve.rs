@@ -308,11 +308,13 @@ impl Retriever {
         let of_whole = scored.iter_mut();
         let of_whole = of_whole.filter(|it| whole.contains(it.1.part.path.as_str()));
         of_whole.for_each(|it| it.0 = highest);
-        retrieved.whole = whole.into_iter().map(str::to_owned).collect();
+        retrieved.whole = whole.iter().map(|&it| it.to_owned()).collect();
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
         let order = |(a_score, a): &(f64, Ranked<'_>), (b_score, b): &(f64, Ranked<'_>)| {
+            let is_whole = |it: &Ranked<'_>| whole.contains(it.part.path.as_str());
             let by_place = || a.part.place().cmp(&b.part.place());
-            b_score.total_cmp(a_score).then_with(by_place)
+            let asked_for_first = || is_whole(b).cmp(&is_whole(a)).then_with(by_place);
+            b_score.total_cmp(a_score).then_with(asked_for_first)
         };
         let most = options.most();
         let mut quoting = Vec::new();

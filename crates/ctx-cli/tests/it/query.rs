@@ -786,6 +786,174 @@ fn folders_and_files_are_found_by_the_names_that_are_typed() {
 }
 
 #[test]
+fn what_a_project_is_its_readme_tells() {
+    let source = "//! This repo, this project: what it does, and how to get started with the library.\npub fn project() {}\n";
+    for front in ["README.md", "Readme.md", "readme.markdown", "README"] {
+        let asked = Asked::of([
+            (front, b"# Owls\n\nThey hunt at night.\n".as_slice()),
+            ("src/a.rs", source.as_bytes()),
+            ("tests/project.rs", source.as_bytes()),
+            ("docs/conduct.md", source.as_bytes()),
+        ]);
+        for question in [
+            "What does this repo do?",
+            "what is this project about",
+            "how do I get started?",
+            "overview",
+        ] {
+            let run = asked.run(&["query", question, "--json"]);
+            assert_eq!(run.stderr.matches("warning").count(), 0, "{run:?}");
+            let result = run.json();
+            assert_eq!(paths(&result).first(), Some(&front), "{question}");
+            let context = result["context"].as_str().unwrap();
+            assert!(context.contains("They hunt at night."), "{context}");
+        }
+    }
+    // Of many, the one at the root; and where there is none, what has the words.
+    let other = b"# An owl\n\nOf this project.\n".as_slice();
+    let many = Asked::of([
+        ("README.md", b"# Owls\n\nThey hunt at night.\n".as_slice()),
+        ("a/README.md", other),
+        ("b/README.md", other),
+        ("c/README.md", other),
+        ("d/README.md", other),
+    ]);
+    let result = many
+        .run(&["query", "What does this project do?", "--json"])
+        .json();
+    assert_eq!(paths(&result).first(), Some(&"README.md"));
+    let none = Asked::of([("src/a.rs", source.as_bytes())]);
+    let result = none
+        .run(&["query", "What does this project do?", "--json"])
+        .json();
+    assert_eq!(paths(&result), ["src/a.rs"]);
+}
+
+#[test]
+fn files_are_found_by_a_pattern_of_their_names() {
+    let speaks =
+        "//! What toml and sql files have, and test_ files of py.\npub fn toml_sql_py_test() {}\n";
+    let asked = Asked::of([
+        ("Cargo.toml", b"[package]\nname = \"owls\"\n".as_slice()),
+        ("deny.toml", b"[bans]\nowls = 1\n"),
+        ("db/1.sql", b"CREATE TABLE owls (id int);\n"),
+        ("tests/test_owls.py", b"def test_flight():\n    pass\n"),
+        ("tests/owls.py", b"def flight():\n    pass\n"),
+        ("src/toml.rs", speaks.as_bytes()),
+        ("src/sql.rs", speaks.as_bytes()),
+        ("docs/sql.md", speaks.as_bytes()),
+        ("src/c.c", b"int owls;\n"),
+    ]);
+    for (question, wanted) in [
+        ("*.toml", &["Cargo.toml", "deny.toml"][..]),
+        ("what is in **/*.sql", &["db/1.sql"]),
+        ("which test_*.py are there?", &["tests/test_owls.py"]),
+        ("*.c", &["src/c.c"]),
+    ] {
+        let result = asked.run(&["query", question, "--json"]).json();
+        let mut first: Vec<&str> = paths(&result).into_iter().take(wanted.len()).collect();
+        first.sort_unstable();
+        assert_eq!(first, wanted, "{question}");
+    }
+    // What nothing fits names nothing.
+    let result = asked.run(&["query", "toml in *.yaml", "--json"]).json();
+    let items = result["retrieval"]["items"].as_array().unwrap().iter();
+    let mut said = items.flat_map(|it| it["contributions"].as_array().unwrap());
+    assert!(!said.any(|it| it["strategy"] == "places"), "{result}");
+    let query = &result["retrieval"]["query"];
+    assert_eq!(query["patterns"], serde_json::json!(["*.yaml"]));
+}
+
+#[test]
+fn a_line_that_is_typed_is_first_whatever_is_said_of_it() {
+    let speaks = "/// An argument of type string is no parameter of type number.\nfunction error(argument, parameter) { return 'type string number'; }\n";
+    let source = format!("function owl() {{\n  return 1;\n}}\n\n{}", speaks.repeat(3));
+    let asked = Asked::of([
+        ("src/app.ts", source.as_bytes()),
+        ("src/error.ts", speaks.as_bytes()),
+        ("docs/error.md", speaks.as_bytes()),
+    ]);
+    let said =
+        "error TS2345: Argument of type 'string' is not assignable to parameter of type 'number'";
+    for place in ["src/app.ts (2,5)", "src/app.ts(2,5)", "src/app.ts:2:5"] {
+        let question = format!("{place}: {said}");
+        let result = asked.run(&["query", &question, "--json"]).json();
+        let first = &result["retrieval"]["items"][0];
+        let found = (first["path"].as_str(), first["startLine"].as_u64());
+        assert_eq!(found, (Some("src/app.ts"), Some(1)), "{question}");
+    }
+}
+
+#[test]
+fn what_is_new_a_changelog_tells_from_its_start() {
+    let source = "//! What is new in the last release: the release of a last lock.\npub fn new_release() {}\n";
+    for name in ["CHANGELOG.md", "History.md", "NEWS", "docs/changes.rst"] {
+        let asked = Asked::of([
+            (
+                name,
+                b"# 2.0\n\nOwls hunt by day.\n\n# 1.0\n\nOwls hunt.\n".as_slice(),
+            ),
+            ("README.md", b"# Owls\n\nThey hunt.\n"),
+            ("src/lock.rs", source.as_bytes()),
+            ("docs/release.md", source.as_bytes()),
+        ]);
+        for question in ["what is new in the last release", "What's new?"] {
+            let result = asked.run(&["query", question, "--json"]).json();
+            assert_eq!(paths(&result).first(), Some(&name), "{question}");
+            let context = result["context"].as_str().unwrap();
+            assert!(context.contains("Owls hunt by day."), "{context}");
+        }
+    }
+}
+
+#[test]
+fn a_document_that_is_asked_for_has_one_row() {
+    let section = |name: &str| {
+        let line = format!("Of {name} there is much to say, and all of it is said here.\n\n");
+        format!("## {name}\n\n{}", line.repeat(30))
+    };
+    let text = format!("# Owls\n\n{}{}", section("Night"), section("Day"));
+    let asked = Asked::of([
+        ("README.md", text.as_bytes()),
+        ("src/front.rs", b"//! README.md\n"),
+    ]);
+    let explained = |budget: &str| {
+        let run = asked.run(&["query", "README.md", "--explain", "--max-tokens", budget]);
+        let table = run.stderr;
+        let rows = table.lines().filter(|it| it.contains("README.md:"));
+        let rows = rows.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));
+        rows.collect::<Vec<String>>()
+    };
+    let json = asked.run(&["query", "README.md", "--json"]).json();
+    let all = json["included"].as_array().unwrap().iter();
+    let of_file: Vec<&Value> = all.filter(|it| it["filePath"] == "README.md").collect();
+    let parts = of_file.len();
+    assert!(parts > 1, "{json}");
+    let tokens: u64 = of_file
+        .iter()
+        .map(|it| it["tokens"].as_u64().unwrap())
+        .sum();
+    let tokens = tokens.to_string();
+    let tokens = match tokens.split_at_checked(tokens.len().saturating_sub(3)) {
+        Some((thousands, rest)) if !thousands.is_empty() => format!("{thousands},{rest}"),
+        _ => tokens,
+    };
+    let last = text.trim_end().lines().count();
+    let rows = explained("8000");
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    let all = format!("1.0000 README.md:1-{last} all of it, {parts} parts documentation");
+    assert!(rows[0].starts_with(&all), "{rows:?}");
+    assert_eq!(rows[1], "yes README.md:1 (it is asked for as a whole)");
+    assert!(rows[2].starts_with(&tokens), "{rows:?}");
+    let why = format!("README.md README.md:1-{last} asked for as a whole, {parts} parts");
+    assert!(rows[2].ends_with(&why), "{rows:?}");
+    // What there is no room for is told by itself.
+    let rows = explained("400");
+    let some = format!(" of {parts} README.md:1 (it is asked for as a whole)");
+    assert!(rows[1].ends_with(&some), "{rows:?}");
+}
+
+#[test]
 fn a_letter_finds_what_is_called_so_and_nothing_else() {
     let asked = Asked::of([
         (

@@ -147,7 +147,7 @@ proptest! {
         prop_assert!(query.names.iter().all(|it| it.text.ends_with(&it.last)));
         prop_assert!(query.folders.iter().all(|it| it.split('/').all(|name| !name.is_empty())));
         prop_assert!(query.file_names.iter().all(|it| !it.is_empty() && !it.contains('/')));
-        let has_paths = !query.places.is_empty() || !query.file_names.is_empty();
+        let has_paths = !query.places.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty();
         let nothing = query.terms.is_empty() && query.names.is_empty() && !has_paths;
         prop_assert_eq!(query.is_empty(), nothing);
     }

@@ -243,6 +243,33 @@ fn files_are_named_with_their_lines() {
         "src/a.ts(12,5): error TS2345, Bar.cs(7)",
         &[("src/a.ts", 12), ("Bar.cs", 7)],
     );
+    for text in [
+        "main.rs (7,13): error TS2345: no",
+        "main.rs (7:13)",
+        "main.rs(7:13)",
+        "main.rs: (7:13)",
+        "what is at main.rs (7,13)?",
+        "`main.rs` (7,13)",
+        "main.rs (7) : error C2065: no",
+        "main.rs (7): fatal error C1083",
+        "title\n```\n  main.rs (7,13): warning\n```",
+    ] {
+        places(text, &[("main.rs", 7)]);
+    }
+    // What people put there.
+    for text in [
+        "main.rs (7 lines)",
+        "main.rs (7)",
+        "main.rs (7): it is long",
+        "main.rs (7, 13)",
+        "main.rs (7,)",
+        "main.rs (7,13,15)",
+        "main.rs (,13)",
+        "main.rs (0,13)",
+        "main.rs  (7,13)",
+    ] {
+        places(text, &[("main.rs", 0)]);
+    }
     // As people say it.
     for text in [
         "main.rs line 7",
@@ -307,6 +334,50 @@ fn of_a_pattern_the_folder_is_named_that_all_it_fits_is_in() {
         assert_eq!(query.folders, expected, "{pattern}");
         assert!(query.places.is_empty(), "{pattern}");
     }
+}
+
+#[test]
+fn files_may_be_named_by_a_pattern() {
+    for (text, expected) in [
+        ("*.toml", &["*.toml"][..]),
+        ("what do the **/*.sql files do?", &["**/*.sql"]),
+        (
+            "which `test_*.py`, \"*_test.go\" and (*.c) are there",
+            &["test_*.py", "*_test.go", "*.c"],
+        ),
+        ("what is in src/**/*.rs", &["src/**/*.rs"]),
+        (
+            "why does crates/*/Cargo.toml differ",
+            &["crates/*/Cargo.toml"],
+        ),
+        ("what do **kwargs and *args do", &[]),
+        ("what is a*b or 2*x.5", &[]),
+        ("what does **main.rs** do", &[]),
+        ("what does *main.rs* do", &[]),
+        ("which src/* are there", &[]),
+        // Reports quote patterns of others.
+        ("title\n`*.toml` is not read", &[]),
+    ] {
+        let query = Query::analyse(text);
+        assert_eq!(query.patterns, expected, "{text}");
+        let is_alone = [
+            "*.toml",
+            "which `test_*.py`, \"*_test.go\" and (*.c) are there",
+            "what do the **/*.sql files do?",
+            "what is in src/**/*.rs",
+        ];
+        assert_eq!(
+            query.is_of_patterns_alone(),
+            is_alone.contains(&text),
+            "{text}"
+        );
+        let is_stressed = text.contains("main.rs");
+        assert_eq!(query.places.is_empty(), !is_stressed, "{text}");
+    }
+    // It is something to look for, and no word.
+    let query = Query::analyse("*.c");
+    assert!(!query.is_empty() && query.names.is_empty() && query.file_names.is_empty());
+    assert!(Role::Test.is_asked_for(&Query::analyse("list test_*.py")));
 }
 
 #[test]
@@ -561,6 +632,145 @@ fn a_question_may_ask_for_files_and_for_nothing_in_them() {
     ] {
         assert!(!Query::analyse(text).is_of_files_alone(), "{text}");
     }
+}
+
+#[test]
+fn what_a_project_is_asks_for_what_stands_at_its_front() {
+    for text in [
+        "What does this repo do?",
+        "what is this project about",
+        "what's the project's purpose?",
+        "Explain this codebase",
+        "give me a high-level overview of the repository",
+        "overview",
+        "Project overview",
+        "what does the library do?",
+        "how do I use this crate?",
+        "What problem does this tool solve?",
+        "what is This Package for",
+        "how do I get started?",
+        "Where do I start?",
+        "how do I get started with this project",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.is_of_project() && query.is_of_files_alone(), "{text}");
+        assert_eq!(query.file_names, ["README"], "{text}");
+    }
+    for text in [
+        "project",
+        "summary",
+        "start",
+        "getting started",
+        "where is the start of the file",
+        "where does it start",
+        "how does this project start",
+        "what is a package",
+        "what is package",
+        "where is the library used",
+        "which tool is it",
+        "how does the project find its settings",
+        "what does src/app.rs of this project do",
+        "what does the \"hidden project\" of this repo do",
+        "What does this project do?\nIt is long.",
+        "the repo of the project",
+        "it is what it is",
+    ] {
+        let query = Query::analyse(text);
+        assert!(!query.is_of_project(), "{text}");
+        assert!(!query.file_names.contains(&"README".to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_is_new_asks_for_a_changelog() {
+    for text in [
+        "what is new in the last release",
+        "What's new?",
+        "What changed recently in this project",
+        "latest version",
+        "release notes",
+    ] {
+        let query = Query::analyse(text);
+        assert!(query.is_of_news() && query.is_of_files_alone(), "{text}");
+        assert_eq!(query.file_names[0], "CHANGELOG", "{text}");
+    }
+    for text in [
+        "what is new in 8.2.1",
+        "what does new do",
+        "what is a new version",
+        "what changed",
+        "the last change of the parser",
+        "version",
+        "which release added retries",
+        "What is new?\nIt is long.",
+    ] {
+        let query = Query::analyse(text);
+        assert!(!query.is_of_news(), "{text}");
+        assert!(
+            !query.file_names.contains(&"CHANGELOG".to_owned()),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn function_words_say_nothing_in_their_own_language() {
+    for (text, expected) in [
+        (
+            "Wie wird die Konfiguration in `load_config` geladen?",
+            "config geladen konfigur load loadconfig",
+        ),
+        (
+            "Wo ist die Klasse Session definiert und was macht sie",
+            "definiert klass macht session",
+        ),
+        (
+            "Comment fonctionne le routage dans src/router.js ?",
+            "fonctionn js routag router src",
+        ),
+        (
+            "O\u{f9} est d\u{e9}finie l'option max_retries",
+            "d\u{e9}fini max maxretries option retri",
+        ),
+        (
+            "\u{bf}C\u{f3}mo se carga la sesi\u{f3}n para el usuario?",
+            "carga sesi\u{f3}n usuario",
+        ),
+        // They are names where they are written as such.
+        (
+            "Wann ruft das Programm die() auf, und wo ist `des`",
+            "des die programm ruft",
+        ),
+        (
+            "Was macht die Funktion \"con\" und wann wird sie benutzt",
+            "benutzt con funktion macht",
+        ),
+        (
+            "Warum schl\u{e4}gt \"could not apply\" beim rebase fehl",
+            "appli fehl rebas schl\u{e4}gt",
+        ),
+        // In English, and in code, they are words.
+        ("does die on error close con", "close con die error"),
+        ("implement sin and tan", "implement sin tan"),
+        ("comment parser", "comment parser"),
+        ("des para con", "con des para"),
+        (
+            "What is the DER encoding of the DES key in le order",
+            "der des encod key le order",
+        ),
+        ("die das", "das die"),
+    ] {
+        let query = Query::analyse(text);
+        for terms in [&query.terms, &query.title] {
+            let mut found = texts(terms);
+            found.sort_unstable();
+            assert_eq!(found.join(" "), expected, "{text}");
+        }
+    }
+    let report = "Der Parser bricht ab\n\nWenn die Datei leer ist, wird kein Fehler gezeigt.\n```\ndie(\"the file is not here\")\nif the das\n```\n";
+    let query = Query::analyse(report);
+    assert_eq!((weight(&query, "wenn"), weight(&query, "wird")), (0.0, 0.0));
+    assert!(weight(&query, "die") > 0.0 && weight(&query, "das") > 0.0);
 }
 
 #[test]

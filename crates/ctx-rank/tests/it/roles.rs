@@ -9,7 +9,8 @@ fn names_decide() {
             Role::Source,
             "src/main.rs lib/a.py a.go Makefile src/attest.rs src/latest/mod.rs testing.py contest.py \
              readme_writer.rs src/docker/run.rs jquery-plugin.js a-1.py src/testing/client.py js x-1..2.js \
-             x-.js a.js. lock src/_pb2.rs pkg/pods/list.go a.cc a.h a.cs site-packages.py pb.h",
+             x-.js a.js. lock src/_pb2.rs pkg/pods/list.go a.cc a.h a.cs site-packages.py pb.h \
+             src/history.rs changes.py notice.tsx License.java news.rb",
         ),
         (
             Role::Test,
@@ -24,7 +25,7 @@ fn names_decide() {
         (
             Role::Documentation,
             "README.md docs/conf.py doc/a.c guide.rst LICENSE LICENSE-MIT CHANGELOG notes.txt docs/api.json a.min.js.txt \
-             README CONTRIBUTING",
+             README CONTRIBUTING NEWS Readme.rdoc README.html History.md CHANGES.2",
         ),
         (
             Role::Configuration,

@@ -4,6 +4,7 @@ mod changes;
 mod likeness;
 mod named;
 mod names;
+mod pattern;
 mod places;
 mod relations;
 mod semantic;

@@ -1,30 +1,35 @@
-//! Files that a question names by their folder, or by a name without an extension: what may as well be a word.
+//! Files that a question names by their folder, by a pattern, or by a name without an extension: what may as well be a word.
 
 use std::collections::BTreeSet;
 
-use ctx_rank::Query;
+use ctx_rank::{Analyzer, Query};
 
-use super::{MOST_FILES, of_each, parts_of};
-use crate::ports::{Answer, FileSearch, Hit, Part};
+use super::pattern::fits;
+use super::{MOST_FILES, WIDE, of_each, parts_of};
+use crate::ports::{Answer, Field, FileSearch, Hit, Part, TextQuery};
 
 /// Folders that are looked up.
 const FOLDERS: usize = 8;
 /// A folder with more files says nothing.
 const MOST_BELOW: usize = 100;
-/// The files of a folder whose parts are taken in a typed question; of others it is said for what else finds.
+/// The files of a folder or a pattern whose parts are taken in a typed question; of others it is said for what else finds.
 const WHOLE: usize = 40;
 /// What a file of a folder is worth: a third of one that is named.
 const OF_FOLDER: f64 = 0.1;
+/// Patterns that are looked up.
+const PATTERNS: usize = 4;
 /// Names that are looked up.
 const NAMES: usize = 16;
 /// What is left out of the names of documents.
-const EXTENSIONS: [&str; 4] = ["adoc", "md", "rst", "txt"];
+const EXTENSIONS: [&str; 6] = ["adoc", "markdown", "md", "rdoc", "rst", "txt"];
+/// What stands at the front of a folder: these are written in any case.
+const FRONTS: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// What a file that is named is worth.
 const OF_NAME: f64 = 0.3;
 
-/// Whether `query` has anything that may be a folder, or a file without an extension.
+/// Whether `query` has anything that may be a folder, a pattern, or a file without an extension.
 pub(crate) fn may_name_files(query: &Query) -> bool {
-    !query.folders.is_empty() || !query.file_names.is_empty()
+    !query.folders.is_empty() || !query.file_names.is_empty() || !query.patterns.is_empty()
 }
 
 /// Those of `paths` that are all that `query` asks for: the files that it names, if it says nothing else. Where one has a
@@ -73,11 +78,41 @@ pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     let files = of_each("folders", folders, answers)?.into_iter();
     let files = files.filter(|it| it.len() <= MOST_BELOW);
     let files: BTreeSet<String> = files.flatten().collect();
-    let is_whole = query.typed.is_some() && files.len() <= WHOLE;
-    let wanted = files.iter().filter(|_| is_whole).cloned();
-    let mut hits = parts_of(search, wanted.map(|it| (it, OF_FOLDER)).collect()).await?;
+    many(search, files, OF_FOLDER, query.typed.is_some()).await
+}
+
+/// Files that fit a pattern in `query`, among those whose paths have most of its words: a few are worth what a file is that is named,
+/// and more of them what one of a folder is. A pattern that more than 100 fit says nothing.
+pub(super) async fn fitting(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
+    let mut hits = Vec::new();
+    for pattern in query.patterns.iter().take(PATTERNS) {
+        let words = Analyzer::default().terms(&pattern.replace('*', " "));
+        let words = words.into_iter().map(|it| (it, 1.0)).collect();
+        let wanted = TextQuery::new(words, vec![(Field::Path, 1.0)], WIDE);
+        let found = search.files(&wanted).await?.into_iter();
+        let paths = found.map(|it| it.path.clone());
+        let files: BTreeSet<String> = paths.filter(|it| fits(pattern, it)).collect();
+        if files.len() <= MOST_BELOW {
+            let is_few = files.len() <= MOST_FILES;
+            let worth = if is_few { OF_NAME } else { OF_FOLDER };
+            hits.extend(many(search, files, worth, true).await?);
+        }
+    }
+    Ok(hits)
+}
+
+/// All of `files`, worth as much each; and their parts where those are `wanted` and the files not too many.
+async fn many(
+    search: &dyn FileSearch,
+    files: BTreeSet<String>,
+    worth: f64,
+    wanted: bool,
+) -> Answer<Vec<Hit>> {
+    let is_whole = wanted && files.len() <= WHOLE;
+    let whole = files.iter().filter(|_| is_whole).cloned();
+    let mut hits = parts_of(search, whole.map(|it| (it, worth)).collect()).await?;
     let files = files.into_iter().map(Part::of_file);
-    hits.extend(files.map(|it| Hit::new(it, OF_FOLDER)));
+    hits.extend(files.map(|it| Hit::new(it, worth)));
     Ok(hits)
 }
 
@@ -105,7 +140,7 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
         if found.len() > MOST_FILES {
             roots.push(end);
         } else if number < names {
-            let is_called = |it: &String| it.rsplit('/').next() == Some(end.as_str());
+            let is_called = |it: &String| is_called(&end, it.rsplit('/').next().unwrap_or(it));
             files.extend(found.into_iter().filter(is_called));
         }
     }
@@ -114,4 +149,11 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, OF_NAME)));
     Ok(hits)
+}
+
+/// Whether a file of this `name` is what is called `asked`: to the letter, but for what stands at the front of a folder.
+fn is_called(asked: &str, name: &str) -> bool {
+    let stem = asked.split('.').next().unwrap_or_default();
+    let is_front = FRONTS.contains(&stem) || stem.eq_ignore_ascii_case(FRONTS[0]);
+    asked == name || is_front && asked.eq_ignore_ascii_case(name)
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use ctx_rank::{Frame, Place, Query};
 
-use super::named::{below, called};
+use super::named::{below, called, fitting};
 use super::{MOST_DEFINITIONS, MOST_FILES, PLACES, Sum, WIDE, by_question, of_each, unique};
 use crate::ports::{Answer, FileSearch, Hit, Part, PartQuery};
 
@@ -27,13 +27,15 @@ pub(crate) async fn places(
     query: &Query,
     named: &OnceLock<Named>,
 ) -> Answer<Vec<Hit>> {
-    let (mut hits, called, below) = tokio::try_join!(
+    let (mut hits, called, below, fitting) = tokio::try_join!(
         written(search, query, named),
         called(search, query),
-        below(search, query)
+        below(search, query),
+        fitting(search, query)
     )?;
     hits.extend(called);
     hits.extend(below);
+    hits.extend(fitting);
     Ok(hits)
 }
 

@@ -1,0 +1,179 @@
+//! Questions about a project as a whole.
+
+use crate::Query;
+use crate::words::says_nothing;
+
+/// What a project is called, whatever it is,
+const PROJECTS: [&str; 4] = ["codebase", "project", "repo", "repository"];
+/// and what this one may be called; of others of that kind its files may speak.
+const KINDS: [&str; 12] = [
+    "app",
+    "application",
+    "crate",
+    "framework",
+    "gem",
+    "lib",
+    "library",
+    "package",
+    "plugin",
+    "program",
+    "software",
+    "tool",
+];
+/// What stands before the name of one among many,
+const SOME: [&str; 10] = [
+    "a", "an", "another", "any", "each", "every", "one", "other", "some", "which",
+];
+/// and before that of the one at hand.
+const THIS: [&str; 5] = ["entire", "our", "this", "whole", "your"];
+/// Words that ask for the whole,
+const OVERVIEW: [&str; 8] = [
+    "description",
+    "goal",
+    "goals",
+    "intro",
+    "introduction",
+    "overview",
+    "purpose",
+    "summary",
+];
+/// words that go along with those,
+const ASKING: [&str; 21] = [
+    "brief",
+    "contain",
+    "contains",
+    "describe",
+    "explain",
+    "give",
+    "high",
+    "high-level",
+    "introduce",
+    "level",
+    "problem",
+    "quick",
+    "short",
+    "show",
+    "solve",
+    "solves",
+    "summarise",
+    "summarize",
+    "tell",
+    "work",
+    "works",
+];
+/// and what asks how to begin.
+const START: [&str; 4] = ["begin", "start", "started", "starting"];
+/// Who begins: how the program does is another question.
+const WHO: [&str; 4] = ["i", "one", "to", "we"];
+/// Who does with a project at hand: `getting started` alone may be the title of a page.
+const GETTING: [&str; 2] = ["get", "getting"];
+/// What tells of a project as a whole,
+const README: [&str; 1] = ["README"];
+/// and what tells what became of it, from the last on.
+const CHANGELOGS: [&str; 4] = ["CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
+/// Words that ask what is new,
+const NEWS: [&str; 12] = [
+    "added",
+    "change",
+    "changed",
+    "changelog",
+    "changes",
+    "happened",
+    "improved",
+    "new",
+    "news",
+    "notes",
+    "update",
+    "updates",
+];
+/// and since when.
+const LATEST: [&str; 5] = ["last", "latest", "newest", "recent", "recently"];
+const RELEASES: [&str; 5] = ["release", "released", "releases", "version", "versions"];
+/// What asks for a part of it: where the library is used is no question about what it is.
+const OF_PARTS: [&str; 14] = [
+    "get", "gets", "make", "makes", "need", "needs", "use", "used", "uses", "using", "when",
+    "where", "who", "whom",
+];
+
+impl Query {
+    /// Whether it is [typed](Query::typed) and asks for nothing but what the project is as a whole, or how to begin with it: `what
+    /// does this repo do?`, `overview`, `how do I get started`. What says that is its `README`, which is among the
+    /// [names of files](Query::file_names) then.
+    pub fn is_of_project(&self) -> bool {
+        let names_more =
+            !self.places.is_empty() || !self.folders.is_empty() || !self.phrases.is_empty();
+        if names_more {
+            return false;
+        }
+        let words = self.bare_words();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let has = |list: &[&str]| words.iter().any(|it| list.contains(it));
+        let mut projects = 0;
+        for (at, word) in words.iter().enumerate() {
+            let before = at.checked_sub(1).map_or("", |before| words[before]);
+            let is_this = THIS.contains(&before);
+            if PROJECTS.contains(word) || KINDS.contains(word) {
+                let is_one = is_this
+                    || !has(&OF_PARTS)
+                        && !SOME.contains(&before)
+                        && (PROJECTS.contains(word) || before == "the" || has(&OVERVIEW));
+                if !is_one {
+                    return false;
+                }
+                projects += 1;
+            } else if !says_nothing(word) && !is_cue(word) {
+                return false;
+            }
+        }
+        let is_alone = words.len() == 1;
+        let is_overview = words == ["overview"] || has(&OVERVIEW) && !is_alone;
+        let is_of_one = projects == 1 && (words.len() > 2 || has(&ASKING));
+        match (projects, has(&START)) {
+            (0, true) => has(&WHO) && !is_alone,
+            (1, true) => has(&WHO) || has(&GETTING),
+            (0 | 1, false) => is_of_one || is_overview,
+            _ => false,
+        }
+    }
+
+    /// Whether it is [typed](Query::typed) and asks for nothing but what is new in the last release, of no version that it names: its
+    /// changelog says that first.
+    pub fn is_of_news(&self) -> bool {
+        let words = self.bare_words();
+        let is_one = |list: &[&str], it: &String| list.contains(&it.as_str());
+        let has = |list: &[&str]| words.iter().any(|it| is_one(list, it));
+        let is_known = |it: &String| {
+            let known: [&[&str]; 4] = [&NEWS, &LATEST, &RELEASES, &PROJECTS];
+            says_nothing(it) || known.iter().any(|list| is_one(list, it))
+        };
+        let is_what_is_new = words == ["what", "is", "new"] || words == ["what", "new"];
+        let has_cues = u32::from(has(&NEWS)) + u32::from(has(&LATEST)) + u32::from(has(&RELEASES));
+        words.iter().all(is_known) && !has(&SOME) && (is_what_is_new || has_cues > 1)
+    }
+
+    /// The names of the files that tell of the project what a question asks that asks for nothing else, without their extensions.
+    pub(crate) fn fronts(&self) -> &'static [&'static str] {
+        if self.is_of_project() {
+            &README
+        } else if self.is_of_news() {
+            &CHANGELOGS
+        } else {
+            &[]
+        }
+    }
+
+    /// The words of a typed question in lower case, without what an apostrophe joins to them: `what's the project's purpose`.
+    fn bare_words(&self) -> Vec<String> {
+        let bare = |it: &str| -> String {
+            let end = it.find(['\'', '\u{2019}']).unwrap_or(it.len());
+            it[..end].to_lowercase()
+        };
+        self.words().map(bare).collect()
+    }
+}
+
+/// Whether `word`, in lower case, is one of those that ask.
+fn is_cue(word: &str) -> bool {
+    let lists: [&[&str]; 3] = [&OVERVIEW, &ASKING, &START];
+    lists.iter().any(|it| it.contains(&word))
+}
