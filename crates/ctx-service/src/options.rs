@@ -40,14 +40,12 @@ impl Default for PrimeOptions {
     /// hold but 40 at least, and a quarter of a second for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
-        let mut retrieve = RetrieveOptions::default();
-        retrieve.deadline = deadline;
         PrimeOptions {
             build: BuildOptions::default()
                 .with_max_tokens(Tokens::new(4_000))
                 .with_reserve(Tokens::new(500))
                 .with_selection(Selection::Optimal),
-            retrieve,
+            retrieve: RetrieveOptions::default().with_deadline(deadline),
             profile: Profile::default(),
             references: Vec::new(),
             messages: 20,
@@ -79,10 +77,31 @@ impl PrimeOptions {
         self
     }
 
+    /// Sets what each signal is worth.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
     /// Sets what must be in.
     #[must_use]
     pub fn with_references(mut self, references: Vec<String>) -> Self {
         self.references = references;
+        self
+    }
+
+    /// Sets how many of the thread's last messages are read.
+    #[must_use]
+    pub fn with_messages(mut self, messages: usize) -> Self {
+        self.messages = messages;
+        self
+    }
+
+    /// Sets how many files that were shown lately are considered.
+    #[must_use]
+    pub fn with_recent(mut self, recent: usize) -> Self {
+        self.recent = recent;
         self
     }
 
