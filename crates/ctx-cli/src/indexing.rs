@@ -1,6 +1,6 @@
 //! Opening the index of a folder and bringing it up to date, for the verbs that need one.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -278,7 +278,7 @@ fn report_faults(updated: &Updated, report: Report) {
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),
-        IndexError::Root(_) => Failure::input(with_causes(error.to_string(), error)).with_hint("give a folder that exists"),
+        IndexError::Root(error) => Failure::input(with_causes(error.to_string(), error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(
@@ -299,7 +299,7 @@ pub(crate) fn why(error: &IndexError) -> String {
     with_causes(format!("failed to {error}"), error)
 }
 
-fn with_causes(mut text: String, error: &IndexError) -> String {
+fn with_causes(mut text: String, error: &dyn Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let _ = fmt::Write::write_fmt(&mut text, format_args!(": {cause}"));

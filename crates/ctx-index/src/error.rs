@@ -10,8 +10,8 @@ use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 
 use crate::own::PROBE;
 
-/// Why an index could not be opened, brought up to date or asked. All but [`Cancelled`](IndexError::Cancelled) name the
-/// folder that they are of.
+/// Why an index could not be opened, brought up to date or asked. `Display` is a fragment that follows "failed to …". All but
+/// [`Cancelled`](IndexError::Cancelled) name the folder that they are of; of [`Root`](IndexError::Root) its source does.
 ///
 /// What is of the index itself ([`Text`](IndexError::Text), [`Manifest`](IndexError::Manifest) and
 /// [`Damaged`](IndexError::Damaged)) is put right by opening it anew, as it is verified then and begun anew where it is
@@ -20,7 +20,7 @@ use crate::own::PROBE;
 #[non_exhaustive]
 pub enum IndexError {
     /// The folder that is to be indexed cannot be opened.
-    #[error(transparent)]
+    #[error("open what is to be indexed")]
     Root(#[from] ctx_source::SourceError),
     /// The folder of the index cannot be made, read or written.
     #[error("use the index folder {}", folder.display())]

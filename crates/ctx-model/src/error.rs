@@ -1,6 +1,6 @@
 //! What the vocabulary refuses.
 
-/// A value that the vocabulary refuses. `Display` is a fragment that follows "failed to …".
+/// A value that the vocabulary refuses. `Display` stands behind what was tried: "failed to read the chunks: …".
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
