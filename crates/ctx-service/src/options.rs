@@ -18,7 +18,7 @@ pub struct PrimeOptions {
     /// The budget, its reserve, the format, and what else the assembler is told. Grouping, order and metadata
     /// are not looked at: kinds stand together, in an order that keeps turns, with their ids.
     pub build: BuildOptions,
-    /// How files are searched. Its time is not looked at.
+    /// How files are searched, and how long each strategy may take. Its `now` is not looked at.
     pub retrieve: RetrieveOptions,
     /// What each signal is worth.
     pub profile: Profile,
@@ -29,7 +29,7 @@ pub struct PrimeOptions {
     pub messages: usize,
     /// So many files that were shown lately are considered.
     pub recent: usize,
-    /// How long each source may take.
+    /// How long each source may take but the search, whose strategies have the deadline of [`retrieve`](PrimeOptions::retrieve).
     pub deadline: Duration,
     /// Now, in seconds since 1970. Handles for feedback expire by it.
     pub now: i64,
@@ -105,7 +105,7 @@ impl PrimeOptions {
         self
     }
 
-    /// Sets how long each source may take.
+    /// Sets how long each source may take but the search.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
