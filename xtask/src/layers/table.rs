@@ -76,7 +76,7 @@ pub(super) const TABLE: Table = Table {
     facade: (
         "ctx",
         &[
-            "openai", "cache", "rank", "secrets", "source", "syntax", "resolve",
+            "openai", "cache", "rank", "secrets", "source", "syntax", "resolve", "service",
         ],
     ),
     outside: &[
