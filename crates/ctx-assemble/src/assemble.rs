@@ -89,7 +89,7 @@ fn check_chunks(chunks: &[Chunk]) -> Result<(), AssembleError> {
             ModelError::EmptyId => ModelError::InList {
                 number: index + 1,
                 count: chunks.len(),
-                source: Box::new(error),
+                why: Box::new(error),
             },
             error => error,
         })?;

@@ -103,6 +103,13 @@ impl Control {
         self
     }
 
+    /// Has the thread that asks do all work, or shares it with others.
+    #[must_use]
+    pub fn with_one_thread(mut self, one_thread: bool) -> Self {
+        self.one_thread = one_thread;
+        self
+    }
+
     pub(crate) fn now(&self) -> Duration {
         self.clock
             .as_ref()

@@ -5,7 +5,7 @@ use ctx_format::FormatError;
 use ctx_model::ModelError;
 use ctx_tokens::TokensError;
 
-/// Why there is no context. `Display` is a fragment that follows "failed to …".
+/// Why there is no context. `Display` stands behind what was tried: "failed to assemble: …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssembleError {

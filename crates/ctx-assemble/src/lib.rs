@@ -27,6 +27,8 @@ mod unit;
 
 pub use assemble::assemble;
 pub use assembler::{Assembler, ContextAssembler, FormattedChunk};
+/// What implementations of [`Assembler`] are written with.
+pub use async_trait::async_trait;
 pub use cite::{citation_id, is_citation_id};
 pub use control::{Cancel, Clock, Control};
 pub use error::AssembleError;

@@ -4,8 +4,8 @@ use ctx_model::Tokens;
 
 use crate::Reservation;
 
-/// A budget that cannot be kept, or numbers that make no sense. `Display` is a fragment that
-/// follows "failed to …".
+/// A budget that cannot be kept, or numbers that make no sense. `Display` stands behind
+/// what was tried: "failed to select: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {

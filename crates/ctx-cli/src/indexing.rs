@@ -269,7 +269,7 @@ fn report_faults(updated: &Updated, report: Report) {
 pub(crate) fn failure(error: &IndexError) -> Failure {
     match error {
         IndexError::Cancelled => Failure::cancelled(),
-        IndexError::Root(_) => Failure::input(with_causes(error)).with_hint("give a folder that exists"),
+        IndexError::Root(error) => Failure::input(with_causes(error)).with_hint("give a folder that exists"),
         IndexError::Busy { .. } => Failure::program(why(error))
             .with_hint("try again when it is done, give --wait more seconds, or ask with `ctx query --no-index-update`"),
         IndexError::Folder { folder, .. } if place::is_own(folder) => Failure::program(why(error)).with_hint(format!(

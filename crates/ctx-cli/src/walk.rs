@@ -254,9 +254,7 @@ impl Walked {
         });
         for fault in faults {
             let (path, reason, detail) = match &fault {
-                WalkFault::Folder { path, source } => {
-                    (path, Reason::Unreadable, source.to_string())
-                }
+                WalkFault::Folder { path, why } => (path, Reason::Unreadable, why.to_string()),
                 WalkFault::Limit { path, limit } => (path, Reason::Limit, limit.to_string()),
                 fault => {
                     self.faults.push(fault.to_string());

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use ctx_model::Format;
 
-/// Options or text that no formatter can take. `Display` is a fragment that follows "failed to …".
+/// Options or text that no formatter can take. `Display` stands behind what was tried: "failed to format: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {

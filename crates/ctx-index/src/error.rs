@@ -13,8 +13,8 @@ use crate::own::PROBE;
 /// So many files in the place of an index are named.
 const SHOWN: usize = 3;
 
-/// Why an index could not be opened, brought up to date or asked. All but [`Cancelled`](IndexError::Cancelled) name the
-/// folder that they are of.
+/// Why an index could not be opened, brought up to date or asked. `Display` is a fragment that follows "failed to …". All but
+/// [`Cancelled`](IndexError::Cancelled) name the folder that they are of; of [`Root`](IndexError::Root) its source does.
 ///
 /// What is of the index itself ([`Text`](IndexError::Text), [`Manifest`](IndexError::Manifest) and
 /// [`Damaged`](IndexError::Damaged)) is put right by opening it anew, as it is verified then and begun anew where it is
@@ -23,7 +23,7 @@ const SHOWN: usize = 3;
 #[non_exhaustive]
 pub enum IndexError {
     /// The folder that is to be indexed cannot be opened.
-    #[error(transparent)]
+    #[error("open what is to be indexed")]
     Root(#[from] ctx_source::SourceError),
     /// The folder of the index cannot be made, read or written.
     #[error("use the index folder {}", folder.display())]

@@ -43,6 +43,34 @@ impl Default for Options {
     }
 }
 
+/// `with_*` for fields that are set as they are.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
+        impl Options {
+            $($(#[$doc])* #[must_use]
+            pub fn $setter(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Takes in what machines wrote and copies of what others wrote, or does not.
+    with_generated: include_generated: Option<bool>;
+    /// Sets the largest file that is indexed.
+    with_max_file_bytes: max_file_bytes: Option<u64>;
+    /// Takes in files without a word, or does not.
+    with_blank: include_blank: bool;
+    /// Sets which files are left out by their names.
+    with_ignoring: ignoring: Ignoring;
+    /// Sets how much a grammar is trusted with.
+    with_syntax: syntax: Limits;
+    /// Sets how long an update waits for another process.
+    with_patience: patience: Duration;
+}
+
 /// What an index is made with from now on, by whoever does not say it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -25,6 +25,8 @@ pub use fault::Fault;
 pub use http::{Access, Http, Token};
 pub use install::{Client, Installation};
 pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
+/// The protocol, in the version that [`Server::connection`] and [`tools`] are of.
+pub use rmcp;
 pub use roots::Place;
 pub use server::{Options, Server, serve_stdio};
 pub use tools::tools;

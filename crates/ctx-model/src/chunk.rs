@@ -78,7 +78,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// A chunk of the three things that every chunk has.
+    /// A chunk of the three things that every chunk has: of the kind `text`, and of no file until that is set.
     pub fn new(id: impl Into<String>, content: impl Into<String>, relevance: Relevance) -> Self {
         Chunk {
             id: id.into(),
@@ -107,6 +107,13 @@ impl Chunk {
     #[must_use]
     pub fn with_kind(mut self, kind: ChunkKind) -> Self {
         self.kind = kind;
+        self
+    }
+
+    /// Sets where it came from.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
         self
     }
 

@@ -1,6 +1,6 @@
 //! What the vocabulary refuses.
 
-/// A value that the vocabulary refuses. `Display` is a fragment that follows "failed to …".
+/// A value that the vocabulary refuses. `Display` stands behind what was tried: "failed to read the chunks: …".
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -76,22 +76,22 @@ pub enum ModelError {
         group_by_file: bool,
     },
     /// A chunk that nothing can be said of by its id.
-    #[error("chunk {number} of {count}: {source}")]
+    #[error("chunk {number} of {count}: {why}")]
     InList {
         /// Which chunk, from 1.
         number: usize,
         /// How many there are.
         count: usize,
         /// What was wrong with it.
-        source: Box<ModelError>,
+        why: Box<ModelError>,
     },
     /// Any of the above, in the chunk it was found in.
-    #[error("chunk {id:?}: {source}")]
+    #[error("chunk {id:?}: {why}")]
     InChunk {
         /// The chunk's id.
         id: String,
         /// What was wrong with it.
-        source: Box<ModelError>,
+        why: Box<ModelError>,
     },
 }
 
@@ -101,7 +101,7 @@ impl ModelError {
     pub fn in_chunk(self, id: &str) -> Self {
         ModelError::InChunk {
             id: id.to_owned(),
-            source: Box::new(self),
+            why: Box::new(self),
         }
     }
 }

@@ -79,7 +79,7 @@ pub enum XmlContent {
 }
 
 /// The name of a token counter: `characterBased`, `wordBased`, an encoding such as `o200k_base`,
-/// or a model such as `gpt-4o`.
+/// or a model such as `gpt-4o`. By default `o200k_base`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum CounterName {
@@ -144,7 +144,7 @@ impl fmt::Display for CounterName {
     }
 }
 
-/// What the caller may choose.
+/// What the caller may choose. What is not chosen, here or on the wire, is as [`BuildOptions::default`] has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -233,6 +233,18 @@ pub struct Previous {
 }
 
 impl Default for BuildOptions {
+    /// 8,000 tokens by `o200k_base`, none of them reserved; Markdown with paths, lines and the notice, grouped by file, the
+    /// most relevant first; what fits is taken in that order, lines that meet are merged, and nothing else is asked for.
+    ///
+    /// ```
+    /// use ctx_model::{BuildOptions, Format, GroupBy, Order, Selection, Tokens};
+    ///
+    /// let options = BuildOptions::default();
+    /// assert_eq!((options.max_tokens, options.reserve), (Tokens::new(8_000), Tokens::ZERO));
+    /// assert_eq!(options.counter.as_str(), "o200k_base");
+    /// assert_eq!((options.format, options.group_by), (Format::Markdown, GroupBy::File));
+    /// assert_eq!((options.order, options.selection), (Order::Relevance, Selection::InOrder));
+    /// ```
     fn default() -> Self {
         BuildOptions {
             max_tokens: Tokens::new(8_000),

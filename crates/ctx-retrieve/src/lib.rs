@@ -13,7 +13,7 @@ pub use asked::{Asked, ask};
 /// What implementations of the ports are written with.
 pub use async_trait::async_trait;
 pub use ctx_model::LineSpan;
-pub use ctx_rank::Query;
+pub use ctx_rank::{Contribution, Profile, Query, Role};
 pub use hold::{Ended, Hold, Watch, is_awaited};
 pub use options::{Options, PARTS, Strategy, Weights};
 pub use ports::{

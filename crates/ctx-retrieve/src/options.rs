@@ -323,6 +323,40 @@ impl Default for Options {
     }
 }
 
+/// `with_*` for fields that are set as they are.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
+        impl Options {
+            $($(#[$doc])* #[must_use]
+            pub fn $setter(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Sets which ways are gone.
+    with_strategies: strategies: Vec<Strategy>;
+    /// Sets how many parts there are at most.
+    with_limit: limit: Option<usize>;
+    /// Sets the least share of the best score.
+    with_min_score: min_score: f64;
+    /// Sets the least chance of a sentence of prose.
+    with_min_chance: min_chance: f64;
+    /// Sets of which kinds parts are.
+    with_kinds: kinds: Vec<String>;
+    /// Sets how long each strategy may take.
+    with_deadline: deadline: Duration;
+    /// Sets what is worth what.
+    with_weights: weights: Weights;
+    /// Sets what each signal is worth.
+    with_profile: profile: Profile;
+    /// Sets the time, in seconds since 1970.
+    with_now: now: i64;
+}
+
 /// What the signals are worth in a search through files: what the question says, and little else.
 fn search_profile() -> Profile {
     let mut profile = Profile::default();

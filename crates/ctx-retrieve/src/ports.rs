@@ -121,7 +121,7 @@ impl Deref for Hit {
 pub struct TextQuery {
     /// Terms as `ctx_rank::Analyzer` gives them, and what each is worth.
     pub terms: Vec<(String, f32)>,
-    /// What a match in each field is worth; a field that is not named is not searched.
+    /// What a match in each field is worth; a field that is not named, or is worth nothing or less, is not searched.
     pub fields: Vec<(Field, f32)>,
     /// Only in these files, if there are any.
     pub paths: Vec<String>,
@@ -323,7 +323,8 @@ impl PartQuery {
 /// Implementors write [`passages`](FileSearch::passages); of what a store does not write it has nothing.
 #[async_trait]
 pub trait FileSearch: Send + Sync {
-    /// The parts of files that fit best, the best first: BM25 or its like, summed over fields.
+    /// The parts of files that fit best, each once, the best first: BM25 or its like, summed over fields. Of equals the store has an
+    /// order of its own, which is the same each time.
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>>;
 
     /// The files that fit best, the best first, each as what stands for it: [`Part::of_file`]. Of another part its file
@@ -333,7 +334,7 @@ pub trait FileSearch: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// For each of `names`, the parts that define it; case does not matter.
+    /// For each of `names`, the parts that define what is called exactly so; case does not matter.
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         let _ = limit;
         Ok(vec![Vec::new(); names.len()])
@@ -345,13 +346,15 @@ pub trait FileSearch: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// For each of `ends`, the files whose paths are it or end with it, in their order.
+    /// For each of `ends`, the files whose paths are it or end with a `/` and it, in the order of their paths; case does not
+    /// matter. An empty one has none.
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         let _ = limit;
         Ok(vec![Vec::new(); ends.len()])
     }
 
-    /// For each of `folders`, the files below folders whose paths are it or end with it, in their order; case does not matter. Of more
+    /// For each of `folders`, with slashes round it or without, the files below folders whose paths are it or end with a `/` and it,
+    /// in the order of their paths; case does not matter. An empty one has none. Of more
     /// than `limit`, the first by what follows the folder, in lower case, and then by their paths. Of two such folders that a file is
     /// below, the nearer counts; a folder that is more than 64 above a file need not.
     async fn below(&self, folders: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
@@ -359,7 +362,7 @@ pub trait FileSearch: Send + Sync {
         Ok(vec![Vec::new(); folders.len()])
     }
 
-    /// For each of `wanted`, the parts of that file, in their order.
+    /// For each of `wanted`, the parts of that file, in the order of their lines.
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         let _ = limit;
         Ok(vec![Vec::new(); wanted.len()])
@@ -496,7 +499,7 @@ const RECENT_MESSAGES: usize = 200;
 /// What the user pinned to a thread.
 #[async_trait]
 pub trait References: Send + Sync {
-    /// What is pinned to `thread`, as it was written: a path, `path:10-20`, a symbol.
+    /// What is pinned to `thread`, as it was written (a path, `path:10-20`, a symbol), in the order it was pinned.
     async fn pinned(&self, thread: &str) -> Answer<Vec<String>>;
 }
 
@@ -506,7 +509,7 @@ pub trait Usage: Send + Sync {
     /// How often each of these files was of use; those that never were may be missing.
     async fn counts(&self, paths: &[String]) -> Answer<BTreeMap<String, u64>>;
 
-    /// Notes that these files were shown, at `now` in seconds since 1970.
+    /// Notes that these files were shown, at `now` in seconds since 1970; of one that was shown later, that stays.
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
 
     /// The files that were shown last, the latest first, each with when; of those shown at once, the last by their paths

@@ -268,12 +268,11 @@ impl Job {
     /// How assembling for it is to go: until when, and by one thread where the work is [alone](Hold::alone).
     pub(crate) fn control(&self) -> Control {
         let started = self.started;
-        let mut control = Control::default()
+        Control::default()
             .with_cancel(self.cancel.clone())
             .with_clock(Arc::new(move || started.elapsed()))
-            .with_deadline(Some(self.deadline));
-        control.one_thread = Hold::current().is_alone();
-        control
+            .with_deadline(Some(self.deadline))
+            .with_one_thread(Hold::current().is_alone())
     }
 
     /// Says that `stage` begins.

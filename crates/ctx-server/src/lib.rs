@@ -37,6 +37,8 @@ mod whole;
 mod wire;
 
 pub use asked::Asked;
+/// What implementations of [`Backend`] are written with.
+pub use async_trait::async_trait;
 pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 pub use backend::{
     Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
@@ -44,7 +46,9 @@ pub use backend::{
     Removed, RemovedFile, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
 };
 pub use build::{Priming, build, count};
+pub use ctx_assemble::Cancel;
 pub use ctx_hosts::{ANY_HOST, HostsError};
+pub use ctx_model::BuildOptions;
 #[cfg(feature = "postgres")]
 pub use ctx_postgres::Limits as DatabaseLimits;
 pub use embedded::{Embedded, Keeping, Quota};

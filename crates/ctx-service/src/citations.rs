@@ -69,7 +69,7 @@ pub enum Verdict {
     Sound,
     /// The context has no source of that id.
     Unknown,
-    /// It is no id.
+    /// It is meant for an id and has not the form of one, or its lines are none.
     Malformed,
     /// The context does not show those lines of the source.
     OutOfRange,
@@ -136,6 +136,9 @@ impl Resolved {
 /// Finds what `answer` cites of `citations`: ids between brackets, alone or in a list, each with lines or
 /// without; a member of a list that is lines is of the id before it. O(bytes of the answer and of the sources): quotations are looked for in so many times those bytes, which is enough
 /// for 64 different ones that each take the whole of all sources, and the rest is [`Verdict::Unchecked`].
+///
+/// An id that is none of theirs is unknown where it has the form of those that this crate gives out: `ref`, `fil`, `chu` or
+/// `mes`, a hyphen, and 6 to 64 hexadecimal digits. Other words between brackets are text.
 pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_while(answer, citations, || true).unwrap_or_default()
 }

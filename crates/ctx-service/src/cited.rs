@@ -207,9 +207,15 @@ impl From<&StoredSource> for Cited {
 
 impl Cited {
     /// What an answer to a context may cite that was assembled from `chunks` without a service: each by the id
-    /// of its citation. Whoever asks the model has to tell it those ids.
+    /// of its citation. The context does not show those ids: whoever asks the model has to tell it them.
     pub fn of(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
         of_chunks(built, chunks, &[], |it| it.id.clone())
+    }
+
+    /// The same, each by the id of its chunk, which a context shows that is
+    /// [built with metadata](ctx_model::BuildOptions::with_metadata): the model knows it, and it is in the budget.
+    pub fn by_chunk_id(built: &BuiltContext, chunks: &[Chunk]) -> Vec<Cited> {
+        of_chunks(built, chunks, &[], |it| it.chunk_id.clone())
     }
 
     /// What the context shows of it, with `…` on a line of its own where lines are left out.

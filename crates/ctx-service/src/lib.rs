@@ -24,12 +24,17 @@ mod shown;
 mod verbatim;
 mod whole;
 
+/// What implementations of [`Recall`] are written with.
+pub use async_trait::async_trait;
 pub use cache::{Cache, CacheMetrics, Key, Served};
 pub use citations::{CITING, Mark, Resolved, Verdict, format_citations, resolve, resolve_while};
 pub use cited::{Cited, Metadata, StoredSource};
 pub use compose::Stats;
 pub use context::{Item, Prime, PrimeContext, Recording};
-pub use ctx_assemble::Control;
+pub use ctx_assemble::{Cancel, Clock, Control};
+pub use ctx_model::BuildOptions;
+pub use ctx_rank::Profile;
+pub use ctx_retrieve::Options as RetrieveOptions;
 pub use feedback::FeedbackError;
 pub use gather::{Failure, Source, Unresolved};
 pub use memory::Memory;

@@ -18,7 +18,7 @@ pub struct PrimeOptions {
     /// The budget, its reserve, the format, and what else the assembler is told. Grouping, order and metadata
     /// are not looked at: kinds stand together, in an order that keeps turns, with their ids.
     pub build: BuildOptions,
-    /// How files are searched. Its time is not looked at.
+    /// How files are searched, and how long each strategy may take. Its `now` is not looked at.
     pub retrieve: RetrieveOptions,
     /// What each signal is worth.
     pub profile: Profile,
@@ -29,7 +29,7 @@ pub struct PrimeOptions {
     pub messages: usize,
     /// So many files that were shown lately are considered.
     pub recent: usize,
-    /// How long each source may take.
+    /// How long each source may take but the search, whose strategies have the deadline of [`retrieve`](PrimeOptions::retrieve).
     pub deadline: Duration,
     /// Now, in seconds since 1970. Handles for feedback expire by it.
     pub now: i64,
@@ -40,14 +40,12 @@ impl Default for PrimeOptions {
     /// hold but 40 at least, and a quarter of a second for each source.
     fn default() -> Self {
         let deadline = Duration::from_millis(250);
-        let mut retrieve = RetrieveOptions::default();
-        retrieve.deadline = deadline;
         PrimeOptions {
             build: BuildOptions::default()
                 .with_max_tokens(Tokens::new(4_000))
                 .with_reserve(Tokens::new(500))
                 .with_selection(Selection::Optimal),
-            retrieve,
+            retrieve: RetrieveOptions::default().with_deadline(deadline),
             profile: Profile::default(),
             references: Vec::new(),
             messages: 20,
@@ -79,6 +77,13 @@ impl PrimeOptions {
         self
     }
 
+    /// Sets what each signal is worth.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
     /// Sets what must be in.
     #[must_use]
     pub fn with_references(mut self, references: Vec<String>) -> Self {
@@ -86,7 +91,21 @@ impl PrimeOptions {
         self
     }
 
-    /// Sets how long each source may take.
+    /// Sets how many of the thread's last messages are read.
+    #[must_use]
+    pub fn with_messages(mut self, messages: usize) -> Self {
+        self.messages = messages;
+        self
+    }
+
+    /// Sets how many files that were shown lately are considered.
+    #[must_use]
+    pub fn with_recent(mut self, recent: usize) -> Self {
+        self.recent = recent;
+        self
+    }
+
+    /// Sets how long each source may take but the search.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;

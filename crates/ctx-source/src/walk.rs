@@ -140,13 +140,12 @@ pub enum WalkFault {
         more: usize,
     },
     /// A folder cannot be listed.
-    #[error("failed to list the folder {path:?}: {source}")]
+    #[error("failed to list the folder {path:?}: {why}")]
     Folder {
         /// Below the root.
         path: PathBuf,
         /// What the system says.
-        #[source]
-        source: io::Error,
+        why: io::Error,
     },
     /// What is below a folder is left out, or what would have come after it too.
     #[error("{path:?} is left out: {limit}")]
@@ -271,9 +270,9 @@ impl Root {
         while let Some(folder) = walk.pending.pop() {
             match walk.folder(&folder, visit) {
                 Ok(()) => {}
-                Err(End::Folder(source)) => {
+                Err(End::Folder(why)) => {
                     let path = folder.path;
-                    walk.faults.push(WalkFault::Folder { path, source });
+                    walk.faults.push(WalkFault::Folder { path, why });
                 }
                 Err(End::Stopped) => break,
                 Err(End::Limit(path, limit)) => {

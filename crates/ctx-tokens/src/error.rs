@@ -3,7 +3,7 @@
 #[cfg(feature = "tokenizer-json")]
 use std::path::PathBuf;
 
-/// Why a counter cannot be had. `Display` is a fragment that follows "failed to …".
+/// Why a counter cannot be had. `Display` stands behind what was tried: "failed to count: …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokensError {

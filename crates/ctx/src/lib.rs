@@ -20,13 +20,13 @@ pub use ctx_rank as rank;
 #[cfg(feature = "resolve")]
 #[doc(inline)]
 pub use ctx_resolve as resolve;
-#[cfg(feature = "search")]
+#[cfg(feature = "service")]
 #[doc(inline)]
 pub use ctx_retrieve as retrieve;
 #[cfg(feature = "secrets")]
 #[doc(inline)]
 pub use ctx_secrets as secrets;
-#[cfg(feature = "search")]
+#[cfg(feature = "service")]
 #[doc(inline)]
 pub use ctx_service as service;
 #[cfg(feature = "source")]

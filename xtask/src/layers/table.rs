@@ -79,7 +79,7 @@ pub(super) const TABLE: Table = Table {
     facade: (
         "ctx",
         &[
-            "openai", "cache", "rank", "secrets", "source", "syntax", "resolve",
+            "openai", "cache", "rank", "secrets", "source", "syntax", "resolve", "service",
         ],
     ),
     bare: &[&["ctx-mcp", "ctx-server", "ctx-testkit"], &["ctx-cli"]],

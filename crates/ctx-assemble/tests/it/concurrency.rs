@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use ctx_assemble::{AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, assemble};
-use ctx_model::{Chunk, CounterName, Format, Tokens};
+use ctx_assemble::{
+    AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, FormattedChunk, assemble,
+    async_trait,
+};
+use ctx_model::{BuildOptions, BuiltContext, Chunk, CounterName, Format, Tokens};
 use ctx_tokens::{Additivity, Counters, TokenCounter};
 
 use crate::support::{build, chunk, files, options};
@@ -28,6 +31,46 @@ async fn a_service_gets_what_the_function_gives() {
         called.build_time.abs() < f64::EPSILON,
         "no clock was handed in"
     );
+}
+
+#[tokio::test]
+async fn the_assembler_keeps_the_laws_of_assemblers() {
+    ctx_testkit::laws::assembler(&ContextAssembler::new()).await;
+}
+
+/// Says nothing of what it left out.
+struct Forgetful(ContextAssembler);
+
+#[async_trait]
+impl Assembler for Forgetful {
+    async fn assemble(
+        &self,
+        chunks: Vec<Chunk>,
+        options: BuildOptions,
+        cancel: Cancel,
+    ) -> Result<BuiltContext, AssembleError> {
+        let mut built = self.0.assemble(chunks, options, cancel).await?;
+        built.omitted.clear();
+        Ok(built)
+    }
+
+    fn format_chunk(
+        &self,
+        chunk: &Chunk,
+        options: &BuildOptions,
+    ) -> Result<FormattedChunk, AssembleError> {
+        self.0.format_chunk(chunk, options)
+    }
+
+    fn estimate_tokens(&self, text: &str, counter: &CounterName) -> Result<Tokens, AssembleError> {
+        self.0.estimate_tokens(text, counter)
+    }
+}
+
+#[tokio::test]
+#[should_panic(expected = "included and omitted are not the chunks")]
+async fn an_assembler_that_does_not_account_for_each_chunk_breaks_a_law() {
+    ctx_testkit::laws::assembler(&Forgetful(ContextAssembler::new())).await;
 }
 
 #[tokio::test]
@@ -115,8 +158,7 @@ fn one_thread_gives_what_many_give() {
                 counter: ctx_tokens::counter(&options.counter).unwrap(),
                 threads: Mutex::default(),
             };
-            let mut control = Control::default();
-            control.one_thread = one_thread;
+            let control = Control::default().with_one_thread(one_thread);
             let built = assemble(&chunks, &options, &counter, &control).unwrap();
             (built, counter.threads.into_inner().unwrap())
         });

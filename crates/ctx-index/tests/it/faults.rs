@@ -334,7 +334,12 @@ fn a_journal_on_a_disk_that_cannot_be_written_is_no_reason_to_fail() {
 fn a_root_that_is_not_there_is_an_error() {
     let fixture = Fixture::new(&[]);
     let result = Index::open(&fixture.path("none"), &fixture.folder(), Options::default());
-    assert!(matches!(result, Err(IndexError::Root(_))));
+    let error = result.expect_err("opened");
+    assert!(matches!(error, IndexError::Root(_)));
+    assert_eq!(error.to_string(), "open what is to be indexed");
+    let source = error.source().expect("it has a cause").to_string();
+    let path = fixture.path("none");
+    assert_eq!(source, format!("failed to open the folder {path:?}"));
     assert!(!fixture.folder().exists());
 }
 

@@ -190,8 +190,7 @@ fn generated_and_vendored_files_are_indexed_when_asked_for() {
     let updated = update(&index);
     assert_eq!((updated.files, updated.skipped), (1, 2));
     drop(index);
-    let mut options = Options::default();
-    options.include_generated = Some(true);
+    let options = Options::default().with_generated(Some(true));
     let index = fixture.open_with(options);
     assert_eq!(update(&index).files, 3);
     assert_eq!(definitions(&index, "theirs"), ["vendor/lib.rs:1"]);
@@ -230,8 +229,7 @@ fn what_says_that_a_machine_wrote_it_is_passed_over_unless_it_is_asked_for() {
             "{pending:?}"
         );
     }
-    let mut options = Options::default();
-    options.include_generated = Some(true);
+    let options = Options::default().with_generated(Some(true));
     let all = fixture.open_with(options);
     let pending = all.pending().unwrap();
     assert_eq!((pending.changed, pending.generated), (3, 0));
@@ -357,8 +355,7 @@ fn what_is_wanted_is_kept_with_the_index() {
     assert!(index.status().unwrap().include_generated);
 
     // What is said goes before what is kept, and is not kept.
-    let mut options = Options::default();
-    options.include_generated = Some(false);
+    let options = Options::default().with_generated(Some(false));
     assert_eq!(update(&fixture.open_with(options)).left_out, 1);
     assert_eq!(update(&index).changed, 1);
 
@@ -451,8 +448,7 @@ fn blank_files_are_named_where_they_are_wanted_also_in_an_index_of_before() {
     assert_eq!(named(&index, "__init__.py"), [""; 0]);
     assert_eq!(index.status().unwrap().files, 1);
     drop(index);
-    let mut options = Options::default();
-    options.include_blank = true;
+    let options = Options::default().with_blank(true);
     let index = fixture.open_with(options);
     // One with a blank line was not told from what is no text.
     fixture.write("pkg/blank.py", "\n\n");

@@ -44,8 +44,7 @@ fn a_second_writer_with_patience_waits_and_then_looks_again() {
         .unwrap();
     let mut said = said(&mut child);
     assert_eq!(said.next().as_deref(), Some("holding"));
-    let mut options = Options::default();
-    options.patience = Duration::from_mins(1);
+    let options = Options::default().with_patience(Duration::from_mins(1));
     let index = fixture.open_with(options);
     let mut stdin = child.stdin.take();
     let mut told = Vec::new();
@@ -75,8 +74,7 @@ fn whoever_waits_may_give_up() {
         .spawn()
         .unwrap();
     assert_eq!(said(&mut child).next().as_deref(), Some("holding"));
-    let mut options = Options::default();
-    options.patience = Duration::from_mins(1);
+    let options = Options::default().with_patience(Duration::from_mins(1));
     let result = fixture
         .open_with(options)
         .update(&mut |_| ControlFlow::Break(()));

@@ -1,7 +1,9 @@
 //! What constructors accept and refuse.
 
+use std::error::Error as _;
+
 use ctx_model::{
-    Category, ChunkKind, LineSpan, ModelError, Relevance, Rendition, RenditionKind, Tokens,
+    Category, Chunk, ChunkKind, LineSpan, ModelError, Relevance, Rendition, RenditionKind, Tokens,
 };
 use proptest::prelude::*;
 
@@ -28,6 +30,14 @@ fn relevance_refuses_what_is_not_a_share() {
     ] {
         refused(value);
     }
+}
+
+#[test]
+fn an_error_within_a_chunk_is_told_once() {
+    let chunk = Chunk::new("a", "", Relevance::ONE).with_path("");
+    let error = chunk.check().expect_err("accepted");
+    assert_eq!(error.to_string(), "chunk \"a\": filePath is empty");
+    assert!(error.source().is_none(), "it is said already");
 }
 
 #[test]

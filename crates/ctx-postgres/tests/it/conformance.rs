@@ -121,8 +121,7 @@ fn indexed(files: &[(&str, &str)]) -> (TempDir, TempDir, Index) {
         fs::write(path, text).unwrap();
     }
     let at = tempfile::tempdir().unwrap();
-    let mut options = Options::default();
-    options.include_blank = true;
+    let options = Options::default().with_blank(true);
     let (index, _) = Index::open(folder.path(), at.path(), options).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     (folder, at, index)

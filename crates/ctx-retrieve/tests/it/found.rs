@@ -308,8 +308,7 @@ async fn no_more_than_the_limit_is_found() {
 #[test]
 fn as_many_are_found_as_the_budget_may_hold_unless_told_otherwise() {
     let limit = |set, max_tokens| {
-        let mut options = Options::default();
-        options.limit = set;
+        let options = Options::default().with_limit(set);
         options.for_budget(max_tokens, 100).limit
     };
     assert_eq!(limit(None, 0), Some(100));
@@ -656,8 +655,7 @@ async fn the_best_documents_of_a_typed_question_stand_among_the_sources() {
         Store::of(&parts)
     };
     let first_document = |question: &'static str| async move {
-        let mut options = Options::default();
-        options.limit = Some(40);
+        let options = Options::default().with_limit(Some(40));
         let retrieved = ask(store(), question, &options).await;
         let mut paths = paths(&retrieved).into_iter();
         paths.position(|it| it == "docs/guide.md")

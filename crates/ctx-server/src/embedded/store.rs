@@ -70,11 +70,11 @@ impl Store {
         let files = folder.open_dir("files").map_err(failed)?;
         let staged = folder.open_dir("staged").map_err(failed)?;
         files::prepare(&files).map_err(failed)?;
-        let mut options = ctx_index::Options::default();
         // What a user sent was meant to be found.
-        options.include_generated = Some(true);
-        options.include_blank = true;
-        options.ignoring = Ignoring::Nothing;
+        let options = ctx_index::Options::default()
+            .with_generated(Some(true))
+            .with_blank(true)
+            .with_ignoring(Ignoring::Nothing);
         let root = || Root::open(path.join("files"));
         let (index, damage) = root()
             .map_err(IndexError::from)

@@ -19,9 +19,9 @@ fn cited() -> (Vec<Cited>, String, String) {
     )
     .with_path("src/a.rs")
     .with_span(LineSpan::new(10, 11).unwrap());
-    let mut message =
-        Chunk::new("b", "user: the tide follows the moon", Relevance::ONE).with_name("turn 001");
-    message.origin = Origin::Message;
+    let message = Chunk::new("b", "user: the tide follows the moon", Relevance::ONE)
+        .with_origin(Origin::Message)
+        .with_name("turn 001");
     let chunks = [file, message];
     let options = BuildOptions::default().with_max_tokens(Tokens::new(500));
     let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
@@ -222,6 +222,27 @@ fn sources_are_listed_in_the_order_of_the_context() {
     assert_eq!(listed, expected);
     assert_eq!(format_citations(&cited, &[]), "");
     assert_eq!(format_citations(&cited, &["fil-000000".to_owned()]), "");
+}
+
+#[test]
+fn chunks_of_ones_own_are_cited_by_the_ids_that_the_context_shows() {
+    let chunks = ["chu-00000a", "chu-00000b"]
+        .map(|id| Chunk::new(id, format!("What {id} says of the moon."), Relevance::ONE));
+    for format in Format::ALL {
+        let options = BuildOptions::default()
+            .with_metadata(true)
+            .with_format(format);
+        let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
+        let cited = Cited::by_chunk_id(&built, &chunks);
+        let ids: Vec<&str> = cited.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(ids, ["chu-00000a", "chu-00000b"]);
+        for id in ids {
+            assert!(built.context.contains(&format!("\"{id}\"")), "{format}");
+        }
+        let resolved = resolve("\"says of the moon\" [chu-00000b], [chu-00000c]", &cited);
+        assert_eq!(resolved.used, ["chu-00000b"]);
+        assert_eq!(resolved.with(Verdict::Unknown).count(), 1);
+    }
 }
 
 #[test]

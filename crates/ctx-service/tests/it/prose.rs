@@ -40,8 +40,7 @@ async fn within(question: &str, text: &str, min_chance: f64, max_tokens: u32) ->
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let service = Service::new(Retriever::new(Arc::new(index)), resolver);
-    let mut retrieve = RetrieveOptions::default();
-    retrieve.min_chance = min_chance;
+    let retrieve = RetrieveOptions::default().with_min_chance(min_chance);
     let build = BuildOptions::default()
         .with_max_tokens(Tokens::new(max_tokens))
         .with_selection(ctx_model::Selection::Optimal);

@@ -12,6 +12,10 @@ pub mod store;
 #[cfg(feature = "tokens")]
 pub mod tokens;
 
+#[cfg(feature = "assemble")]
+pub use assemble::assembler;
+#[cfg(feature = "format")]
+pub use format::formatter;
 pub use growth::linear;
 #[cfg(feature = "tokens")]
 pub use tokens::token_counter;
