@@ -29,6 +29,19 @@ struct Said {
     /// In lower case; empty for a value of several words.
     word: String,
     is_value: bool,
+    /// Whether it is no stop word.
+    is_telling: bool,
+}
+
+impl Said {
+    fn new(word: String, is_value: bool) -> Self {
+        let is_telling = !is_stop_word(&word);
+        Said {
+            word,
+            is_value,
+            is_telling,
+        }
+    }
 }
 
 /// What a message is compared by.
@@ -75,14 +88,15 @@ pub(crate) fn worth<'t>(
     let messages = messages(query);
     let said = messages.iter().flat_map(|it| &it.said);
     let numbers = Numbers::of(said.map(|it| it.word.as_str()));
+    let numbered: Vec<Vec<Option<usize>>> = messages.iter().map(|it| numbers.all(it)).collect();
     let mut lengths = vec![Vec::new(); messages.len()];
     for text in texts {
         if messages.is_empty() {
             break;
         }
         let tokens = tokens(text, &numbers);
-        for (message, lengths) in messages.iter().zip(&mut lengths) {
-            lengths.push(message.longest(&tokens, &numbers));
+        for ((message, numbered), lengths) in messages.iter().zip(&numbered).zip(&mut lengths) {
+            lengths.push(message.longest(&tokens, numbered));
         }
     }
     let shares: Vec<Vec<f64>> = lengths.iter().map(|it| shares(it, best.get())).collect();
@@ -158,7 +172,7 @@ fn said(text: &str) -> Vec<Said> {
         } else if word > 0 {
             let is_value = rest[..word].bytes().all(|it| it.is_ascii_digit());
             let word = rest[..word].to_lowercase();
-            all.push(Said { word, is_value });
+            all.push(Said::new(word, is_value));
             word_end(rest)
         } else {
             c.len_utf8()
@@ -172,10 +186,7 @@ fn said(text: &str) -> Vec<Said> {
 fn value_of(text: &str) -> Said {
     let word = text.trim_matches(|it| !is_of_word(it)).to_lowercase();
     let is_word = word.chars().all(is_of_word);
-    Said {
-        word: if is_word { word } else { String::new() },
-        is_value: true,
-    }
+    Said::new(if is_word { word } else { String::new() }, true)
 }
 
 /// What stands between quotation marks or backticks where `text` begins with one.
@@ -244,6 +255,11 @@ impl<'m> Numbers<'m> {
             numbers.lengths[usize::from(first)] |= length_bit(word);
         }
         numbers
+    }
+
+    /// The number of each word of `message`.
+    fn all(&self, message: &Message) -> Vec<Option<usize>> {
+        message.said.iter().map(|it| self.get(&it.word)).collect()
     }
 
     /// The number of `word`, in lower case.
@@ -352,33 +368,32 @@ fn letters(text: &str, most: usize) -> usize {
 }
 
 impl Message {
-    /// What the longest run in a text of `tokens` is worth, in words; 0 where there is none.
-    fn longest(&self, tokens: &[Token], numbers: &Numbers<'_>) -> f64 {
-        let number = |it: &Said| numbers.get(&it.word);
-        let own: Vec<Option<usize>> = self.said.iter().map(number).collect();
-        let is_telling = |it: &Said| !is_stop_word(&it.word);
-        let telling: Vec<bool> = self.said.iter().map(is_telling).collect();
+    /// What the longest run in a text of `tokens` is worth, in words, whose numbers are `numbered`; 0 where there is none.
+    fn longest(&self, tokens: &[Token], numbered: &[Option<usize>]) -> f64 {
         let mut best = 0.0_f64;
-        // Runs that end with the token before, by how much of the message is before their ends.
+        // Runs that end with the token before, by how much of the message is before their ends: few at a time, at `ends`.
         let mut runs = vec![Run::default(); self.said.len() + 1];
-        let mut next = runs.clone();
-        let mut has_runs = false;
+        let (mut ends, mut next) = (Vec::new(), Vec::new());
         for &token in tokens {
-            if token == Token::Other && !has_runs {
-                continue;
+            let all = self.said.iter().zip(numbered).enumerate();
+            match token {
+                Token::Word(word) => next.extend(
+                    all.filter(|(_, (_, number))| **number == Some(word))
+                        .map(|(at, (said, _))| (at + 1, runs[at].with(said))),
+                ),
+                Token::Place => {
+                    next.extend(all.map(|(at, _)| (at + 1, self.placed(&runs, at))));
+                }
+                Token::Other => {}
             }
-            has_runs = false;
-            for (at, said) in self.said.iter().enumerate() {
-                let run = match token {
-                    Token::Word(word) if own[at] == Some(word) => runs[at].with(said, telling[at]),
-                    Token::Place => self.placed(&runs, at),
-                    _ => Run::default(),
-                };
-                has_runs |= run.covered > 0;
+            for end in ends.drain(..) {
+                runs[end] = Run::default();
+            }
+            for (end, run) in next.drain(..) {
                 best = best.max(self.worth(run));
-                next[at + 1] = run;
+                runs[end] = run;
+                ends.push(end);
             }
-            std::mem::swap(&mut runs, &mut next);
         }
         best
     }
@@ -411,11 +426,11 @@ impl Message {
 }
 
 impl Run {
-    fn with(self, said: &Said, is_telling: bool) -> Run {
+    fn with(self, said: &Said) -> Run {
         Run {
             words: self.words + 1,
             bytes: self.bytes + said.word.len() + 1,
-            is_telling: self.is_telling || is_telling,
+            is_telling: self.is_telling || said.is_telling,
             covered: self.covered + 1,
             ..self
         }

@@ -1,6 +1,7 @@
 //! Texts that say what the question quotes.
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 
 use aho_corasick::AhoCorasick;
 use ctx_model::{Chunk, Origin, Relevance, Rendition, RenditionKind};
@@ -16,6 +17,8 @@ pub(crate) const FEW_WORDS: usize = 3;
 pub(crate) const LONG: usize = 200;
 /// A phrase that more texts have is nobody's in particular.
 pub(crate) const MOST_TEXTS: usize = 8;
+/// So many words of a phrase are looked for before all of it is.
+const WORDS: usize = 3;
 
 /// Raises the relevance of those of `chunks` whose text has a phrase of the question, letter by letter but for case and
 /// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
@@ -91,27 +94,29 @@ impl<'c> Text<'c> {
     }
 }
 
-/// A phrase, and its longest word, which tells most texts apart without a copy.
+/// A phrase, and its longest words, which tell most texts apart without a copy.
 struct Phrase {
     plain: String,
-    word: AhoCorasick,
+    words: Vec<AhoCorasick>,
 }
 
 impl Phrase {
     /// `None` where no word of it has a letter or digit of ASCII.
     fn new(plain: String) -> Option<Self> {
         let words = plain.split(|it: char| !it.is_ascii_alphanumeric());
-        let longest = words.max_by_key(|it| it.len());
-        let longest = longest.filter(|it| !it.is_empty())?;
-        let word = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build([longest])
-            .ok()?;
-        Some(Phrase { plain, word })
+        let mut words: Vec<&str> = words.filter(|it| !it.is_empty()).collect();
+        words.sort_by_key(|it| Reverse(it.len()));
+        words.dedup();
+        let words = words.into_iter().take(WORDS).map(|word| {
+            let mut builder = AhoCorasick::builder();
+            builder.ascii_case_insensitive(true).build([word]).ok()
+        });
+        let words = words.collect::<Option<Vec<AhoCorasick>>>()?;
+        (!words.is_empty()).then_some(Phrase { plain, words })
     }
 
     fn is_in(&self, text: &Text<'_>) -> bool {
-        self.word.is_match(text.full)
+        self.words.iter().all(|it| it.is_match(text.full))
             && text
                 .plain
                 .get_or_init(|| plain(text.full))
