@@ -14,7 +14,7 @@ use tantivy::{
 };
 
 use crate::best::{Best, Scored};
-use crate::statistics::{Collection, Lists};
+use crate::statistics::{Collection, Lists, Live};
 
 /// So many sums are compared at once.
 const RUN: usize = 64;
@@ -71,11 +71,11 @@ pub(crate) struct Scores<'s> {
 }
 
 impl<'s> Scores<'s> {
-    /// By `clauses`, of those that hold any of `within` if that is given, whose lists are all of `searcher`. O(documents of
+    /// By `clauses`, of those that hold any of `within` if that is given, whose lists are all of `live`. O(documents of
     /// the index, and those in the lists of the terms), and four bytes for each document; with `within`, O(its documents for
     /// each term), and eight bytes for each.
     pub(crate) fn of(
-        searcher: &'s Searcher,
+        live: &'s Live<'_>,
         clauses: &[Clause],
         within: Option<&[Lists]>,
         collection: &dyn Collection,
@@ -95,8 +95,9 @@ impl<'s> Scores<'s> {
             ([Gain::Bm25 { lists, .. }], None) => Some(std::slice::from_ref(*lists)),
             (_, within) => within,
         };
-        let mut segments = Vec::with_capacity(searcher.segment_readers().len());
-        for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
+        let readers = live.searcher.segment_readers();
+        let mut segments = Vec::with_capacity(readers.len());
+        for (ordinal, segment) in readers.iter().enumerate() {
             let mut scores = OfSegment::new(ordinal, segment, within)?;
             for gain in &gains {
                 scores.add(gain)?;

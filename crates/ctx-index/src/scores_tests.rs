@@ -14,7 +14,7 @@ use tantivy::schema::{Field, IndexRecordOption, STRING, Schema, TEXT};
 use tantivy::{Index, TantivyDocument};
 
 use super::*;
-use crate::statistics::{Live, Statistics};
+use crate::statistics::Statistics;
 
 /// More than there are documents.
 const MOST: usize = 2_000;
@@ -178,9 +178,13 @@ fn sums_are_those_of_the_text_index() {
                     .map(|it| Term::from_field_text(fixture.id, &it.to_string()));
                 terms.collect::<Vec<Term>>()
             });
-            let within: Option<Vec<Lists>> = (paths.as_ref())
-                .map(|paths| paths.iter().map(|it| live.lists(it).unwrap()).collect());
-            let scores = Scores::of(searcher, &clauses, within.as_deref(), searcher).unwrap();
+            let within: Option<Vec<Lists>> = (paths.as_ref()).map(|paths| {
+                paths
+                    .iter()
+                    .map(|it| live.lists_once(it).unwrap())
+                    .collect()
+            });
+            let scores = Scores::of(&live, &clauses, within.as_deref(), searcher).unwrap();
             let found = scores.best(Best::new(MOST));
             prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
 

@@ -81,10 +81,10 @@ impl Index {
             return Ok(Vec::new());
         }
         let paths = wanted.paths.iter();
-        let paths = paths.map(|path| live.lists(&Term::from_field_text(self.fields.path, path)));
+        let paths = paths.map(|it| live.lists_once(&Term::from_field_text(self.fields.path, it)));
         let paths = paths.collect::<tantivy::Result<Vec<Lists>>>()?;
         let within = (!paths.is_empty()).then_some(&*paths);
-        let scores = Scores::of(live.searcher, &clauses, within, collection)?;
+        let scores = Scores::of(live, &clauses, within, collection)?;
         self.best(live, &scores, wanted.limit)
     }
 
@@ -233,7 +233,7 @@ impl Index {
                 boost: 1.0,
                 counting: Basic,
             };
-            let scores = Scores::of(live.searcher, &[clause], None, &live)?;
+            let scores = Scores::of(&live, &[clause], None, &live)?;
             self.best(&live, &scores, limit).map(scored)
         };
         names.iter().map(one).collect()

@@ -198,6 +198,20 @@ impl Live<'_> {
         Ok(lists)
     }
 
+    /// The same of a term that hardly anybody asks for again, or how often: a path. Nothing of it is remembered.
+    pub(crate) fn lists_once(&self, term: &Term) -> tantivy::Result<Lists> {
+        let list = |segment: &SegmentReader| {
+            let index = segment.inverted_index(term.field())?;
+            Ok(index.get_term_info(term)?)
+        };
+        let segments = self.searcher.segment_readers().iter();
+        Ok(Lists {
+            field: term.field(),
+            of_segments: segments.map(list).collect::<tantivy::Result<_>>()?,
+            count: 0,
+        })
+    }
+
     /// The inverse document frequency of what is known by several terms, one for each field: of the one that most
     /// documents hold. `None` where none holds any.
     pub(crate) fn rarity(&self, terms: &[Lists]) -> Option<f32> {
@@ -215,6 +229,7 @@ pub(crate) struct Lists {
     pub(crate) field: Field,
     /// By the ordinal of the segment.
     pub(crate) of_segments: Vec<Option<TermInfo>>,
+    /// Of [`Live::lists`] alone.
     pub(crate) count: u64,
 }
 

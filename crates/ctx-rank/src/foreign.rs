@@ -64,8 +64,9 @@ const SHARE: usize = 4;
 pub(crate) struct Foreign(Option<&'static Language>);
 
 impl Foreign {
-    /// Those of the language that the `lines` of a text are evidently in: one word in four at least is one of its function words, more
-    /// than are of English, and one of them is hardly anything else. `die` and `con` alone may be names. O(bytes of the first 2,000 words).
+    /// Those of the language that the `lines` of a text are evidently in: one word in four at least is one of its function words, two at
+    /// least and more than are of English are of no other, and one of them is hardly anything else. `die` and `con` alone may be
+    /// names, and `a`, `in` and `was` tell nothing. O(bytes of the first 2,000 words).
     pub(crate) fn of<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Self {
         let is_around = |c: char| !c.is_alphanumeric() && c != '_';
         // What is quoted may be in any language.
@@ -75,19 +76,20 @@ impl Foreign {
         let words = words.take(MOST);
         let mut best = (0, None);
         for language in &LANGUAGES {
-            let (mut all, mut clear, mut others, mut english) = (0, 0, 0, 0);
+            let (mut all, mut clear, mut others, mut both, mut english) = (0, 0, 0, 0, 0);
             for word in words.clone() {
                 all += 1;
                 match language.has(word) {
                     Some(true) => clear += 1,
+                    Some(false) if says_nothing(word) => both += 1,
                     Some(false) => others += 1,
                     None => english += usize::from(says_nothing(word)),
                 }
             }
             let own = clear + others;
-            let is_it = clear > 0 && own > 1 && own > english && own * SHARE >= all;
+            let is_it = clear > 0 && own > 1 && own > english && (own + both) * SHARE >= all;
             // What is made of function words alone asks for one of them.
-            if is_it && own + english < all && own > best.0 {
+            if is_it && own + both + english < all && own > best.0 {
                 best = (own, Some(language));
             }
         }

@@ -72,9 +72,8 @@ const README: [&str; 1] = ["README"];
 /// and what tells what became of it, from the last on.
 const CHANGELOGS: [&str; 4] = ["CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// Words that ask what is new,
-const NEWS: [&str; 12] = [
+const NEWS: [&str; 10] = [
     "added",
-    "change",
     "changed",
     "changelog",
     "changes",
@@ -83,12 +82,13 @@ const NEWS: [&str; 12] = [
     "new",
     "news",
     "notes",
-    "update",
     "updates",
 ];
 /// and since when.
 const LATEST: [&str; 5] = ["last", "latest", "newest", "recent", "recently"];
 const RELEASES: [&str; 5] = ["release", "released", "releases", "version", "versions"];
+/// What asks how it came there, or is to.
+const HOW: [&str; 4] = ["how", "to", "where", "who"];
 /// What asks for a part of it: where the library is used is no question about what it is.
 const OF_PARTS: [&str; 14] = [
     "get", "gets", "make", "makes", "need", "needs", "use", "used", "uses", "using", "when",
@@ -148,7 +148,8 @@ impl Query {
         };
         let is_what_is_new = words == ["what", "is", "new"] || words == ["what", "new"];
         let has_cues = u32::from(has(&NEWS)) + u32::from(has(&LATEST)) + u32::from(has(&RELEASES));
-        words.iter().all(is_known) && !has(&SOME) && (is_what_is_new || has_cues > 1)
+        let asks_more = has(&SOME) || has(&HOW);
+        words.iter().all(is_known) && !asks_more && (is_what_is_new || has_cues > 1)
     }
 
     /// The names of the files that tell of the project what a question asks that asks for nothing else, without their extensions.

@@ -154,24 +154,19 @@ impl Query {
             foreign: Foreign::of(text_of(&body)),
             ..Reader::default()
         };
-        let mut fence: Option<&str> = None;
         let mut block = String::new();
         let mut failures = Failures::default();
-        for line in body.lines().filter(|it| !is_head_of_trace(it)) {
-            let trimmed = line.trim_start();
-            match (fence, fence_of(trimmed)) {
-                (None, Some(mark)) => fence = Some(mark),
-                (Some(open), Some(mark)) if mark.starts_with(open) && is_bare(trimmed, mark) => {
-                    fence = None;
-                    keep(&mut reader.query.code, std::mem::take(&mut block));
-                }
-                (Some(_), _) => {
+        for line in lines_of(&body) {
+            match line {
+                Line::Open => {}
+                Line::Close => keep(&mut reader.query.code, std::mem::take(&mut block)),
+                Line::Code(line) => {
                     block.push_str(line);
                     block.push('\n');
                     failures.code(line);
                     reader.line(line, Region::CodeBlock);
                 }
-                (None, None) => {
+                Line::Text(line) => {
                     failures.text(line);
                     reader.prose(line);
                 }
@@ -341,13 +336,43 @@ fn title(text: &str, foreign: Foreign) -> Vec<Term> {
     heaviest(reader.weights).0
 }
 
+/// A line of a report.
+#[derive(Clone, Copy)]
+enum Line<'t> {
+    Text(&'t str),
+    /// One in a block of code, between one that opens it
+    Code(&'t str),
+    Open,
+    /// and one that closes it.
+    Close,
+}
+
+/// The lines of `text`, but for the heads of traces.
+fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
+    let mut fence: Option<&str> = None;
+    let lines = text.lines().filter(|it| !is_head_of_trace(it));
+    lines.map(move |line| {
+        let trimmed = line.trim_start();
+        match (fence, fence_of(trimmed)) {
+            (None, Some(mark)) => {
+                fence = Some(mark);
+                Line::Open
+            }
+            (Some(open), Some(mark)) if mark.starts_with(open) && is_bare(trimmed, mark) => {
+                fence = None;
+                Line::Close
+            }
+            (Some(_), _) => Line::Code(line),
+            (None, None) => Line::Text(line),
+        }
+    })
+}
+
 /// The lines of `text` that stand in no block of code.
 fn text_of(text: &str) -> impl Iterator<Item = &str> + Clone {
-    let mut is_code = false;
-    text.lines().filter(move |line| {
-        let is_fence = fence_of(line.trim_start()).is_some();
-        is_code ^= is_fence;
-        !is_code && !is_fence
+    lines_of(text).filter_map(|line| match line {
+        Line::Text(line) => Some(line),
+        _ => None,
     })
 }
 

@@ -45,6 +45,7 @@ impl Said {
 }
 
 /// What a message is compared by.
+#[derive(Debug)]
 struct Message {
     said: Vec<Said>,
     /// Whether only a text counts that has all of it, as nothing in it looks like a message.
@@ -439,6 +440,9 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use ctx_testkit::few;
+    use proptest::prelude::*;
+
     use super::*;
 
     /// What each text is worth for `question`, in hundredths.
@@ -680,5 +684,66 @@ mod tests {
         ] {
             assert_eq!(is_place(text, '"'), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_word_ends_where_its_last_character_does() {
+        let texts = "[a-zA-Z0-9_ é日\u{a0}\u{b}\u{301}(ßİ]{0,12}";
+        few::run(few::cases(512), &texts, |text| {
+            let end = text.find(|it| !is_of_word(it)).unwrap_or(text.len());
+            prop_assert_eq!(word_end(&text), end);
+            Ok(())
+        });
+    }
+
+    /// The same as [`Message::longest`], by all runs that there may be.
+    fn longest_of_all(message: &Message, tokens: &[Token], numbered: &[Option<usize>]) -> f64 {
+        let mut best = 0.0_f64;
+        let mut runs = vec![Run::default(); message.said.len() + 1];
+        for &token in tokens {
+            let run = |at: usize| match token {
+                Token::Word(word) if numbered[at] == Some(word) => runs[at].with(&message.said[at]),
+                Token::Place => message.placed(&runs, at),
+                _ => Run::default(),
+            };
+            let next = (0..message.said.len()).map(run);
+            let next: Vec<Run> = std::iter::once(Run::default()).chain(next).collect();
+            best = next
+                .iter()
+                .map(|it| message.worth(*it))
+                .fold(best, f64::max);
+            runs = next;
+        }
+        best
+    }
+
+    #[test]
+    fn the_longest_run_is_that_of_all_runs() {
+        // Few words, so that they come again; the first is a stop word.
+        let words = ["the", "connection", "timeouts", "failed"];
+        let word = || 0..words.len();
+        let said = prop::collection::vec((word(), any::<bool>()), 1..8);
+        let token = prop_oneof![
+            4 => word().prop_map(Token::Word),
+            1 => Just(Token::Place),
+            1 => Just(Token::Other),
+        ];
+        let strategy = (said, any::<bool>(), prop::collection::vec(token, 0..24));
+        few::run(few::cases(512), &strategy, |(said, is_whole, tokens)| {
+            let numbered: Vec<Option<usize>> = said.iter().map(|it| Some(it.0)).collect();
+            let said = said.into_iter();
+            let said = said.map(|(word, is_value)| Said::new(words[word].to_owned(), is_value));
+            let message = Message {
+                said: said.collect(),
+                is_whole,
+            };
+            let longest = message.longest(&tokens, &numbered);
+            let expected = longest_of_all(&message, &tokens, &numbered);
+            prop_assert!(
+                (longest - expected).abs() < f64::EPSILON,
+                "{message:?} {tokens:?}"
+            );
+            Ok(())
+        });
     }
 }

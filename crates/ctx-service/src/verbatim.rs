@@ -17,6 +17,8 @@ pub(crate) const FEW_WORDS: usize = 3;
 pub(crate) const LONG: usize = 200;
 /// A phrase that more texts have is nobody's in particular.
 pub(crate) const MOST_TEXTS: usize = 8;
+/// Letters beside those of ASCII whose lower case is, or begins with, one of those: the sign of Kelvin, and an I with a dot.
+const OF_ASCII_IN_LOWER_CASE: [char; 2] = ['\u{212a}', '\u{130}'];
 /// So many words of a phrase are looked for before all of it is.
 const WORDS: usize = 3;
 
@@ -105,7 +107,7 @@ impl Phrase {
     fn new(plain: String) -> Option<Self> {
         let words = plain.split(|it: char| !it.is_ascii_alphanumeric());
         let mut words: Vec<&str> = words.filter(|it| !it.is_empty()).collect();
-        words.sort_by_key(|it| Reverse(it.len()));
+        words.sort_unstable_by_key(|it| (Reverse(it.len()), *it));
         words.dedup();
         let words = words.into_iter().take(WORDS).map(|word| {
             let mut builder = AhoCorasick::builder();
@@ -116,7 +118,8 @@ impl Phrase {
     }
 
     fn is_in(&self, text: &Text<'_>) -> bool {
-        self.words.iter().all(|it| it.is_match(text.full))
+        let has_words = || self.words.iter().all(|it| it.is_match(text.full));
+        (has_words() || text.full.contains(OF_ASCII_IN_LOWER_CASE))
             && text
                 .plain
                 .get_or_init(|| plain(text.full))
@@ -182,6 +185,20 @@ mod tests {
             &texts[..2],
             &[40, 10],
         );
+    }
+
+    #[test]
+    fn a_text_has_each_word_of_the_question_in_whatever_letters_of_either_case() {
+        // The first has no third word of it, and the last has one with the sign of Kelvin.
+        let texts = [
+            "the connection timeouts were reset",
+            "connection timeouts like these",
+            "CONNECTION timeouts LI\u{212a}E these",
+        ];
+        come_to("connection timeouts like these", &texts, &[10, 28, 28]);
+        // Of equal words each is looked for once.
+        let texts = ["is not a file but a folder", "not a file, not a file"];
+        come_to("not a file, not a file", &texts, &[10, 40]);
     }
 
     #[test]

@@ -702,6 +702,9 @@ fn what_is_new_asks_for_a_changelog() {
         "the last change of the parser",
         "version",
         "which release added retries",
+        "how do I update the version",
+        "change the version",
+        "update the release version",
         "What is new?\nIt is long.",
     ] {
         let query = Query::analyse(text);
@@ -759,6 +762,9 @@ fn function_words_say_nothing_in_their_own_language() {
             "der des encod key le order",
         ),
         ("die das", "das die"),
+        ("load a LAS file", "file las load"),
+        ("an error in a DEM tile", "dem error tile"),
+        ("what was in the IM client", "client im"),
     ] {
         let query = Query::analyse(text);
         for terms in [&query.terms, &query.title] {

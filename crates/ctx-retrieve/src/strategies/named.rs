@@ -135,14 +135,24 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     }
     let answers = search.ending_with(&ends, MOST_FILES + 1).await?;
     let found = of_each("ends of paths", &ends, answers)?;
-    let (mut files, mut roots) = (BTreeSet::new(), Vec::new());
+    let (mut files, mut roots) = (BTreeSet::new(), BTreeSet::new());
     for (number, (end, found)) in ends.into_iter().zip(found).enumerate() {
-        if found.len() > MOST_FILES {
-            roots.push(end);
-        } else if number < names {
-            let is_called = |it: &String| is_called(&end, it.rsplit('/').next().unwrap_or(it));
-            files.extend(found.into_iter().filter(is_called));
+        let is_called = |it: &String| is_called(&end, it.rsplit('/').next().unwrap_or(it));
+        if found.len() <= MOST_FILES {
+            files.extend(
+                found
+                    .into_iter()
+                    .filter(|it| number < names && is_called(it)),
+            );
+            continue;
         }
+        if number < names {
+            // It may be written in another way there: `Readme.md` stands before all folders, and `readme.md` behind them.
+            let at_root = found.into_iter().filter(|it| !it.contains('/'));
+            roots.extend(at_root.filter(is_called));
+            roots.extend(Some(end.to_lowercase()).filter(is_called));
+        }
+        roots.insert(end);
     }
     let wanted = roots.into_iter().chain(files.iter().cloned());
     let mut hits = parts_of(search, wanted.map(|it| (it, OF_NAME)).collect()).await?;

@@ -604,6 +604,17 @@ async fn a_file_is_found_by_its_name_without_an_extension() {
 }
 
 #[tokio::test]
+async fn of_many_readmes_that_of_the_project_is_the_one_at_the_root() {
+    let others = ["a", "b", "c", "d", "e"].map(|it| format!("{it}/README.md"));
+    for root in ["README.md", "Readme.md", "readme.md"] {
+        let paths = others.iter().map(String::as_str).chain([root]);
+        let parts: Vec<_> = paths.map(|it| (it, 1, "lines", "", "text")).collect();
+        let found = placed(Store::of(&parts), "what does this project do?").await;
+        assert_eq!(found, [root]);
+    }
+}
+
+#[tokio::test]
 async fn who_asks_for_documents_is_shown_documents() {
     let text = "how a connection is made";
     let store = || {

@@ -141,6 +141,10 @@ pub(super) fn prepared(file: &Path, schema: &Schema, synchronous: &str) -> Resul
         return Err(damaged(Fact("it says that it is only to be read")));
     }
     prepared?;
+    // What a savepoint could bring back is kept in memory, and in no file: the pages of what is written at once. Readers, who
+    // may have much to sort, have files for it, and so had the tables as they were made.
+    let in_memory = connection.pragma_update(None, "temp_store", "MEMORY");
+    in_memory.map_err(|error| classed("open a database", error))?;
     Ok(connection)
 }
 
@@ -164,8 +168,6 @@ fn connect(file: &Path, synchronous: &str) -> Result<Connection> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", synchronous)?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        // What a savepoint could bring back is kept here, and in no file.
-        connection.pragma_update(None, "temp_store", "MEMORY")?;
         // A plan for whatever is asked: else a statement is prepared anew for other values.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
