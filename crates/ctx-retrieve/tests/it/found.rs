@@ -595,7 +595,7 @@ async fn a_file_is_found_by_its_name_without_an_extension() {
         ("README.md", &["README.md"]),
         ("what does the Makefile build", &["Makefile"]),
         ("It breaks\n\nsee `LICENSE` there", &["LICENSE"]),
-        ("readme", &[]),
+        ("readme", &["README.md"]),
         ("makefile", &[]),
         ("It breaks\n\nsee the LICENSE there", &[]),
     ] {

@@ -177,7 +177,8 @@ impl FileSearch for Store {
             .map(|(hit, _)| hit.path.as_str())
             .collect();
         let of = |end: &String| {
-            let ends = |it: &&str| *it == end || it.ends_with(&format!("/{end}"));
+            let end = format!("/{}", end.to_lowercase());
+            let ends = |it: &&str| format!("/{}", it.to_lowercase()).ends_with(&end);
             let found = paths.iter().copied().filter(ends).take(limit);
             found.map(str::to_owned).collect()
         };
