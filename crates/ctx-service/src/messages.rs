@@ -309,15 +309,15 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
             let number = numbers.get_in_any_case(&rest[..end], &mut lower);
             push(number.map_or(Token::Other, Token::Word));
             end
-        } else if let Some(end) = place_at(rest, last) {
+        } else if let Some(end) = may_begin_place(c).then(|| place_at(rest, last)).flatten() {
             push(Token::Place);
             end
         } else {
-            if "{};=".contains(c) {
+            if matches!(c, '{' | '}' | ';' | '=') {
                 push(Token::Other);
             }
             // What a backslash stands before is one character with it.
-            let escaped = rest.strip_prefix('\\').and_then(|it| it.chars().next());
+            let escaped = (c == '\\').then(|| rest[1..].chars().next()).flatten();
             c.len_utf8() + escaped.map_or(0, char::len_utf8)
         };
         if !c.is_whitespace() {
@@ -325,6 +325,11 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
         }
         rest = &rest[length..];
     }
+}
+
+/// Whether a place for a value may begin with `c`: most of what is no word is nothing of the kind.
+fn may_begin_place(c: char) -> bool {
+    matches!(c, '{' | '$' | '#' | '%' | '+')
 }
 
 /// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
