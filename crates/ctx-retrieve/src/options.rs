@@ -323,20 +323,8 @@ impl Default for Options {
     }
 }
 
-/// `with_*` for fields that are set as they are.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
-        impl Options {
-            $($(#[$doc])* #[must_use]
-            pub fn $setter(mut self, $field: $type) -> Self {
-                self.$field = $field;
-                self
-            })*
-        }
-    };
-}
-
-setters! {
+ctx_model::setters! {
+    for Options;
     /// Sets which strategies look.
     with_strategies: strategies: Vec<Strategy>;
     /// Sets how many parts there are at most.
