@@ -53,14 +53,17 @@ pub(crate) fn together<'r, T>(
 
 /// The row of what is shown of a document that was asked for as a whole, or of a chunk.
 fn included(chunks: &[&Included]) -> [String; 6] {
-    let [first, .., last] = chunks else {
+    let [first, _, ..] = chunks else {
         return chunks.first().map(|it| row(it)).unwrap_or_default();
     };
     let tokens: u64 = chunks.iter().map(|it| u64::from(it.tokens.get())).sum();
     let value: f64 = chunks.iter().map(|it| it.value).sum();
     let is_alike = chunks.iter().all(|it| it.rendition == first.rendition);
     let path = clean(first.file_path.as_deref().unwrap_or("-"));
-    let lines = first.start_line.zip(last.end_line);
+    // They need not be in the order of their lines.
+    let start = chunks.iter().filter_map(|it| it.start_line).min();
+    let end = chunks.iter().filter_map(|it| it.end_line).max();
+    let lines = start.zip(end);
     [
         grouped(tokens),
         format!("{value:.4}"),
@@ -211,6 +214,8 @@ fn width(cell: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use ctx::model::{RenditionKind, Tokens};
+
     use super::*;
 
     #[test]
@@ -219,5 +224,24 @@ mod tests {
         let rows = [["1", "a", "x"], ["1,000", "bb", "y"]].map(|row| row.map(str::to_owned));
         aligned(&mut out, ["n", "name", ""], rows.into_iter());
         assert_eq!(out, "      n  name\n      1  a     x\n  1,000  bb    y\n");
+    }
+
+    #[test]
+    fn the_lines_of_a_document_are_those_of_all_its_parts_in_any_order() {
+        let part = |(start, end)| {
+            let mut part = Included::new("a", RenditionKind::Full, Tokens::new(1), "c");
+            part.file_path = Some("README.md".to_owned());
+            (part.start_line, part.end_line) = (Some(start), Some(end));
+            part
+        };
+        for lines in [
+            [(1, 40), (41, 179), (180, 200)],
+            [(180, 200), (41, 179), (1, 40)],
+            [(41, 179), (180, 200), (1, 40)],
+        ] {
+            let parts = lines.map(part);
+            let row = included(&parts.iter().collect::<Vec<_>>());
+            assert_eq!(row[4], "README.md:1-200", "{lines:?}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use ctx::model::{BuildOptions, BuiltContext, Warning, listed};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
-use ctx::service::{Answer, Service, ServiceError, missing_files, no_such_file};
+use ctx::service::{Answer, FILES_NAMED, Service, ServiceError, missing_files, no_such_file};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
 use tokio::runtime::{Builder, Runtime};
@@ -391,9 +391,6 @@ fn warn(
 /// The code of the warning that generated or vendored files were not searched.
 const GENERATED: &str = "generated_not_searched";
 
-/// So many of these are named.
-const NAMED: usize = 8;
-
 /// Says that files were not searched as they are generated or vendored: those that the question names and nothing was found in
 /// the place of, or, where nothing was found at all, how many there are. And that none are called as those of which it means one
 /// that is `unknown`. The warnings for the receipt.
@@ -430,7 +427,7 @@ fn tell_missing(answer: &Answer, missed: &Missed, mut unknown: Vec<&str>) -> Vec
         )),
         (paths, _) => Some(format!(
             "{} are not searched, as they are generated or vendored; --include-generated takes such files in",
-            listed(paths.iter().map(|it| shown(it)), NAMED)
+            listed(paths.iter().map(|it| shown(it)), FILES_NAMED)
         )),
     };
     let generated = detail.map(|it| Warning::new(GENERATED, it));

@@ -53,20 +53,8 @@ impl From<&BuildOptions> for FormatOptions {
     }
 }
 
-/// `with_*` for fields that are set as they are.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
-        impl FormatOptions {
-            $($(#[$doc])* #[must_use]
-            pub fn $setter(mut self, $field: $type) -> Self {
-                self.$field = $field;
-                self
-            })*
-        }
-    };
-}
-
-setters! {
+ctx_model::setters! {
+    for FormatOptions;
     /// Shows or hides paths.
     with_file_headers: file_headers: bool;
     /// Shows or hides line numbers.

@@ -43,20 +43,8 @@ impl Default for Options {
     }
 }
 
-/// `with_*` for fields that are set as they are.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
-        impl Options {
-            $($(#[$doc])* #[must_use]
-            pub fn $setter(mut self, $field: $type) -> Self {
-                self.$field = $field;
-                self
-            })*
-        }
-    };
-}
-
-setters! {
+ctx_model::setters! {
+    for Options;
     /// Takes in what machines wrote and copies of what others wrote, or does not.
     with_generated: include_generated: Option<bool>;
     /// Sets the largest file that is indexed.

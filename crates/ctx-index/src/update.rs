@@ -223,7 +223,7 @@ impl Index {
             Err(error) => {
                 // One that is gone or has grown is seen to be so the next time.
                 let is_there = matches!(error, SourceError::Io { .. });
-                return Read::Fault(told(error), is_there.then(|| row.unread()));
+                return Read::Fault(with_causes(&error), is_there.then(|| row.unread()));
             }
         };
         let (text, is_generated) = match Content::of(&seen.path, bytes, wanted) {
@@ -269,7 +269,7 @@ impl Index {
         for seen in scan.files.iter().filter(is_unread) {
             match self.root.read(&seen.path, wanted.max_file_bytes) {
                 Err(error @ SourceError::Io { .. }) => {
-                    work.faults.push(told(error));
+                    work.faults.push(with_causes(&error));
                     work.wanted.retain(|it| it.path != seen.path);
                 }
                 _ if work.wanted.iter().all(|it| it.path != seen.path) => work.wanted.push(seen),
@@ -279,11 +279,6 @@ impl Index {
         work.wanted.sort_unstable();
         work
     }
-}
-
-/// With its causes.
-fn told(error: SourceError) -> String {
-    with_causes(&IndexError::from(error))
 }
 
 /// Whether a grammar was stopped, rather than missing or of no use.

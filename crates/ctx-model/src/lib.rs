@@ -10,6 +10,7 @@ mod relevance;
 mod rendition;
 mod result;
 mod said;
+mod setters;
 mod span;
 mod tokens;
 mod words;

@@ -280,20 +280,8 @@ impl Default for BuildOptions {
     }
 }
 
-/// `with_*` for fields that are set as they are.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
-        impl BuildOptions {
-            $($(#[$doc])* #[must_use]
-            pub fn $setter(mut self, $field: $type) -> Self {
-                self.$field = $field;
-                self
-            })*
-        }
-    };
-}
-
-setters! {
+crate::setters! {
+    for BuildOptions;
     /// Sets the budget.
     with_max_tokens: max_tokens: Tokens;
     /// Sets the largest number of chunks.

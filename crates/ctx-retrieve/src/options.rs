@@ -232,7 +232,7 @@ const TOKENS_OF_A_PART: u32 = 80;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Which ways are gone. One that has no weight is not, unless none of them has any: then all are, with the same.
+    /// Which strategies look. One without a weight does not, unless none of them has any: then all do, with the same.
     pub strategies: Vec<Strategy>,
     /// So many parts at most, of which fewer need not be the first of more: searches then look less far. `None`: as
     /// many as the budget may hold ([`Options::for_budget`]), or 100 where there is none.
@@ -293,7 +293,7 @@ impl Options {
         options
     }
 
-    /// Whether no way that is to be gone has a weight: who asks for that wants to see what they find.
+    /// Whether no strategy that is to look has a weight: who asks for that wants to see what they find.
     pub(crate) fn is_mute(&self) -> bool {
         let weight = |it: &Strategy| self.weights.strategies[it.index()];
         self.strategies.iter().all(|it| weight(it) == 0.0)
@@ -323,21 +323,9 @@ impl Default for Options {
     }
 }
 
-/// `with_*` for fields that are set as they are.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $setter:ident: $field:ident: $type:ty;)*) => {
-        impl Options {
-            $($(#[$doc])* #[must_use]
-            pub fn $setter(mut self, $field: $type) -> Self {
-                self.$field = $field;
-                self
-            })*
-        }
-    };
-}
-
-setters! {
-    /// Sets which ways are gone.
+ctx_model::setters! {
+    for Options;
+    /// Sets which strategies look.
     with_strategies: strategies: Vec<Strategy>;
     /// Sets how many parts there are at most.
     with_limit: limit: Option<usize>;

@@ -284,6 +284,9 @@ impl Input for ResolveRequest {
     }
 }
 
+/// A title has so many characters at most, and may have none.
+const TITLE_CHARS: usize = 256;
+
 /// A thread to be begun.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -313,8 +316,11 @@ impl Input for ThreadRequest {
                 return Err(Problem::unprocessable("id", detail));
             }
         }
-        let title = self.title.as_ref().filter(|it| !it.is_empty());
-        title.map_or(Ok(()), |it| check_text("title", it, 256))?;
+        let title = self.title.as_deref().unwrap_or_default();
+        if is_longer(title, TITLE_CHARS) {
+            let detail = format!("it has at most {TITLE_CHARS} characters");
+            return Err(Problem::invalid("title", detail));
+        }
         check_references("pinned", &self.pinned, limits)
     }
 }

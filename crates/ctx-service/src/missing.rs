@@ -4,13 +4,17 @@ use ctx_model::{Warning, listed};
 use ctx_rank::Query;
 use ctx_retrieve::FileSearch;
 
-/// More are told by their number.
-const TOLD: usize = 8;
+/// So many files a warning names at most; the others are told by their number.
+pub const FILES_NAMED: usize = 8;
 
 /// The names of the files that `query` means ([`Query::meant_files`]) and none of `stores` has one of, in its order and each once. A
-/// store that cannot look them up may have them: of that the search tells.
+/// store that cannot look them up may have them: of that the search tells. Where there is no store, none is searched and none is
+/// missing.
 pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> Vec<&'q str> {
     let mut names: Vec<&str> = Vec::new();
+    if stores.is_empty() {
+        return names;
+    }
     for name in query.meant_files() {
         if !names.contains(&name) {
             names.push(name);
@@ -31,12 +35,16 @@ pub async fn missing_files<'q>(query: &'q Query, stores: &[&dyn FileSearch]) -> 
     names
 }
 
-/// What is told where files of these names are missing: the warning `no_such_file`, which names eight at most and counts the others.
+/// What is told where files of these names are missing: the warning `no_such_file`, which names [`FILES_NAMED`] at most and
+/// counts the others.
 pub fn no_such_file(names: &[&str]) -> Option<Warning> {
     let detail = match names {
         [] => return None,
         [name] => format!("no file called {name} is searched"),
-        _ => format!("no files called {} are searched", listed(names, TOLD)),
+        _ => format!(
+            "no files called {} are searched",
+            listed(names, FILES_NAMED)
+        ),
     };
     Some(Warning::new("no_such_file", detail))
 }

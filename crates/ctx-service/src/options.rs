@@ -63,62 +63,6 @@ impl PrimeOptions {
         read_for(self.messages)
     }
 
-    /// Sets what the assembler is told.
-    #[must_use]
-    pub fn with_build(mut self, build: BuildOptions) -> Self {
-        self.build = build;
-        self
-    }
-
-    /// Sets how files are searched.
-    #[must_use]
-    pub fn with_retrieve(mut self, retrieve: RetrieveOptions) -> Self {
-        self.retrieve = retrieve;
-        self
-    }
-
-    /// Sets what each signal is worth.
-    #[must_use]
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
-
-    /// Sets what must be in.
-    #[must_use]
-    pub fn with_references(mut self, references: Vec<String>) -> Self {
-        self.references = references;
-        self
-    }
-
-    /// Sets how many of the thread's last messages are read.
-    #[must_use]
-    pub fn with_messages(mut self, messages: usize) -> Self {
-        self.messages = messages;
-        self
-    }
-
-    /// Sets how many files that were shown lately are considered.
-    #[must_use]
-    pub fn with_recent(mut self, recent: usize) -> Self {
-        self.recent = recent;
-        self
-    }
-
-    /// Sets how long each source may take but the search.
-    #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets the time, in seconds since 1970.
-    #[must_use]
-    pub fn with_now(mut self, now: i64) -> Self {
-        self.now = now;
-        self
-    }
-
     /// Every option but the time, in bytes. Two that differ anywhere differ here: whatever is added to the
     /// options is part of how they are written for debugging.
     pub(crate) fn digest(&self) -> [u8; 32] {
@@ -127,6 +71,26 @@ impl PrimeOptions {
         timeless.retrieve.now = 0;
         *blake3::hash(format!("{timeless:?}").as_bytes()).as_bytes()
     }
+}
+
+ctx_model::setters! {
+    for PrimeOptions;
+    /// Sets what the assembler is told.
+    with_build: build: BuildOptions;
+    /// Sets how files are searched.
+    with_retrieve: retrieve: RetrieveOptions;
+    /// Sets what each signal is worth.
+    with_profile: profile: Profile;
+    /// Sets what must be in.
+    with_references: references: Vec<String>;
+    /// Sets how many of the thread's last messages are read.
+    with_messages: messages: usize;
+    /// Sets how many files that were shown lately are considered.
+    with_recent: recent: usize;
+    /// Sets how long each source may take but the search.
+    with_deadline: deadline: Duration;
+    /// Sets the time, in seconds since 1970.
+    with_now: now: i64;
 }
 
 /// How long each stage took.

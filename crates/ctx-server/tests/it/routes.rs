@@ -48,26 +48,41 @@ fn most(schema: &Value) -> usize {
 
 /// Of texts, whatever the characters are.
 fn characters_are_counted(server: &Running, schemas: &Value) {
-    for (schema, field, path, body) in [
-        ("BuildRequest", "message", "/v1/context/build", json!({})),
-        ("ThreadRequest", "title", "/v1/threads", json!({})),
+    for (schema, field, path, body, range) in [
+        (
+            "BuildRequest",
+            "message",
+            "/v1/context/build",
+            json!({}),
+            "1 to",
+        ),
+        (
+            "ThreadRequest",
+            "title",
+            "/v1/threads",
+            json!({}),
+            "at most",
+        ),
         (
             "MessageRequest",
             "content",
             "/v1/threads/t/messages",
             json!({"role": "user"}),
+            "1 to",
         ),
         (
             "ResolveRequest",
             "answer",
             "/v1/context/ctx-1/resolve",
             json!({}),
+            "1 to",
         ),
         (
             "FeedbackRequest",
             "handle",
             "/v1/context/feedback",
             json!({"useful": true}),
+            "1 to",
         ),
     ] {
         let most = most(&schemas[schema]["properties"][field]);
@@ -86,8 +101,15 @@ fn characters_are_counted(server: &Running, schemas: &Value) {
             assert!(taken.status < 300 || !is_of_length, "{field} {taken:?}");
             let refused = sent(most + 1);
             refused.refused(400, field);
-            let detail = format!("it has 1 to {most} characters");
+            let detail = format!("it has {range} {most} characters");
             assert_eq!(refused.json()["detail"], detail, "{field}");
+            let empty = sent(0);
+            if range == "at most" {
+                empty.data(201);
+            } else {
+                empty.refused(400, field);
+                assert_eq!(empty.json()["detail"], detail, "{field}");
+            }
         }
     }
 }

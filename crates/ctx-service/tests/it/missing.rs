@@ -65,6 +65,7 @@ async fn all_files_that_a_question_means_and_no_store_has_are_told() {
     }
     let of_one = told("src/a.rs or lib/c.rs", &[&one]).await;
     assert_eq!(of_one, none("c.rs"));
+    assert_eq!(told("src/gone.rs", &[]).await, None, "nothing is searched");
 }
 
 #[tokio::test]
