@@ -12,7 +12,7 @@ use crate::walk::shown;
 const NAME_BYTES: usize = 16;
 
 /// The folder of an index in what it indexes.
-const OWN: &str = ".ctx";
+pub(crate) const OWN: &str = ".ctx";
 /// What `ctx serve` keeps there, unless it is told another place.
 const SERVED: &str = "serve";
 

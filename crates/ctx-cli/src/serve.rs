@@ -3,10 +3,10 @@
 mod log;
 mod signals;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use self::log::{Log, tell_panics_by_place};
 use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
+use crate::place::OWN;
 use crate::report::Report;
 
 /// Where everything is kept, in the folder that the server is started in.
@@ -216,13 +217,10 @@ async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, Se
     Ok(match &args.database_url {
         None => {
             let folder = &args.data_dir;
-            if folder == Path::new(DATA_DIR) {
-                let refused = |source| ServerError::DataFolder {
-                    folder: folder.clone(),
-                    source,
-                };
-                check_no_link(Path::new(""), folder).map_err(refused)?;
-            }
+            check_own(folder).map_err(|source| ServerError::DataFolder {
+                folder: folder.clone(),
+                source,
+            })?;
             Arc::new(Embedded::open(folder, quota(args))?)
         }
         Some(url) => {
@@ -233,6 +231,15 @@ async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, Se
             Arc::new(Postgres::connect(url, limits, quota(args)).await?)
         }
     })
+}
+
+/// Sees to it that no link leads to `folder`, where that is in the `.ctx` of the current folder, however it is named.
+fn check_own(folder: &Path) -> io::Result<()> {
+    let folder = absolute(folder)?;
+    if absolute(OWN).is_ok_and(|own| folder.starts_with(own)) {
+        check_no_link(Path::new(""), &folder)?;
+    }
+    Ok(())
 }
 
 /// How much one owner may keep.

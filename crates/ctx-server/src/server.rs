@@ -147,7 +147,8 @@ impl Server {
     }
 
     /// The same with the backend that `open` opens, once nothing else is in the way: a server that cannot start makes no data
-    /// folder. Until that is open, which may take as long as a database does to answer, whoever connects is refused.
+    /// folder. Until that is open, which may take as long as a database does to answer, whoever connects is refused. Of two that
+    /// begin together at one address on Linux, which lets both have it until one listens, the later one fails after `open`.
     ///
     /// # Errors
     /// Those of [`bind`](Server::bind), and of `open`.

@@ -30,7 +30,7 @@ pub(super) fn ignores_hangups() -> bool {
 }
 
 impl Stop {
-    /// From now on, and not from when it is waited for; also by a hang-up, if `is_hung_up`.
+    /// On Unix from now on, and not from when it is waited for; also by a hang-up, if `is_hung_up`.
     #[cfg_attr(
         not(unix),
         expect(

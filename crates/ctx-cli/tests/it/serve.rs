@@ -279,6 +279,12 @@ fn nothing_is_kept_where_a_link_in_the_folder_leads() {
         let at = folder.path().join(link);
         std::fs::create_dir_all(at.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(other.path(), &at).unwrap();
+        let in_full = folder.path().join(".ctx/serve");
+        let names = [".ctx/serve", "./.ctx//serve/", in_full.to_str().unwrap()];
+        for flag in names.map(|it| format!("--data-dir={it}")) {
+            let refused = folder.run(["serve", "--addr=127.0.0.1:0", &flag]);
+            refused.fails(1, &["by a link"]);
+        }
         let refused = folder.run(["serve", "--addr", "127.0.0.1:0"]);
         refused.fails(1, &["by a link"]);
         assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);

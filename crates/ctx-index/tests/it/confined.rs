@@ -73,6 +73,11 @@ fn an_index_is_not_kept_where_a_link_in_the_root_leads() {
             );
         }
     }
+    // It is in the root by any name of the two.
+    let named = fixture.folder().with_file_name("root");
+    symlink(fixture.root(), &named).unwrap();
+    let opened = Index::open(&named, &fixture.path("./link"), Options::default());
+    assert!(matches!(opened, Err(IndexError::Folder { .. })));
     assert_eq!(fs::read_dir(other.root()).unwrap().count(), 1);
     // Whoever names a folder elsewhere knows where it leads.
     let named = fixture.folder().join("named");

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 
 use cap_std::fs::Dir;
 use ctx_service::Secret;
-use ctx_source::{pass_over, write_private};
+use ctx_source::{ignore_in_git, write_private};
 
 use crate::ServerError;
 
@@ -17,7 +17,7 @@ pub(super) fn secret(
     dir: &Dir,
     failed: &dyn Fn(io::Error) -> ServerError,
 ) -> Result<Secret, ServerError> {
-    let ignored = pass_over(dir);
+    let ignored = ignore_in_git(dir);
     match read(dir) {
         // One that an earlier version made may be on a disk that is full by now, and is used all the same.
         Ok(key) => Ok(Secret::new(key)),
