@@ -17,7 +17,7 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
 /// fetches nothing, and `__init__.py` is to stand as it is for who reads the text. O(bytes).
 pub(crate) fn acting(line: &str) -> impl Iterator<Item = usize> {
     let bytes = line.bytes().enumerate();
-    bytes.filter_map(|(at, byte)| (may_act(byte) && acts(&line[at..], byte)).then_some(at))
+    bytes.filter_map(|(at, byte)| acts(line, at, byte).then_some(at))
 }
 
 /// The same as a heading, whose last words `#` would be taken for its end.
@@ -44,14 +44,10 @@ pub(crate) fn unescaped(line: &str) -> String {
     text
 }
 
-/// Whether `byte` could act before some text: hardly any byte of a line could.
-fn may_act(byte: u8) -> bool {
-    matches!(byte, b'`' | b'\\' | b'<' | b'&' | b']')
-}
-
-/// Whether `byte`, with which `text` begins, could act.
-fn acts(text: &str, byte: u8) -> bool {
-    let next = || text[1..].chars().next();
+/// Whether `byte`, which is at `at` in `line`, could act: hardly any could, and the line is looked at for those alone.
+fn acts(line: &str, at: usize, byte: u8) -> bool {
+    let rest = || &line[at + 1..];
+    let next = || rest().chars().next();
     match byte {
         b'`' => true,
         // At the end, it breaks the line.
@@ -59,7 +55,7 @@ fn acts(text: &str, byte: u8) -> bool {
         b'<' => {
             next().is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
         }
-        b'&' => is_entity(&text[1..]),
+        b'&' => is_entity(rest()),
         // Without what a link leads to, brackets are brackets.
         b']' => matches!(next(), Some('(' | '[')),
         _ => false,

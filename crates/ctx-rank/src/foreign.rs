@@ -67,17 +67,17 @@ impl Foreign {
     /// Those of the language that the `lines` of a text are evidently in: one word in four at least is one of its function words, two at
     /// least and more than are of English are of no other, and one of them is hardly anything else. `die` and `con` alone may be
     /// names, and `a`, `in` and `was` tell nothing. O(bytes of the first 2,000 words).
-    pub(crate) fn of<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Self {
+    pub(crate) fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let is_around = |c: char| !c.is_alphanumeric() && c != '_';
         // What is quoted may be in any language.
         let pieces = lines.flat_map(|line| line.split(['"', '`']).step_by(2));
         let words = pieces.flat_map(|it| it.split(is_around));
         let words = words.filter(|it| it.contains(char::is_alphabetic));
-        let words = words.take(MOST);
+        let words: Vec<String> = words.take(MOST).map(str::to_lowercase).collect();
         let mut best = (0, None);
         for language in &LANGUAGES {
             let (mut all, mut clear, mut others, mut both, mut english) = (0, 0, 0, 0, 0);
-            for word in words.clone() {
+            for word in &words {
                 all += 1;
                 match language.has(word) {
                     Some(true) => clear += 1,
@@ -98,7 +98,8 @@ impl Foreign {
 
     /// Whether `word` says nothing, in any case.
     pub(crate) fn says_nothing(self, word: &str) -> bool {
-        self.0.is_some_and(|it| it.has(word).is_some())
+        self.0
+            .is_some_and(|it| it.has(&word.to_lowercase()).is_some())
     }
 }
 
@@ -109,14 +110,9 @@ impl std::fmt::Debug for Foreign {
 }
 
 impl Language {
-    /// Whether `word`, in any case, is a clear one; `None` if it is no function word.
+    /// Whether `word`, in lower case, is a clear one; `None` if it is no function word.
     fn has(&self, word: &str) -> Option<bool> {
-        // The longest has nine letters.
-        if word.len() > 20 {
-            return None;
-        }
-        let word = word.to_lowercase();
-        let is_in = |list: &[&str]| list.binary_search(&word.as_str()).is_ok();
+        let is_in = |list: &[&str]| list.binary_search(&word).is_ok();
         is_in(self.clear)
             .then_some(true)
             .or_else(|| is_in(self.others).then_some(false))

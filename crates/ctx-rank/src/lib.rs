@@ -26,6 +26,7 @@ pub use fusion::{
 };
 pub use mentions::{Frame, Place};
 pub use names::Name;
+pub use project::FRONTS;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
 pub use role::Role;
 pub use sentences::{chances_in_section, sentence_chances};

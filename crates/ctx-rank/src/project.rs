@@ -67,10 +67,9 @@ const START: [&str; 4] = ["begin", "start", "started", "starting"];
 const WHO: [&str; 4] = ["i", "one", "to", "we"];
 /// Who does with a project at hand: `getting started` alone may be the title of a page.
 const GETTING: [&str; 2] = ["get", "getting"];
-/// What tells of a project as a whole,
-const README: [&str; 1] = ["README"];
-/// and what tells what became of it, from the last on.
-const CHANGELOGS: [&str; 4] = ["CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
+/// The names, without extensions, of the files that a question about a [project](Query::is_of_project) or its
+/// [news](Query::is_of_news) asks for: first what tells of it as a whole, and then what tells what became of it, from the last on.
+pub const FRONTS: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// Words that ask what is new,
 const NEWS: [&str; 10] = [
     "added",
@@ -155,9 +154,9 @@ impl Query {
     /// The names of the files that tell of the project what a question asks that asks for nothing else, without their extensions.
     pub(crate) fn fronts(&self) -> &'static [&'static str] {
         if self.is_of_project() {
-            &README
+            &FRONTS[..1]
         } else if self.is_of_news() {
-            &CHANGELOGS
+            &FRONTS[1..]
         } else {
             &[]
         }

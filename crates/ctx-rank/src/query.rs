@@ -337,7 +337,6 @@ fn title(text: &str, foreign: Foreign) -> Vec<Term> {
 }
 
 /// A line of a report.
-#[derive(Clone, Copy)]
 enum Line<'t> {
     Text(&'t str),
     /// One in a block of code, between one that opens it
@@ -348,7 +347,7 @@ enum Line<'t> {
 }
 
 /// The lines of `text`, but for the heads of traces.
-fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
+fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut fence: Option<&str> = None;
     let lines = text.lines().filter(|it| !is_head_of_trace(it));
     lines.map(move |line| {
@@ -369,7 +368,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
 }
 
 /// The lines of `text` that stand in no block of code.
-fn text_of(text: &str) -> impl Iterator<Item = &str> + Clone {
+fn text_of(text: &str) -> impl Iterator<Item = &str> {
     lines_of(text).filter_map(|line| match line {
         Line::Text(line) => Some(line),
         _ => None,

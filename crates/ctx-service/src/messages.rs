@@ -309,7 +309,7 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
             let number = numbers.get_in_any_case(&rest[..end], &mut lower);
             push(number.map_or(Token::Other, Token::Word));
             end
-        } else if let Some(end) = may_begin_place(c).then(|| place_at(rest, last)).flatten() {
+        } else if let Some(end) = place_at(rest, last) {
             push(Token::Place);
             end
         } else {
@@ -325,11 +325,6 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
         }
         rest = &rest[length..];
     }
-}
-
-/// Whether a place for a value may begin with `c`: most of what is no word is nothing of the kind.
-fn may_begin_place(c: char) -> bool {
-    matches!(c, '{' | '$' | '#' | '%' | '+')
 }
 
 /// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ctx_rank::{Analyzer, Query};
+use ctx_rank::{Analyzer, FRONTS, Query};
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
@@ -22,8 +22,6 @@ const PATTERNS: usize = 4;
 const NAMES: usize = 16;
 /// What is left out of the names of documents.
 const EXTENSIONS: [&str; 6] = ["adoc", "markdown", "md", "rdoc", "rst", "txt"];
-/// What stands at the front of a folder: these are written in any case.
-const FRONTS: [&str; 5] = ["README", "CHANGELOG", "CHANGES", "HISTORY", "NEWS"];
 /// What a file that is named is worth.
 const OF_NAME: f64 = 0.3;
 
@@ -161,7 +159,7 @@ pub(super) async fn called(search: &dyn FileSearch, query: &Query) -> Answer<Vec
     Ok(hits)
 }
 
-/// Whether a file of this `name` is what is called `asked`: to the letter, but for what stands at the front of a folder.
+/// Whether a file of this `name` is what is called `asked`: to the letter, but for what stands at the front of a folder, in any case.
 fn is_called(asked: &str, name: &str) -> bool {
     let stem = asked.split('.').next().unwrap_or_default();
     let is_front = FRONTS.contains(&stem) || stem.eq_ignore_ascii_case(FRONTS[0]);
