@@ -10,7 +10,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 type Sent = Result<IsNull, Box<dyn std::error::Error + Sync + Send>>;
 
-/// So many occurrences of a term are kept: the n-th adds 1/n² to its rank.
+/// So many occurrences of a term are kept: by BM25, more of them hardly add to its rank.
 const MOST_OCCURRENCES: usize = 24;
 /// The server refuses vectors of 1 MiB.
 const MOST_BYTES: usize = 960 << 10;
