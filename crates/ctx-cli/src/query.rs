@@ -327,6 +327,7 @@ fn ask(
         retriever = retriever.with_semantic(hits.clone());
     }
     let service = Service::new(retriever, Arc::clone(&stores.resolver));
+    let service = service.for_project(index.root());
     let answer = runtime.block_on(service.answer(question, retrieve, build, control));
     answer.map_err(|error| match error {
         ServiceError::Tokens(error) => error.into(),

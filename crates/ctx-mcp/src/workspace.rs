@@ -169,10 +169,11 @@ fn open(root: Root, place: &Place, resolver: &Resolver) -> Result<Search, Fault>
     let indexed = index.clone();
     let resolver = resolver.clone().with_outlines(index.clone());
     let resolver = Arc::new(resolver.with_indexed(move |path| indexed.hash_of(path)));
+    let service = Service::new(retriever, resolver).for_project(index.root());
     Ok(Search {
         index,
         changes,
-        service: Arc::new(Service::new(retriever, resolver)),
+        service: Arc::new(service),
         looked: None,
     })
 }

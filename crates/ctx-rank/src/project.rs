@@ -20,6 +20,13 @@ const KINDS: [&str; 12] = [
     "software",
     "tool",
 ];
+/// What folders of projects are called, and things in them, too.
+const ANYTHING: [&str; 18] = [
+    "api", "backend", "build", "cli", "client", "code", "core", "docs", "frontend", "main",
+    "server", "service", "source", "src", "test", "tests", "web", "work",
+];
+/// What archives of a branch add to the name of the folder.
+const BRANCHES: [&str; 2] = ["-main", "-master"];
 /// What stands before the name of one among many,
 const SOME: [&str; 10] = [
     "a", "an", "another", "any", "each", "every", "one", "other", "some", "which",
@@ -95,9 +102,24 @@ const OF_PARTS: [&str; 14] = [
 ];
 
 impl Query {
+    /// The same, asked of the project of this `name`, which is mostly that of its folder: `what is flask?` is then a question
+    /// [about it](Query::is_of_project). A name that things within a project have, such as `server`, says nothing.
+    #[must_use]
+    pub fn in_project(mut self, name: &str) -> Self {
+        let name = plain(name);
+        let cut = BRANCHES.iter().find_map(|it| name.strip_suffix(it));
+        let name = cut.unwrap_or(&name);
+        let lists: [&[&str]; 3] = [&PROJECTS, &KINDS, &ANYTHING];
+        let is_word =
+            says_nothing(name) || is_cue(name) || lists.iter().any(|it| it.contains(&name));
+        self.project = (name.len() > 2 && !is_word).then(|| name.to_owned());
+        self.name_fronts();
+        self
+    }
+
     /// Whether it is [typed](Query::typed) and asks for nothing but what the project is as a whole, or how to begin with it: `what
     /// does this repo do?`, `overview`, `how do I get started`. What says that is its `README`, which is among the
-    /// [names of files](Query::file_names) then.
+    /// [names of files](Query::file_names) then. What the project is called is known [where it is told](Query::in_project).
     pub fn is_of_project(&self) -> bool {
         let names_more =
             !self.places.is_empty() || !self.folders.is_empty() || !self.phrases.is_empty();
@@ -110,8 +132,17 @@ impl Query {
         let mut projects = 0;
         for (at, word) in words.iter().enumerate() {
             let before = at.checked_sub(1).map_or("", |before| words[before]);
-            let is_this = THIS.contains(&before);
-            if PROJECTS.contains(word) || KINDS.contains(word) {
+            let is_this = THIS.contains(&before) || self.is_name(before);
+            let is_kind = |it: &str| PROJECTS.contains(&it) || KINDS.contains(&it);
+            if self.is_name(word) && !SOME.contains(&before) {
+                let is_use = has(&OF_PARTS) && !(has(&HOW[..1]) && has(&WHO));
+                if is_use {
+                    return false;
+                }
+                // `The flask project` is one.
+                let goes_on = words.get(at + 1).is_some_and(|it| is_kind(it));
+                projects += usize::from(!goes_on);
+            } else if is_kind(word) {
                 let is_one = is_this
                     || !has(&OF_PARTS)
                         && !SOME.contains(&before)
@@ -143,7 +174,7 @@ impl Query {
         let has = |list: &[&str]| words.iter().any(|it| is_one(list, it));
         let is_known = |it: &String| {
             let known: [&[&str]; 4] = [&NEWS, &LATEST, &RELEASES, &PROJECTS];
-            says_nothing(it) || known.iter().any(|list| is_one(list, it))
+            says_nothing(it) || self.is_name(it) || known.iter().any(|list| is_one(list, it))
         };
         let is_what_is_new = words == ["what", "is", "new"] || words == ["what", "new"];
         let has_cues = u32::from(has(&NEWS)) + u32::from(has(&LATEST)) + u32::from(has(&RELEASES));
@@ -162,6 +193,20 @@ impl Query {
         }
     }
 
+    /// Puts the [names](Query::fronts) of such files in the place of others, where it asks for those.
+    pub(crate) fn name_fronts(&mut self) {
+        let fronts = self.fronts();
+        if !fronts.is_empty() {
+            self.file_names = fronts.iter().map(|&it| it.to_owned()).collect();
+        }
+    }
+
+    /// Whether the project is called `word`, which is in lower case.
+    fn is_name(&self, word: &str) -> bool {
+        let project = self.project.as_deref();
+        project.is_some_and(|it| it == word || it == plain(word))
+    }
+
     /// The words of a typed question in lower case, without what an apostrophe joins to them: `what's the project's purpose`.
     fn bare_words(&self) -> Vec<String> {
         let bare = |it: &str| -> String {
@@ -170,6 +215,11 @@ impl Query {
         };
         self.words().map(bare).collect()
     }
+}
+
+/// A name as it is compared: people write `my-app` for `my_app`.
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace('_', "-")
 }
 
 /// Whether `word`, in lower case, is one of those that ask.

@@ -134,6 +134,8 @@ pub struct Query {
     /// All of it, where it is a single line of at most 24 words: such a question is typed as it comes to mind, and says
     /// of itself what it is for.
     pub typed: Option<String>,
+    /// What the project is called that it is asked of, in lower case, where that [was told](Query::in_project).
+    pub project: Option<String>,
     /// The text of its code blocks.
     pub code: Vec<String>,
     /// How many terms there were beyond the limit.
@@ -283,10 +285,7 @@ impl Query {
                 keep(&mut self.file_names, word);
             }
         }
-        let fronts = self.fronts();
-        if !fronts.is_empty() {
-            self.file_names = fronts.iter().map(|&it| it.to_owned()).collect();
-        }
+        self.name_fronts();
     }
 }
 

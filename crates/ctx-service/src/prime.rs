@@ -164,6 +164,7 @@ impl Service {
             self.owner.as_str().as_bytes(),
             request.thread_name.as_bytes(),
             request.asked.as_bytes(),
+            self.project.as_deref().unwrap_or_default().as_bytes(),
             &options.digest(),
             options.build.counter.as_str().as_bytes(),
             &request.counter.identity.get().to_le_bytes(),
@@ -203,7 +204,7 @@ impl Service {
         let _stop = CancelOnDrop(cancel.clone());
         let mut clock = Instant::now();
         self.begin(PrimeStage::Retrieve, &cancel)?;
-        let query = Arc::new(Query::analyse(request.asked));
+        let query = Arc::new(self.analyse(request.asked));
         let mut failures = Vec::new();
         let (gathered, reports) = self.gather(request, &query, &mut failures).await;
         let mut timings = request.timings;

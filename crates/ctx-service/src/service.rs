@@ -1,5 +1,6 @@
 //! From a question to a context.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub struct Service {
     pub(crate) told: Told,
     pub(crate) memory: Arc<Memory>,
     counters: Arc<Counters>,
+    /// What the project is called whose files they are.
+    pub(crate) project: Option<String>,
     /// Whether what was shown is noted behind answers.
     pub(crate) records: bool,
 }
@@ -116,6 +119,7 @@ impl Service {
             told: Told::default(),
             memory: Arc::default(),
             counters: Arc::default(),
+            project: None,
             records: true,
         }
     }
@@ -150,6 +154,14 @@ impl Service {
         self
     }
 
+    /// Searches the files of the project at `root`, which is called as its folder is: see [`Query::in_project`].
+    #[must_use]
+    pub fn for_project(mut self, root: &Path) -> Self {
+        let name = root.file_name();
+        self.project = name.map(|it| it.to_string_lossy().into_owned());
+        self
+    }
+
     /// Counts with these, which others may share: what options ask for by name may be a counter of one's own.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
@@ -170,6 +182,15 @@ impl Service {
     pub fn with_progress(mut self, told: Arc<dyn Fn(PrimeStage) + Send + Sync>) -> Self {
         self.told = Told::new(told);
         self
+    }
+
+    /// `question`, taken apart as one about the project.
+    pub(crate) fn analyse(&self, question: &str) -> Query {
+        let query = Query::analyse(question);
+        match &self.project {
+            Some(name) => query.in_project(name),
+            None => query,
+        }
     }
 
     /// The counter of this name, which remembers what it counted.
@@ -215,7 +236,7 @@ impl Service {
         let mut clock = Instant::now();
         let max_tokens = build.max_tokens.get();
         let retrieve = retrieve.clone().for_budget(max_tokens, PARTS);
-        let query = Arc::new(Query::analyse(question));
+        let query = Arc::new(self.analyse(question));
         timings.analyse = lap(&mut clock);
         let retrieved = self.retriever.retrieve(&query, &retrieve).await;
         timings.retrieve = lap(&mut clock);

@@ -682,6 +682,47 @@ fn what_a_project_is_asks_for_what_stands_at_its_front() {
 }
 
 #[test]
+fn a_project_may_be_called_by_its_name() {
+    let asked = |text: &str, name: &str| Query::analyse(text).in_project(name);
+    for (text, name) in [
+        ("What is Flask?", "flask"),
+        ("what does flask do", "Flask"),
+        ("how does flask work?", "flask-main"),
+        ("how do I use flask", "flask"),
+        ("how to get started with flask", "flask"),
+        ("flask overview", "flask"),
+        ("what's flask's purpose", "flask"),
+        ("explain the flask library", "flask"),
+        ("what is my-app", "my_app"),
+        ("what is my_app", "my-app"),
+    ] {
+        let query = asked(text, name);
+        assert!(query.is_of_project() && query.is_of_files_alone(), "{text}");
+        assert_eq!(query.file_names, ["README"], "{text}");
+        assert!(
+            !Query::analyse(text).is_of_project() || text.contains("library"),
+            "{text}"
+        );
+    }
+    for (text, name) in [
+        ("flask", "flask"),
+        ("what is flask", "django"),
+        ("where is flask used", "flask"),
+        ("who uses flask", "flask"),
+        ("how does flask find its config", "flask"),
+        ("what is another flask", "flask"),
+        ("what is a server", "server"),
+        ("how does main work", "main"),
+        ("what is Flask?\nIt is long.", "flask"),
+    ] {
+        assert!(!asked(text, name).is_of_project(), "{text}");
+    }
+    let news = asked("what's new in flask?", "flask");
+    assert!(news.is_of_news());
+    assert_eq!(news.file_names[0], "CHANGELOG");
+}
+
+#[test]
 fn what_is_new_asks_for_a_changelog() {
     for text in [
         "what is new in the last release",
