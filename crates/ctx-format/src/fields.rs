@@ -294,7 +294,8 @@ fn metadata(block: &Block<'_>) -> String {
     })
     .expect("strings are JSON");
     let is_meant = |c: char| matches!(c, '<' | '>' | '&' | '`');
-    if inline::acting(&json).next().is_none() && !json.contains(is_meant) {
+    let any_meant = |any, byte| any | is_meant(char::from(byte));
+    if !json.bytes().fold(false, any_meant) && inline::acting(&json).next().is_none() {
         return json;
     }
     let mut acting = inline::acting(&json).peekable();

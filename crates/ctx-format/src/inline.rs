@@ -16,8 +16,15 @@ pub(crate) fn push_escaped(out: &mut String, line: &str) {
 /// Where the characters of `line` are that could act, all of them of ASCII. Emphasis is not among it: it leads nowhere and
 /// fetches nothing, and `__init__.py` is to stand as it is for who reads the text. O(bytes).
 pub(crate) fn acting(line: &str) -> impl Iterator<Item = usize> {
+    let line = if may_act(line) { line } else { "" };
     let bytes = line.bytes().enumerate();
     bytes.filter_map(|(at, byte)| acts(line, at, byte).then_some(at))
+}
+
+/// Whether `line` has a character that acts somewhere. Without a branch for each, so that many are looked at together.
+fn may_act(line: &str) -> bool {
+    let is_it = |byte: u8| matches!(byte, b'`' | b'\\' | b'<' | b'&' | b']');
+    line.bytes().fold(false, |any, byte| any | is_it(byte))
 }
 
 /// The same as a heading, whose last words `#` would be taken for its end.

@@ -142,7 +142,8 @@ impl Role {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         // A bit for each role.
         let bit = |role: Role| 1_u32 << role as u32;
-        let below = folders.split('/').filter_map(of_folder);
+        let below = folders.as_bytes().split(|&it| it == b'/');
+        let below = below.filter_map(of_folder);
         let below = below.fold(0, |below, role| below | bit(role));
         let is_below = |role| below & bit(role) != 0;
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -150,7 +151,7 @@ impl Role {
             Role::Vendored
         } else if is_generated(name, extension) {
             Role::Generated
-        } else if is_below(Role::Test) || path.starts_with("testing/") || is_test(name) {
+        } else if is_below(Role::Test) || path.starts_with("testing/") || is_test(name, extension) {
             Role::Test
         } else if is_below(Role::Example) {
             Role::Example
@@ -193,16 +194,16 @@ fn is_about_version(query: &Query) -> bool {
 
 /// The role of what is in a folder of this name, in lower case. A folder `testing` holds tests where it is at the root;
 /// further down it is mostly source that tests use.
-fn of_folder(name: &str) -> Option<Role> {
+fn of_folder(name: &[u8]) -> Option<Role> {
     Some(match name {
-        "_vendor" | "bower_components" | "node_modules" | "site-packages" | "third_party"
-        | "vendor" | "vendored" => Role::Vendored,
-        "__fixtures__" | "__mocks__" | "__tests__" | "fixtures" | "spec" | "specs" | "test"
-        | "test_data" | "test_utils" | "testdata" | "testing_data" | "tests" | "testutil"
-        | "testutils" => Role::Test,
-        "bench" | "benches" | "benchmark" | "benchmarks" | "demo" | "demos" | "example"
-        | "examples" | "sample" | "samples" => Role::Example,
-        "doc" | "docs" | "documentation" => Role::Documentation,
+        b"_vendor" | b"bower_components" | b"node_modules" | b"site-packages" | b"third_party"
+        | b"vendor" | b"vendored" => Role::Vendored,
+        b"__fixtures__" | b"__mocks__" | b"__tests__" | b"fixtures" | b"spec" | b"specs"
+        | b"test" | b"test_data" | b"test_utils" | b"testdata" | b"testing_data" | b"tests"
+        | b"testutil" | b"testutils" => Role::Test,
+        b"bench" | b"benches" | b"benchmark" | b"benchmarks" | b"demo" | b"demos" | b"example"
+        | b"examples" | b"sample" | b"samples" => Role::Example,
+        b"doc" | b"docs" | b"documentation" => Role::Documentation,
         _ => return None,
     })
 }
@@ -278,43 +279,41 @@ fn is_generated(name: &str, extension: &str) -> bool {
 
 /// `jquery-3.5.1.js`: a script with its version in its name is a copy.
 fn is_release(stem: &str, extension: &str) -> bool {
-    let version = stem.rsplit_once('-').map(|(_, version)| version);
-    version.is_some_and(|version| {
-        matches!(extension, "js" | "css")
-            && version.contains('.')
-            && version
-                .split('.')
-                .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-    })
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit());
+    let is_version = |(_, it): (&str, &str)| it.contains('.') && it.split('.').all(is_number);
+    matches!(extension, "js" | "css") && stem.rsplit_once('-').is_some_and(is_version)
 }
 
-fn is_test(name: &str) -> bool {
-    let (stem, _) = name.split_once('.').unwrap_or((name, ""));
+fn is_test(name: &str, extension: &str) -> bool {
+    let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
+    // What stands before the extension, with the dot between them.
+    let words = &rest[..rest.len() - extension.len()];
     stem.starts_with("test_")
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || stem.ends_with("_spec")
         || matches!(stem, "conftest" | "tests")
-        || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
+        || words
+            .split_terminator('.')
+            .any(|it| matches!(it, "test" | "spec"))
 }
 
 /// Whether it is what stands at the front of a project, and no code or data of that name: `history.rs` is a source.
 fn is_front(name: &str, extension: &str) -> bool {
     let stem = name.split(['.', '-']).next().unwrap_or_default();
-    let is_code = extension != "html" && is_written(extension);
-    !is_code
-        && matches!(
-            stem,
-            "readme"
-                | "license"
-                | "licence"
-                | "changelog"
-                | "changes"
-                | "contributing"
-                | "authors"
-                | "notice"
-                | "copying"
-                | "history"
-                | "news"
-        )
+    let is_one = matches!(
+        stem,
+        "readme"
+            | "license"
+            | "licence"
+            | "changelog"
+            | "changes"
+            | "contributing"
+            | "authors"
+            | "notice"
+            | "copying"
+            | "history"
+            | "news"
+    );
+    is_one && (extension == "html" || !is_written(extension))
 }

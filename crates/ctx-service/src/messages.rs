@@ -286,6 +286,37 @@ fn length_bit(word: &str) -> u64 {
     1 << word.len().min(63)
 }
 
+/// What begins with a byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    /// A blank.
+    Blank,
+    /// A mark that says nothing by itself.
+    Mark,
+    /// A statement, or its end, or a place for a value.
+    Statement,
+    /// A word.
+    Word,
+    /// A place, a character that a backslash stands before, what is not of ASCII.
+    Any,
+}
+
+const BEGINS: [Begins; 256] = {
+    let mut begins = [Begins::Any; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        begins[byte as usize] = match byte {
+            b' ' | b'\t'..=b'\r' => Begins::Blank,
+            b'{' | b'}' | b';' | b'=' => Begins::Statement,
+            b'$' | b'#' | b'%' | b'+' | b'\\' => Begins::Any,
+            _ if OF_WORDS[byte as usize] => Begins::Word,
+            _ => Begins::Mark,
+        };
+        byte += 1;
+    }
+    begins
+};
+
 /// The words of `text` that have a number, and its places for values. O(bytes).
 fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
     let mut tokens = Vec::new();
@@ -296,15 +327,21 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
         }
     };
     let mut lower = String::new();
-    let mut rest = text;
+    // What stands before, blanks aside.
     let mut last = ' ';
-    loop {
-        // Most of what is no word: the blanks before a line.
-        rest = rest.trim_ascii_start();
-        let Some(c) = rest.chars().next() else {
-            return tokens;
-        };
-        let length = if is_of_word(c) {
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        let begins = BEGINS[usize::from(byte)];
+        if matches!(begins, Begins::Blank | Begins::Mark) {
+            if begins == Begins::Mark {
+                last = char::from(byte);
+            }
+            at += 1;
+            continue;
+        }
+        let rest = &text[at..];
+        let c = rest.chars().next().unwrap_or(' ');
+        at += if begins == Begins::Word || begins == Begins::Any && is_of_word(c) {
             let end = word_end(rest);
             let number = numbers.get_in_any_case(&rest[..end], &mut lower);
             push(number.map_or(Token::Other, Token::Word));
@@ -313,7 +350,7 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
             push(Token::Place);
             end
         } else {
-            if matches!(c, '{' | '}' | ';' | '=') {
+            if begins == Begins::Statement {
                 push(Token::Other);
             }
             // What a backslash stands before is one character with it.
@@ -323,8 +360,8 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
         if !c.is_whitespace() {
             last = c;
         }
-        rest = &rest[length..];
     }
+    tokens
 }
 
 /// Where the place for a value ends with which `text` begins, `last` being what stands before it, blanks aside.
@@ -692,6 +729,72 @@ mod tests {
         few::run(few::cases(512), &texts, |text| {
             let end = text.find(|it| !is_of_word(it)).unwrap_or(text.len());
             prop_assert_eq!(word_end(&text), end);
+            Ok(())
+        });
+    }
+
+    /// The same as [`tokens`], by one character or token after the other.
+    fn tokens_by_characters(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
+        let (mut tokens, mut lower) = (Vec::new(), String::new());
+        let (mut rest, mut last) = (text, ' ');
+        while let Some(c) = rest.chars().next() {
+            let place = place_at(rest, last).filter(|_| !is_of_word(c));
+            let (token, length) = if is_of_word(c) {
+                let end = rest.find(|it| !is_of_word(it)).unwrap_or(rest.len());
+                let number = numbers.get_in_any_case(&rest[..end], &mut lower);
+                (Some(number.map_or(Token::Other, Token::Word)), end)
+            } else if let Some(end) = place {
+                (Some(Token::Place), end)
+            } else {
+                let is_statement = matches!(c, '{' | '}' | ';' | '=');
+                let count = if c == '\\' { 2 } else { 1 };
+                let length = rest.chars().take(count).map(char::len_utf8).sum();
+                (is_statement.then_some(Token::Other), length)
+            };
+            tokens.extend(token);
+            if !c.is_whitespace() {
+                last = c;
+            }
+            rest = &rest[length..];
+        }
+        tokens.dedup_by(|a, b| *a == Token::Other && a == b);
+        tokens
+    }
+
+    #[test]
+    fn a_text_is_read_by_bytes_as_by_characters() {
+        let numbers = Numbers::of(["the", "été", "a_b", "kelvin"].into_iter());
+        let piece = prop_oneof![
+            Just("the"),
+            Just("ÉTÉ"),
+            Just("a_b"),
+            Just("\u{212a}elvin"),
+            Just("x"),
+            Just(" "),
+            Just("\n"),
+            Just("\u{b}"),
+            Just("\u{a0}"),
+            Just("\u{1c}"),
+            Just("\\"),
+            Just("\""),
+            Just("'"),
+            Just("+"),
+            Just("{"),
+            Just("}"),
+            Just("%s"),
+            Just("$"),
+            Just("#{"),
+            Just(";"),
+            Just("="),
+            Just("("),
+            Just("日"),
+            Just("%("),
+            Just(")"),
+        ];
+        let texts = prop::collection::vec(piece, 0..24).prop_map(|it| it.concat());
+        few::run(few::cases(1024), &texts, |text| {
+            let found = tokens(&text, &numbers);
+            prop_assert_eq!(found, tokens_by_characters(&text, &numbers), "{:?}", text);
             Ok(())
         });
     }
