@@ -7,6 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use ctx_source::open_no_link;
 use tantivy::directory::{DirectoryLock, META_LOCK};
 use tantivy::index::SegmentReader;
 use tantivy::store::{Compressor, ZstdCompressor};
@@ -294,7 +295,7 @@ fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
 
 /// Whether what follows the checked bytes of a file says that this version wrote it.
 fn has_footer(path: &Path) -> std::io::Result<bool> {
-    let mut file = File::open(path)?;
+    let mut file = open_no_link(path, File::options().read(true))?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(FOOTER_BYTES as u64)))?;
     let mut end = Vec::with_capacity(FOOTER_BYTES);
