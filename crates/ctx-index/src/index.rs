@@ -299,9 +299,9 @@ impl Index {
         Ok(Wanted::of(&self.options, self.remembered.kept()?))
     }
 
-    /// The generation and the number of votes in one number: neither ever falls, so that it changes with each.
+    /// The generation of what is answered and the number of votes in one number: neither ever falls, so that it changes with each.
     pub(crate) fn state(&self) -> Result<u64, Fault> {
-        let generation = self.store().manifest.generation()?;
+        let generation = self.store().generation();
         Ok(generation.saturating_add(self.remembered.votes()?))
     }
 }

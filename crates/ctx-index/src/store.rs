@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ const STORED_BLOCKS: usize = 256;
 /// The text index and the manifest.
 pub(crate) struct Store {
     pub(crate) reader: IndexReader,
+    /// The generation of what the reader answers from.
+    answered: Mutex<u64>,
     pub(crate) manifest: Manifest,
     /// Which file the manifest is, where the system tells.
     file: Option<FileId>,
@@ -129,13 +132,48 @@ impl Store {
         let fields = Fields::new();
         let text = open_text(folder)?;
         check_text(&text, &folder.join("text"), &fields, &known)?;
+        let answered = generation_of(&text)?;
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = reader.doc_store_cache_num_blocks(STORED_BLOCKS);
-        Ok(Some(Store {
+        let store = Store {
             reader: reader.try_into()?,
+            answered: Mutex::new(answered),
             manifest,
             file: file_id(&database),
-        }))
+        };
+        store.catch_up()?;
+        Ok(Some(store))
+    }
+
+    /// The generation of what is answered. The manifest may be ahead of it.
+    pub(crate) fn generation(&self) -> u64 {
+        *self.answered()
+    }
+
+    fn answered(&self) -> MutexGuard<'_, u64> {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers from what is there now, and tells its generation from then on.
+    pub(crate) fn reload(&self) -> Result<(), Fault> {
+        let mut answered = self.answered();
+        loop {
+            let before = generation_of(self.reader.searcher().index())?;
+            self.reader.reload()?;
+            // What was committed between the two may have been read, or not.
+            if generation_of(self.reader.searcher().index())? == before {
+                *answered = before;
+                return Ok(());
+            }
+        }
+    }
+
+    /// The same, where what is there now is of another generation.
+    pub(crate) fn catch_up(&self) -> Result<(), Fault> {
+        if generation_of(self.reader.searcher().index())? == self.generation() {
+            return Ok(());
+        }
+        self.reload()
     }
 
     /// Whether it is what the folder has still.

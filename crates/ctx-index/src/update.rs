@@ -79,6 +79,8 @@ impl Index {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, Fault> {
         self.follow()?;
+        // Another process may have written, and may be at it again: whoever has to wait for it answers as it left it.
+        self.store().catch_up()?;
         let known = self.store().manifest.snapshot()?;
         let work = self.work(wanted, &known.files, &scan);
         let updated = if work.is_empty() {
@@ -95,7 +97,7 @@ impl Index {
     /// What is written is answered from now on.
     fn finish(&self, mut updated: Updated) -> Result<Updated, Fault> {
         let store = self.store();
-        store.reader.reload()?;
+        store.reload()?;
         let totals = store.manifest.totals()?;
         updated.files = usize::try_from(totals.files).unwrap_or(usize::MAX);
         let passed = store.manifest.passed_over()?;
@@ -151,7 +153,7 @@ impl Index {
             Extent::Everything => Work::anew(&known.files, scan),
         };
         let moves = Moves::new(self.remembered.has_uses()?);
-        let mut writer = Writer::new(self, &store.manifest, known.generation, moves);
+        let mut writer = Writer::new(self, &store, known.generation, moves);
         if is_anew && known.files.values().any(FileRow::may_be_found) {
             writer.forget_all()?;
         }
@@ -405,6 +407,51 @@ mod tests {
         assert_eq!(Work::anew(&known, &scan).removed, ["a.rs"]);
     }
 
+    /// Another process writes, and begins to write again before this one has its turn.
+    #[test]
+    fn who_waits_for_a_writer_answers_as_the_last_one_left_it() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let options = crate::Options::default().with_patience(std::time::Duration::ZERO);
+        let open = || Index::open(root.path(), folder.path(), options).unwrap().0;
+        let all = |index: &Index| index.searcher().num_docs();
+        let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(()));
+        let (here, there) = (open(), open());
+        std::fs::write(root.path().join("a.rs"), "fn one() {}\n").unwrap();
+        let before = here.state().unwrap();
+        update(&there).unwrap();
+        assert_eq!((here.state().unwrap(), all(&here)), (before, 0));
+        std::fs::write(root.path().join("b.rs"), "fn two() {}\n").unwrap();
+        let lock = crate::lock::lock(folder.path(), WRITER).unwrap();
+        let busy = update(&here);
+        assert!(matches!(busy, Err(IndexError::Busy { .. })), "{busy:?}");
+        let between = here.state().unwrap();
+        assert!(between != before && all(&here) == all(&there));
+        drop(lock);
+        update(&here).unwrap();
+        assert!(here.state().unwrap() != between && all(&here) > all(&there));
+    }
+
+    #[test]
+    fn a_text_that_another_process_replaced_is_not_taken_for_that_which_is_answered() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+        for name in ["a.rs", "b.rs"] {
+            std::fs::write(root.path().join(name), "fn one() {}\n").unwrap();
+        }
+        let ((here, _), (there, _)) = (open(), open());
+        update(&here);
+        let one = here.hash_of("a.rs");
+        assert!(one.is_some());
+        std::fs::write(root.path().join("a.rs"), "fn two() {}\n\nfn one() {}\n").unwrap();
+        update(&there);
+        assert_eq!(here.hash_of("a.rs"), Some(NO_TEXT));
+        assert_eq!(here.hash_of("b.rs"), one);
+        update(&here);
+        assert!(here.hash_of("a.rs").is_some_and(|it| it != NO_TEXT));
+        assert_eq!(here.hash_of("a.rs"), there.hash_of("a.rs"));
+    }
+
     /// A process ended after the text was committed and before the rows were, of a file that was new and of one that
     /// was not.
     #[test]
@@ -435,8 +482,10 @@ mod tests {
             let (index, why) = open();
             assert_eq!(why, None);
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
+            let before = index.state().unwrap();
             assert_eq!(update(&index).changed, 1);
             assert_eq!(index.searcher().num_docs(), documents);
+            assert_ne!(index.state().unwrap(), before);
         }
     }
 }
