@@ -174,6 +174,15 @@ impl Snapshot {
     }
 }
 
+/// A state of the database, as one connection sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// What others wrote,
+    others: i64,
+    /// and what this connection did.
+    own: u64,
+}
+
 /// Sums of what is indexed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
@@ -325,6 +334,15 @@ impl Manifest {
     pub(crate) fn generation(&self) -> Result<u64, Fault> {
         let generation = get(&self.lock(), GENERATION)?;
         Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
+    }
+
+    /// What tells whether anybody writes from now on: then it is another one.
+    pub(crate) fn moment(&self) -> Result<Moment, Fault> {
+        let connection = self.lock();
+        Ok(Moment {
+            others: connection.pragma_query_value(None, "data_version", |row| row.get(0))?,
+            own: connection.total_changes(),
+        })
     }
 
     /// What is indexed, in sums. Files that hold no text, could not be read, or were new when an update came to no end

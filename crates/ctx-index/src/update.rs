@@ -69,7 +69,11 @@ impl Index {
     }
 
     pub(crate) fn scan(&self, wanted: Wanted) -> Scan {
-        scan(&self.root, &self.folder, wanted)
+        let since = self.store().manifest.moment().ok();
+        Scan {
+            since,
+            ..scan(&self.root, &self.folder, wanted)
+        }
     }
 
     pub(crate) fn update_to(
@@ -119,11 +123,12 @@ impl Index {
             has_waited = true;
             progress(Progress::waiting(holder))
         })?;
-        if has_waited {
+        self.follow_alone(&lock)?;
+        let now = self.store().manifest.moment().ok();
+        if has_waited || now.is_none() || now != scan.since {
             // What was seen before is older than what the other one wrote.
             scan = self.scan(wanted);
         }
-        self.follow_alone(&lock)?;
         let mut updated = Updated::of(&mut scan);
         let result = self.write_alone(wanted, &scan, extent, progress, &mut updated);
         // Why it failed is to be found out before there is room again.
@@ -429,6 +434,31 @@ mod tests {
         drop(lock);
         update(&here).unwrap();
         assert!(here.state().unwrap() != between && all(&here) > all(&there));
+    }
+
+    /// It was made, and indexed by somebody else, after the files were looked at.
+    #[test]
+    fn what_came_since_the_files_were_looked_at_is_not_taken_for_gone() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let progress = &mut |_| ControlFlow::Continue(());
+        let ((here, _), (there, _)) = (open(), open());
+        for (number, writer) in [&there, &here].into_iter().enumerate() {
+            for extent in [Extent::Changes, Extent::Everything] {
+                let wanted = here.wanted().unwrap();
+                let scan = here.scan(wanted);
+                let name = format!("{number}{extent:?}.rs");
+                std::fs::write(root.path().join(&name), "fn one() {}\n").unwrap();
+                writer.update(progress).unwrap();
+                let updated = match extent {
+                    Extent::Changes => here.update_to(wanted, scan, progress),
+                    Extent::Everything => here.write(wanted, scan, extent, progress),
+                };
+                assert_eq!(updated.unwrap().removed, 0, "{name}");
+                here.store().reload().unwrap();
+                assert!(here.hash_of(&name).is_some(), "{name}");
+            }
+        }
     }
 
     #[test]
