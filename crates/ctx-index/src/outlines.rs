@@ -26,7 +26,7 @@ impl Index {
         let store = self.store();
         // Who cannot read it now has the lines as they are told.
         let hash = store.manifest.hash_of(path).ok().flatten()?;
-        if store.manifest.generation().ok()? == store.generation() {
+        if store.manifest.generation().ok()? == store.answered().generation {
             return Some(hash);
         }
         let is_of_it = self.first_of(&store.reader.searcher(), path, |document| {

@@ -37,11 +37,19 @@ const STORED_BLOCKS: usize = 256;
 /// The text index and the manifest.
 pub(crate) struct Store {
     pub(crate) reader: IndexReader,
-    /// The generation of what the reader answers from.
-    answered: Mutex<u64>,
+    /// What the reader answers from.
+    answered: Mutex<Answered>,
     pub(crate) manifest: Manifest,
     /// Which file the manifest is, where the system tells.
     file: Option<FileId>,
+}
+
+/// Which state of an index is answered. The manifest may be ahead of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// The number of the manifest, where it has one.
+    pub(crate) id: Option<i64>,
+    pub(crate) generation: u64,
 }
 
 /// What is stored of documents takes a quarter less room by zstd than by LZ4.
@@ -132,7 +140,10 @@ impl Store {
         let fields = Fields::new();
         let text = open_text(folder)?;
         check_text(&text, &folder.join("text"), &fields, &known)?;
-        let answered = generation_of(&text)?;
+        let answered = Answered {
+            id: manifest.id()?,
+            generation: generation_of(&text)?,
+        };
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = reader.doc_store_cache_num_blocks(STORED_BLOCKS);
         let store = Store {
@@ -145,24 +156,24 @@ impl Store {
         Ok(Some(store))
     }
 
-    /// The generation of what is answered. The manifest may be ahead of it.
-    pub(crate) fn generation(&self) -> u64 {
-        *self.answered()
+    pub(crate) fn answered(&self) -> Answered {
+        *self.lock_answered()
     }
 
-    fn answered(&self) -> MutexGuard<'_, u64> {
+    fn lock_answered(&self) -> MutexGuard<'_, Answered> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers from what is there now, and tells its generation from then on.
+    /// Answers from what is there now, and tells that from then on.
     pub(crate) fn reload(&self) -> Result<(), Fault> {
-        let mut answered = self.answered();
+        let mut answered = self.lock_answered();
         loop {
-            let before = generation_of(self.reader.searcher().index())?;
+            let generation = generation_of(self.reader.searcher().index())?;
             self.reader.reload()?;
             // What was committed between the two may have been read, or not.
-            if generation_of(self.reader.searcher().index())? == before {
-                *answered = before;
+            if generation_of(self.reader.searcher().index())? == generation {
+                let id = self.manifest.id()?;
+                *answered = Answered { id, generation };
                 return Ok(());
             }
         }
@@ -170,7 +181,7 @@ impl Store {
 
     /// The same, where what is there now is of another generation.
     pub(crate) fn catch_up(&self) -> Result<(), Fault> {
-        if generation_of(self.reader.searcher().index())? == self.generation() {
+        if generation_of(self.reader.searcher().index())? == self.answered().generation {
             return Ok(());
         }
         self.reload()
