@@ -273,17 +273,15 @@ impl Index {
     ) -> Work<'s> {
         let mut work = Work::of(wanted, known, scan);
         let is_unread = |it: &&Seen| known.get(&it.path).is_some_and(FileRow::is_unread);
-        for seen in scan.files.iter().filter(is_unread) {
-            match self.root.read(&seen.path, wanted.max_file_bytes) {
-                Err(error @ SourceError::Io { .. }) => {
-                    work.faults.push(with_causes(&error));
-                    work.wanted.retain(|it| it.path != seen.path);
-                }
-                _ if work.wanted.iter().all(|it| it.path != seen.path) => work.wanted.push(seen),
-                _ => {}
-            }
-        }
-        work.wanted.sort_unstable();
+        let tried: BTreeMap<&str, Option<String>> = (scan.files.iter().filter(is_unread))
+            .map(
+                |seen| match self.root.read(&seen.path, wanted.max_file_bytes) {
+                    Err(error @ SourceError::Io { .. }) => (&*seen.path, Some(with_causes(&error))),
+                    _ => (&*seen.path, None),
+                },
+            )
+            .collect();
+        work.try_again(scan, &tried);
         work
     }
 }
@@ -372,6 +370,19 @@ impl<'s> Work<'s> {
             removed: unseen(known, scan),
             faults: Vec::new(),
         }
+    }
+
+    /// Has those that were `tried` wanted, or told why not where they cannot be read still. O(files).
+    fn try_again(&mut self, scan: &'s Scan, tried: &BTreeMap<&str, Option<String>>) {
+        let is_tried = |it: &&Seen| tried.contains_key(&*it.path);
+        self.wanted.retain(|it| !is_tried(it));
+        for seen in scan.files.iter().filter(is_tried) {
+            match &tried[&*seen.path] {
+                Some(fault) => self.faults.push(fault.clone()),
+                None => self.wanted.push(seen),
+            }
+        }
+        self.wanted.sort_unstable();
     }
 
     fn is_empty(&self) -> bool {
