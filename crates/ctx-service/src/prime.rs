@@ -254,10 +254,12 @@ impl Service {
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, PARTS);
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
-        let (named, recalled, recent, retrieved) = tokio::join!(named, recalled, recent, found);
+        let ((named, looked_up), recalled, recent, retrieved) =
+            tokio::join!(named, recalled, recent, found);
         failures.clone_from(&request.thread.failures);
+        or_note(looked_up, failures);
         let mut gathered = Gathered {
-            named: or_note(named, failures),
+            named,
             recalled: or_note(recalled, failures),
             mentions: mentioned.all,
             found: retrieved.found,

@@ -55,6 +55,10 @@ pub(crate) struct Store {
     pub(crate) is_mute: AtomicBool,
     /// Whether asking for recent files never ends.
     pub(crate) is_stuck: AtomicBool,
+    /// Whether asking for definitions never ends.
+    pub(crate) has_no_names: AtomicBool,
+    /// How often it was asked for what is named.
+    pub(crate) lookups: AtomicUsize,
     /// Searches wait for a permit where there is one.
     pub(crate) gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
 }
@@ -157,6 +161,10 @@ impl FileSearch for Store {
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
+        if self.has_no_names.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
         let of = |name: &String| {
             let is_it = |part: &Part| {
                 let its = part.hit.name.as_ref().map(|it| it.to_lowercase());
@@ -172,6 +180,7 @@ impl FileSearch for Store {
     }
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
         let of = |end: &String| {
             let ends = |it: &str| it == end || it.ends_with(&format!("/{end}"));
             let mut paths: Vec<String> = self.parts.iter().map(|it| it.hit.path.clone()).collect();
