@@ -7,8 +7,9 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_retrieve::{Hold, Report};
+use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
+use tokio::runtime::Handle;
 use tracing::debug;
 
 use crate::cache::{Key, Served};
@@ -320,9 +321,14 @@ impl Service {
         if paths.is_empty() {
             return Recording::default();
         }
-        Recording(Some(tokio::spawn(
-            async move { usage.shown(&paths, now).await },
-        )))
+        let runtime = Handle::current();
+        // It goes on behind whoever has the answer, and occupies what stands for the request as long.
+        Recording(Some(Hold::current().unwatched().spawn(async move {
+            // A port may compute, or wait for a disk.
+            let note = move || runtime.block_on(usage.shown(&paths, now));
+            let noted = Hold::current().blocking(note).await;
+            noted.unwrap_or_else(|ended| Err(PortError::new(ended)))
+        })))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ctx_retrieve::Hold;
 use ctx_service::{FeedbackError, PrimeContext, Secret};
 use ctx_testkit::few;
 use proptest::prelude::*;
@@ -24,6 +25,27 @@ fn uses(world: &World, path: &str) -> u64 {
         .get(path)
         .copied()
         .unwrap_or(0)
+}
+
+/// On a runtime of one thread, which stands still while a store waits for a disk.
+#[tokio::test]
+async fn what_a_store_writes_is_written_by_a_thread_that_may_block_within_the_hold() {
+    let world = world(FILES);
+    let hold = Hold::default().with(7_u32);
+    hold.within(async {
+        let primed = world.prime("How is a header parsed?").await;
+        let handle = primed.context.feedback.clone().unwrap();
+        primed.recording.done().await.unwrap();
+        world.service.feedback(&handle, true, NOW).await.unwrap();
+    })
+    .await;
+    let writers = world.store.writers.lock().unwrap();
+    assert!(writers.len() > 1);
+    let here = std::thread::current().id();
+    for (thread, held) in writers.iter() {
+        assert_ne!(*thread, here);
+        assert_eq!(*held, Some(7));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

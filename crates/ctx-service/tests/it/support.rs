@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use ctx_model::{BuildOptions, LineSpan, Tokens};
 use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery,
+    Answer, Feedback, FileSearch, Generation, History, Hit, Hold, MOST_USES, Message, PartQuery,
     PortError, REMEMBERED, References, Retriever, TextQuery, Threads, Usage, Vote,
 };
 use ctx_service::{
@@ -57,6 +58,8 @@ pub(crate) struct Store {
     pub(crate) is_stuck: AtomicBool,
     /// Whether asking for definitions never ends.
     pub(crate) has_no_names: AtomicBool,
+    /// Which threads noted what was shown and what was voted, and within a hold of how many things of the test's.
+    pub(crate) writers: Mutex<Vec<(ThreadId, Option<u32>)>>,
     /// How often it was asked for what is named.
     pub(crate) lookups: AtomicUsize,
     /// Searches wait for a permit where there is one.
@@ -98,6 +101,12 @@ impl Store {
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(limit);
         hits
+    }
+
+    fn note_writer(&self) {
+        let held = Hold::current().held::<u32>().copied();
+        let writer = (thread::current().id(), held);
+        self.writers.lock().unwrap().push(writer);
     }
 
     fn turned<T>(&self, mut list: Vec<T>) -> Vec<T> {
@@ -270,6 +279,7 @@ impl Usage for Store {
     }
 
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+        self.note_writer();
         let shown = paths.iter().map(|path| (path.clone(), now));
         self.shown.lock().unwrap().extend(shown);
         Ok(())
@@ -290,6 +300,7 @@ impl Usage for Store {
 #[async_trait]
 impl Feedback for Store {
     async fn vote(&self, vote: &Vote) -> Answer<bool> {
+        self.note_writer();
         let mut votes = self.votes.lock().unwrap();
         votes.retain(|_, at| vote.at - *at <= REMEMBERED);
         if votes.contains_key(&vote.key) {
