@@ -24,6 +24,11 @@ pub enum FeedbackError {
     /// The user has said so already, of every file in this context that is meant.
     #[error("count the feedback: it was given before")]
     Repeated,
+    /// The service has no secret, and gives out no handles.
+    #[error(
+        "accept the feedback handle: none is given out here, as there is no secret to sign it by"
+    )]
+    NoSecret,
     /// There is nowhere to keep it.
     #[error("keep the feedback: there is no store for it")]
     NoStore,
@@ -142,7 +147,7 @@ impl Service {
     /// Must be called on a tokio runtime. To go away does not end it.
     ///
     /// # Errors
-    /// [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, [`FeedbackError::Expired`], and
+    /// [`FeedbackError::NoSecret`] where no handles are given out, [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, [`FeedbackError::Expired`], and
     /// [`FeedbackError::Repeated`] where each of the files was counted before; nothing is counted then.
     pub async fn feedback(
         &self,
@@ -150,7 +155,7 @@ impl Service {
         is_useful: bool,
         now: i64,
     ) -> Result<(), FeedbackError> {
-        let secret = self.secret.as_ref().ok_or(FeedbackError::Forged)?;
+        let secret = self.secret.as_ref().ok_or(FeedbackError::NoSecret)?;
         let shown = Shown::of(handle, secret, &self.owner)?;
         if now.div_euclid(DAY) > shown.last_day {
             return Err(FeedbackError::Expired);

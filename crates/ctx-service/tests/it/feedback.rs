@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use ctx_retrieve::Hold;
 use ctx_service::{FeedbackError, PrimeContext, Secret};
+use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-use crate::support::{FILES, NOW, World, options, service_over, world};
+use crate::support::{FILES, NOW, World, options, service_over, service_without_secret, world};
 
 fn handle(context: &PrimeContext, path: &str) -> String {
     let is_it = |it: &&ctx_service::Cited| it.citation.file_path.as_deref() == Some(path);
@@ -95,6 +96,13 @@ async fn a_handle_is_its_users() {
     assert_eq!(
         restarted.feedback(&handle, true, NOW).await,
         Err(FeedbackError::Forged)
+    );
+    // Who signs nothing gave nothing out.
+    let sources = Sources::new(Root::open(world.folder.path()).unwrap(), Limits::default());
+    let unsigned = service_without_secret(&world.store, sources, "ada");
+    assert_eq!(
+        unsigned.feedback(&handle, true, NOW).await,
+        Err(FeedbackError::NoSecret)
     );
     assert_eq!(uses(&world, "src/parser.rs"), 0);
 }
