@@ -224,10 +224,15 @@ impl Past {
     /// # Errors
     /// It cannot be read, or is not as it was written; then what is wrong with it is told.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, String> {
-        let size = match fs::metadata(path) {
+        // Whoever made the folder may have made a link of it, to what has no end.
+        let metadata = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            metadata => metadata.map_err(|it| it.to_string())?.len(),
+            metadata => metadata.map_err(|it| it.to_string())?,
         };
+        if !metadata.is_file() {
+            return Err("it is no file".to_owned());
+        }
+        let size = metadata.len();
         if size > LARGEST as u64 {
             return Err(format!("it has {size} bytes"));
         }
@@ -360,6 +365,19 @@ mod tests {
         }
         for length in 0..bytes.len() {
             assert!(Past::decode(&bytes[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("changes"), folder.path().join("link"));
+        past().0.write(&file).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(Past::read(&file).unwrap().is_some());
+        for other in [&link, folder.path()] {
+            assert_eq!(Past::read(other).unwrap_err(), "it is no file");
         }
     }
 

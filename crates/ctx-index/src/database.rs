@@ -2,9 +2,10 @@
 //! from what was written, and so is a row that is missing.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ctx_source::open_no_link;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::Fault;
@@ -29,6 +30,7 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), Fa
         let what = format!("{} is no file", name_of(path));
         return Err(Fault::Damaged { what });
     }
+    let path = &resolved(path);
     if access == Access::Look {
         return Ok((open_unwritable(path)?, false));
     }
@@ -51,10 +53,31 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, bool), Fa
 
 /// Opens it and reads a little: whether it can be read is not known before.
 fn open_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = connect(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     has_tables(&connection)?;
     Ok(connection)
+}
+
+/// The only way to a database: never by a link.
+fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+}
+
+/// Opens what is at `path` only to be read, whatever its state: nothing is read yet.
+pub(crate) fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    connect(&resolved(path), flags)
+}
+
+/// `path` with no link above it, as `SQLite` refuses those too: which folder it is in is for whoever names that.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|_| cfg!(unix));
+    let folder = folder.and_then(|it| it.canonicalize().ok());
+    match folder.zip(path.file_name()) {
+        Some((folder, name)) => folder.join(name),
+        None => path.to_owned(),
+    }
 }
 
 /// Where nothing can be written, what a crash left half done cannot be undone either; then the file is read as it
@@ -75,7 +98,7 @@ fn open_unwritable(path: &Path) -> rusqlite::Result<Connection> {
 
 /// A turned bit in its first page makes a database read-only, whoever opens it.
 fn refuse_writable(path: &Path) -> Result<(), Fault> {
-    if File::options().append(true).open(path).is_err() {
+    if open_no_link(path, File::options().append(true)).is_err() {
         return Ok(());
     }
     let what = format!("{} says that it must not be written", name_of(path));

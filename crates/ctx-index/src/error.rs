@@ -1,7 +1,8 @@
 //! What can be wrong with an index.
 
 use std::error::Error;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use ctx_model::{listed, with_causes};
@@ -276,7 +277,27 @@ fn innermost(error: &io::Error) -> &io::Error {
 fn no_room(folder: &Path) -> Option<io::Error> {
     const ROOM: &[u8] = &[0; 1 << 20];
     let probe = folder.join(PROBE);
-    let tried = std::fs::write(&probe, ROOM);
-    let _ = std::fs::remove_file(probe);
-    tried.err()
+    // What a process that ended left there is in the way, and what is a link is not written through.
+    let _ = fs::remove_file(&probe);
+    let tried = File::create_new(&probe).and_then(|mut it| it.write_all(ROOM));
+    let is_there = |it: &io::Error| it.kind() == io::ErrorKind::AlreadyExists;
+    let failed = tried.err().filter(|it| !is_there(it));
+    let _ = fs::remove_file(probe);
+    failed
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_not_looked_for_through_a_link() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let notes = other.path().join("notes");
+        fs::write(&notes, "keep this").unwrap();
+        std::os::unix::fs::symlink(&notes, folder.path().join(PROBE)).unwrap();
+        assert!(no_room(folder.path()).is_none());
+        assert_eq!(fs::read_to_string(notes).unwrap(), "keep this");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

@@ -10,6 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tantivy::Searcher;
 
 use crate::IndexError;
+use crate::database::short;
 use crate::error::Fault;
 use crate::lock::Lock;
 use crate::manifest::FileRow;
@@ -20,7 +21,7 @@ use crate::remembered::Remembered;
 use crate::scan::{Scan, Seen};
 use crate::schema::Fields;
 use crate::statistics::Statistics;
-use crate::store::Store;
+use crate::store::{Answered, Store};
 use crate::stored::seconds;
 use crate::update::Content;
 
@@ -299,10 +300,19 @@ impl Index {
         Ok(Wanted::of(&self.options, self.remembered.kept()?))
     }
 
-    /// The generation and the number of votes in one number: neither ever falls, so that it changes with each.
+    /// One number of which index is answered, its generation and the number of votes: another one with each change of any. An index
+    /// that is begun anew counts from the beginning.
     pub(crate) fn state(&self) -> Result<u64, Fault> {
-        let generation = self.store().manifest.generation()?;
-        Ok(generation.saturating_add(self.remembered.votes()?))
+        let Answered { id, generation } = self.store().answered();
+        let mut hasher = blake3::Hasher::new();
+        for number in [
+            id.unwrap_or_default().cast_unsigned(),
+            generation,
+            self.remembered.votes()?,
+        ] {
+            hasher.update(&number.to_le_bytes());
+        }
+        Ok(u64::from_le_bytes(short(&hasher)))
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ctx_source::open_no_link;
+
 use crate::IndexError;
 
 /// Whoever holds this one may write the index,
@@ -48,13 +50,10 @@ pub(crate) fn lock_patiently(
 /// Takes the right `name` in `folder`; [`IndexError::Busy`] if another has it.
 pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
     let io = |source| IndexError::folder(folder, source);
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(folder.join(name))
-        .map_err(io)?;
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    // What is in it is replaced below.
+    let mut file = open_no_link(&folder.join(name), &options).map_err(io)?;
     match file.try_lock() {
         // It was removed with its index meanwhile, and is nobody's right any more.
         Ok(()) if !is_still(&file, &folder.join(name)) => Err(busy(folder, "unknown".to_owned())),
@@ -73,7 +72,7 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
 
 /// Whether the right is held, and by whom: a process id or `unknown`. Changes nothing.
 pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
-    let mut file = File::open(folder.join(name)).ok()?;
+    let mut file = open_no_link(&folder.join(name), File::options().read(true)).ok()?;
     let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     is_held.then(|| told(&mut file))
 }
@@ -83,7 +82,10 @@ pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
 fn is_still(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let id = |it: std::fs::Metadata| (it.dev(), it.ino());
-    let (file, named) = (file.metadata().map(id), std::fs::metadata(path).map(id));
+    let (file, named) = (
+        file.metadata().map(id),
+        std::fs::symlink_metadata(path).map(id),
+    );
     matches!((file, named), (Ok(file), Ok(named)) if file == named)
 }
 
@@ -123,5 +125,20 @@ mod tests {
         let _lock = lock(folder.path(), WRITER).unwrap();
         assert!(!is_still(&before, &path));
         assert!(holder(folder.path(), WRITER).is_some());
+    }
+
+    #[test]
+    fn a_link_is_no_lock_and_what_it_leads_to_stays_as_it_is() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (there, nowhere) = (other.path().join("notes"), other.path().join("new"));
+        std::fs::write(&there, "keep this").unwrap();
+        for (name, to) in [(WRITER, &there), (REMEMBERED, &nowhere)] {
+            std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
+            let refused = lock(folder.path(), name).unwrap_err();
+            assert!(matches!(refused, IndexError::Folder { .. }), "{refused}");
+            assert_eq!(holder(folder.path(), name), None);
+        }
+        assert_eq!(std::fs::read_to_string(there).unwrap(), "keep this");
+        assert!(!nowhere.exists());
     }
 }

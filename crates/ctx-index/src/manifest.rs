@@ -24,6 +24,8 @@ pub(crate) const APART: u32 = 4;
 
 /// How often the text index was committed.
 const GENERATION: &str = "generation";
+/// A number by chance, which no other manifest has. Earlier versions gave it none, and it gets one when it is written next.
+const ID: &str = "id";
 /// When the manifest was written last, in seconds since 1970.
 const WRITTEN_AT: &str = "written_at";
 
@@ -174,6 +176,15 @@ impl Snapshot {
     }
 }
 
+/// A state of the database, as one connection sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// What others wrote,
+    others: i64,
+    /// and what this connection did.
+    own: u64,
+}
+
 /// Sums of what is indexed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
@@ -246,7 +257,9 @@ impl Manifest {
                 files.insert(path, file);
             }
         }
-        if get(&transaction, "seal")? != Some(sum.seal(&transaction, &[generation, written_at])?) {
+        let id = id_of(&transaction)?;
+        if get(&transaction, "seal")? != Some(seal(&transaction, sum, generation, written_at, id)?)
+        {
             let what = "its manifest is not as it was written".to_owned();
             return Err(Fault::Damaged { what });
         }
@@ -312,7 +325,10 @@ impl Manifest {
             set.execute(["format", &format()])?;
             set.execute([GENERATION, &generation.to_string()])?;
             set.execute([WRITTEN_AT, &written_at.to_string()])?;
-            let seal = sum.seal(&transaction, &[generation, written_at])?;
+            let new_id = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, random())";
+            transaction.execute(new_id, [ID])?;
+            let id = id_of(&transaction)?;
+            let seal = seal(&transaction, sum, generation, written_at, id)?;
             set.execute(["seal", &seal])?;
         }
         // Earlier versions gave it none.
@@ -325,6 +341,20 @@ impl Manifest {
     pub(crate) fn generation(&self) -> Result<u64, Fault> {
         let generation = get(&self.lock(), GENERATION)?;
         Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
+    }
+
+    /// The number that no other manifest has, where it has one.
+    pub(crate) fn id(&self) -> Result<Option<i64>, Fault> {
+        id_of(&self.lock())
+    }
+
+    /// What tells whether anybody writes from now on: then it is another one.
+    pub(crate) fn moment(&self) -> Result<Moment, Fault> {
+        let connection = self.lock();
+        Ok(Moment {
+            others: connection.pragma_query_value(None, "data_version", |row| row.get(0))?,
+            own: connection.total_changes(),
+        })
     }
 
     /// What is indexed, in sums. Files that hold no text, could not be read, or were new when an update came to no end
@@ -399,6 +429,29 @@ fn format() -> String {
 fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
     statement.query_row([key], |row| row.get(0)).optional()
+}
+
+fn id_of(connection: &Connection) -> Result<Option<i64>, Fault> {
+    let Some(id) = get(connection, ID)? else {
+        return Ok(None);
+    };
+    let id = id.parse().map_err(|_| Fault::Damaged {
+        what: "its manifest has an id that is none".to_owned(),
+    })?;
+    Ok(Some(id))
+}
+
+/// Of all rows, and of what is told of them.
+fn seal(
+    connection: &Connection,
+    rows: Sum,
+    generation: u64,
+    written_at: u64,
+    id: Option<i64>,
+) -> rusqlite::Result<String> {
+    let id = id.map(i64::cast_unsigned);
+    let numbers = [generation, written_at].into_iter().chain(id);
+    rows.seal(connection, &numbers.collect::<Vec<_>>())
 }
 
 /// The format, if it is ours; `None` in a new database.

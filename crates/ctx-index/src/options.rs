@@ -9,6 +9,9 @@ use ctx_syntax::Limits;
 
 use crate::scan::Scan;
 
+/// No larger files are taken in because the index says so: whoever made its folder may have had it say that.
+const MOST_KEPT: u64 = 64 << 20;
+
 /// How an index is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,7 +19,8 @@ pub struct Options {
     /// Whether files that machines wrote, and copies of what others wrote, are indexed too. `None` is as
     /// [`Index::keep`](crate::Index::keep) has it, and else they are not.
     pub include_generated: Option<bool>,
-    /// Larger files are passed over. `None` is as [`Index::keep`](crate::Index::keep) has it, and else 1 MiB.
+    /// Larger files are passed over. `None` is as [`Index::keep`](crate::Index::keep) has it, up to 64 MiB, and else 1 MiB: an index that
+    /// came with a repository has it as others like.
     pub max_file_bytes: Option<u64>,
     /// Whether files without a word are indexed too: they have no part, and are found by their paths. What is indexed
     /// stays so.
@@ -81,7 +85,8 @@ pub(crate) struct Wanted {
 impl Wanted {
     pub(crate) fn of(options: &Options, kept: Kept) -> Self {
         let include_generated = options.include_generated.or(kept.include_generated);
-        let max_file_bytes = options.max_file_bytes.or(kept.max_file_bytes);
+        let kept = kept.max_file_bytes.map(|it| it.min(MOST_KEPT));
+        let max_file_bytes = options.max_file_bytes.or(kept);
         Wanted {
             include_generated: include_generated.unwrap_or(false),
             max_file_bytes: max_file_bytes.unwrap_or(1 << 20),

@@ -8,36 +8,52 @@ use tantivy::{
 };
 
 use crate::Index;
+use crate::manifest::NO_TEXT;
 
 impl Outlines for Index {
     fn outline(&self, path: &str, hash: &[u8; 32]) -> Option<Outline> {
-        let searcher = self.searcher();
-        let path = Term::from_field_text(self.fields.path, path);
-        let segments = (0..).zip(searcher.segment_readers());
-        let mut files = segments.filter_map(|(ordinal, segment)| {
-            let document = first(segment, &path)?;
-            self.of_file(&searcher, DocAddress::new(ordinal, document), hash)
-        });
-        files.next()
+        self.first_of(&self.searcher(), path, |document| {
+            Outline::unseal(document.get_first(self.fields.outline)?.as_bytes()?, hash)
+        })
     }
 }
 
 impl Index {
     /// The hash ([`ctx_source::Text::hash`]) of the text that is indexed of the file at `path`: of that are the lines of its
-    /// parts. `None` where nothing is, or another process is about to write it.
+    /// parts. `None` where nothing is, or another process is about to write it; zeros, which are no text's, where another process
+    /// has written it and what is answered of it here is known to be of another text.
     pub fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
+        let store = self.store();
         // Who cannot read it now has the lines as they are told.
-        self.store().manifest.hash_of(path).ok().flatten()
+        let hash = store.manifest.hash_of(path).ok().flatten()?;
+        if store.manifest.generation().ok()? == store.answered().generation {
+            return Some(hash);
+        }
+        let is_of_it = self.first_of(&store.reader.searcher(), path, |document| {
+            let sealed = document.get_first(self.fields.outline)?.as_bytes()?;
+            Some(Outline::unseal(sealed, &hash).is_some())
+        });
+        Some(if is_of_it == Some(false) {
+            NO_TEXT
+        } else {
+            hash
+        })
     }
 
-    fn of_file(
+    /// What `of` makes of what is stored of the file at `path`.
+    fn first_of<T>(
         &self,
         searcher: &Searcher,
-        address: DocAddress,
-        hash: &[u8; 32],
-    ) -> Option<Outline> {
-        let document: TantivyDocument = searcher.doc(address).ok()?;
-        Outline::unseal(document.get_first(self.fields.outline)?.as_bytes()?, hash)
+        path: &str,
+        of: impl Fn(&TantivyDocument) -> Option<T>,
+    ) -> Option<T> {
+        let path = Term::from_field_text(self.fields.path, path);
+        let segments = (0..).zip(searcher.segment_readers());
+        let mut files = segments.filter_map(|(ordinal, segment)| {
+            let document = first(segment, &path)?;
+            of(&searcher.doc(DocAddress::new(ordinal, document)).ok()?)
+        });
+        files.next()
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs::{self, DirEntry, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use ctx_source::open_no_link;
+
 use crate::IndexError;
 use crate::lock::{REMEMBERED, WRITER};
 
@@ -80,18 +82,64 @@ pub(crate) fn check_place(root: &Path, folder: &Path) -> Result<(), IndexError> 
     ctx_source::check_no_link(root, folder).map_err(|it| IndexError::folder(folder, it))
 }
 
-/// Whether an index may be opened in `folder`: what is there where it has its files is one's, or nothing. Changes
+/// Whether an index may be opened in `folder`: what is there where it has its files is one's, or nothing, and no link. Changes
 /// nothing.
 ///
 /// # Errors
 /// [`IndexError::Foreign`], and the folder cannot be read.
 pub(crate) fn check(folder: &Path) -> Result<(), IndexError> {
+    check_no_links(folder)?;
     let (manifest, text) = look(folder)?;
     match manifest {
         // A file that somebody put into the text of an index is no reason not to ask it.
         Manifest::Own => Ok(()),
         _ => judge(folder, manifest, &text),
     }
+}
+
+/// Whether none of the files that an index has in `folder` is a link: no index makes one, and whoever made the folder may have it lead to
+/// what is not to be written.
+fn check_no_links(folder: &Path) -> Result<(), IndexError> {
+    let io = |source| IndexError::folder(folder, source);
+    let is_of_folder = |name: &str| name == "text" || is_of_folder(name);
+    let mut found = links(folder, &is_of_folder).map_err(io)?;
+    if found.is_empty() {
+        let of_text = links(&folder.join("text"), &is_own).map_err(io)?;
+        found.extend(of_text.iter().map(|name| Path::new("text").join(name)));
+    }
+    refuse(folder, found)
+}
+
+/// The links in `folder` that are called as `is_meant` says, by name.
+fn links(folder: &Path, is_meant: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        // What is no folder is told of by whoever reads it.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        entries => entries?,
+    };
+    let mut links = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        if is_meant(&name.to_string_lossy()) && entry.file_type()?.is_symlink() {
+            links.push(PathBuf::from(name));
+        }
+    }
+    links.sort();
+    Ok(links)
+}
+
+/// Tells that `found` in `folder` is not of an index, where it is anything.
+fn refuse(folder: &Path, found: Vec<PathBuf>) -> Result<(), IndexError> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(IndexError::Foreign {
+        folder: folder.to_owned(),
+        found,
+    })
 }
 
 /// Whether there is an index in `folder`, or what is left of one: something that no other program makes. Changes nothing.
@@ -126,14 +174,8 @@ pub(crate) fn check_all(folder: &Path, beside: &dyn Fn(&str) -> bool) -> Result<
             found.push(PathBuf::from(entry.file_name()));
         }
     }
-    if found.is_empty() {
-        return Ok(());
-    }
     found.sort();
-    Err(IndexError::Foreign {
-        folder: folder.to_owned(),
-        found,
-    })
+    refuse(folder, found)
 }
 
 /// Whether this is in the folder of an index for the index. A link is not: it leads to what is somebody else's.
@@ -242,13 +284,7 @@ fn judge(folder: &Path, manifest: Manifest, text: &Text) -> Result<(), IndexErro
     if !is_text_own {
         found.extend(of_text());
     }
-    if found.is_empty() {
-        return Ok(());
-    }
-    Err(IndexError::Foreign {
-        folder: folder.to_owned(),
-        found,
-    })
+    refuse(folder, found)
 }
 
 fn look(folder: &Path) -> Result<(Manifest, Text), IndexError> {
@@ -277,14 +313,15 @@ fn look_at_manifest(path: &Path) -> io::Result<Manifest> {
     })
 }
 
-/// Whether something else than a file is there, such as a pipe: whoever opens that waits for somebody to write to it.
+/// Whether something else than a file is there, such as a link, or a pipe: whoever opens that waits for somebody to write to it.
 pub(crate) fn is_no_file(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|it| !it.is_file())
+    fs::symlink_metadata(path).is_ok_and(|it| !it.is_file())
 }
 
 fn first_page(path: &Path) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
-    File::open(path)?.take(PAGE_BYTES).read_to_end(&mut page)?;
+    let file = open_no_link(path, File::options().read(true))?;
+    file.take(PAGE_BYTES).read_to_end(&mut page)?;
     Ok(page)
 }
 

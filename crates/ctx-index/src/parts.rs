@@ -94,7 +94,8 @@ impl Met {
         Ok(part)
     }
 
-    fn filled(&self) -> usize {
+    /// How many are remembered.
+    pub(crate) fn filled(&self) -> usize {
         let filled = self.segments.iter();
         filled.map(|it| it.filled.load(Ordering::Relaxed)).sum()
     }

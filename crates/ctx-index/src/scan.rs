@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ctx_rank::Role;
 use ctx_source::{Entry, EntryKind, Mark, Root, Step, WalkFault, WalkOptions};
 
+use crate::manifest::Moment;
 use crate::options::{Passed, Reason, Wanted};
 
 /// A file that changed so shortly before it was looked at may change again within its time: the clocks of file
@@ -51,6 +52,8 @@ pub(crate) struct Scan {
     pub(crate) unheeded: Vec<String>,
     /// Whether what was not met may be there all the same.
     pub(crate) is_partial: bool,
+    /// The state of the manifest before, where that could be told: what was written since may be of files that were not met.
+    pub(crate) since: Option<Moment>,
 }
 
 /// Walks the folder `root`, links not followed, and the index itself left out.

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ctx_source::{check_no_link, open_no_link};
 use tantivy::Directory;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
@@ -26,16 +27,26 @@ pub(crate) struct Sealed {
 
 impl Sealed {
     pub(crate) fn open(folder: &Path) -> tantivy::Result<Self> {
-        Ok(Sealed {
+        let sealed = Sealed {
             inner: MmapDirectory::open(folder)?,
             folder: folder.to_owned(),
-        })
+        };
+        sealed.check_no_link(Path::new(""))?;
+        Ok(sealed)
+    }
+
+    /// Whether neither the folder nor `path` in it is a link. What is written under a new name, or takes the place of another, goes
+    /// through none.
+    fn check_no_link(&self, path: &Path) -> io::Result<()> {
+        let around = self.folder.parent().unwrap_or(&self.folder);
+        check_no_link(around, &self.folder.join(path))
     }
 
     /// Where nothing can be written, a lock that is there is held, and one that is not is not needed: nobody
     /// could have made it.
     fn lock_unwritable(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        let file = match File::open(self.folder.join(&lock.filepath)) {
+        let path = self.folder.join(&lock.filepath);
+        let file = match open_no_link(&path, File::options().read(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(DirectoryLock::from(Box::new(())));
@@ -56,6 +67,8 @@ impl Sealed {
 
 impl Directory for Sealed {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        let refused = |error| OpenReadError::wrap_io_error(error, path.to_owned());
+        self.check_no_link(path).map_err(refused)?;
         self.inner.get_file_handle(path)
     }
 
@@ -72,6 +85,8 @@ impl Directory for Sealed {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        let refused = |error| OpenReadError::wrap_io_error(error, path.to_owned());
+        self.check_no_link(path).map_err(refused)?;
         let mut bytes = self.inner.atomic_read(path)?;
         let text = bytes.len().saturating_sub(SEAL_BYTES);
         if bytes[text..] != seal(&bytes[..text]) {
@@ -94,6 +109,8 @@ impl Directory for Sealed {
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        self.check_no_link(&lock.filepath)
+            .map_err(LockError::wrap_io_error)?;
         match self.inner.acquire_lock(lock) {
             Err(LockError::IoError(error))
                 if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) =>

@@ -148,6 +148,34 @@ impl Index {
         Ok(hits)
     }
 
+    /// The paths of `limit` files at most that end with `end`, the first by their paths. No more of them are read than `limit`.
+    fn files_ending(&self, end: &str, limit: usize) -> Result<Vec<String>, Fault> {
+        if !is_awaited() {
+            return Err(Fault::Told(IndexError::Cancelled));
+        }
+        let searcher = self.searcher();
+        let end = Term::from_field_text(self.fields.path_ends, &end.to_lowercase());
+        let found = searcher.search(&TermQuery::new(end, Basic), &DocSetCollector)?;
+        let mut found: Vec<DocAddress> = found.into_iter().collect();
+        if found.len() > limit {
+            let live = self.statistics.of(&searcher);
+            let mut first = Best::by_place(limit, live.places(self.fields.path)?);
+            for address in found {
+                first.push((1.0, address));
+            }
+            let first = first.into_vec().into_iter().take(limit);
+            found = first.map(|(_, address)| address).collect();
+        }
+        let met = self.parts.of(&searcher);
+        let path = |address| {
+            let part = met.get(address, || self.part(&searcher, address))?;
+            Ok(part.path.clone())
+        };
+        let mut paths: Vec<String> = found.into_iter().map(path).collect::<Result<_, Fault>>()?;
+        paths.sort_unstable();
+        Ok(paths)
+    }
+
     /// The paths of `limit` files at most below the folders whose paths end with `folder`: the first by what follows that, and then by
     /// their paths, whatever the segments are.
     fn files_below(&self, folder: &str, limit: usize) -> Result<Vec<String>, Fault> {
@@ -347,11 +375,7 @@ impl FileSearch for Index {
     }
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
-        let one = |end: &String| {
-            let hits = self.all(self.fields.path_ends, &end.to_lowercase())?;
-            let paths = hits.iter().take(limit).map(|hit| hit.path.clone());
-            Ok(paths.collect())
-        };
+        let one = |end: &String| self.files_ending(end, limit);
         self.answer(ends.iter().map(one).collect())
     }
 
@@ -443,5 +467,40 @@ impl Feedback for Index {
 impl Generation for Index {
     async fn generation(&self) -> Answer<u64> {
         self.answer(self.state())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use ctx_retrieve::Hold;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_many_files_of_one_name_no_more_are_read_than_asked_for() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let names = (0..40).map(|it| format!("{:02}/mod.rs", it * 7 % 40));
+        for name in names.chain(["mod.rs".to_owned()]) {
+            let path = root.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "fn one() {}\n").unwrap();
+        }
+        let (index, _) =
+            Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+        let ends = ["mod.rs".to_owned()];
+        let ending = |limit| index.ending_with(&ends, limit);
+        let found = ending(3).await.unwrap().concat();
+        assert_eq!(found, ["00/mod.rs", "01/mod.rs", "02/mod.rs"]);
+        assert_eq!(index.parts.of(&index.searcher()).filled(), 3);
+        assert_eq!(ending(0).await.unwrap(), [[""; 0]]);
+        let all = ending(usize::MAX).await.unwrap().concat();
+        assert!(all.len() == 41 && all.is_sorted() && all[40] == "mod.rs");
+        // Nobody waits.
+        let (hold, watch) = Hold::default().watched();
+        drop(watch);
+        assert!(hold.within(ending(3)).await.is_err());
     }
 }

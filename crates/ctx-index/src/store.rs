@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use ctx_source::open_no_link;
 use tantivy::directory::{DirectoryLock, META_LOCK};
 use tantivy::index::SegmentReader;
 use tantivy::store::{Compressor, ZstdCompressor};
@@ -35,9 +37,19 @@ const STORED_BLOCKS: usize = 256;
 /// The text index and the manifest.
 pub(crate) struct Store {
     pub(crate) reader: IndexReader,
+    /// What the reader answers from.
+    answered: Mutex<Answered>,
     pub(crate) manifest: Manifest,
     /// Which file the manifest is, where the system tells.
     file: Option<FileId>,
+}
+
+/// Which state of an index is answered. The manifest may be ahead of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// The number of the manifest, where it has one.
+    pub(crate) id: Option<i64>,
+    pub(crate) generation: u64,
 }
 
 /// What is stored of documents takes a quarter less room by zstd than by LZ4.
@@ -128,13 +140,51 @@ impl Store {
         let fields = Fields::new();
         let text = open_text(folder)?;
         check_text(&text, &folder.join("text"), &fields, &known)?;
+        let answered = Answered {
+            id: manifest.id()?,
+            generation: generation_of(&text)?,
+        };
         let reader = text.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = reader.doc_store_cache_num_blocks(STORED_BLOCKS);
-        Ok(Some(Store {
+        let store = Store {
             reader: reader.try_into()?,
+            answered: Mutex::new(answered),
             manifest,
             file: file_id(&database),
-        }))
+        };
+        store.catch_up()?;
+        Ok(Some(store))
+    }
+
+    pub(crate) fn answered(&self) -> Answered {
+        *self.lock_answered()
+    }
+
+    fn lock_answered(&self) -> MutexGuard<'_, Answered> {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers from what is there now, and tells that from then on.
+    pub(crate) fn reload(&self) -> Result<(), Fault> {
+        let mut answered = self.lock_answered();
+        loop {
+            let generation = generation_of(self.reader.searcher().index())?;
+            self.reader.reload()?;
+            // What was committed between the two may have been read, or not.
+            if generation_of(self.reader.searcher().index())? == generation {
+                let id = self.manifest.id()?;
+                *answered = Answered { id, generation };
+                return Ok(());
+            }
+        }
+    }
+
+    /// The same, where what is there now is of another generation.
+    pub(crate) fn catch_up(&self) -> Result<(), Fault> {
+        if generation_of(self.reader.searcher().index())? == self.answered().generation {
+            return Ok(());
+        }
+        self.reload()
     }
 
     /// Whether it is what the folder has still.
@@ -294,7 +344,7 @@ fn check_files(text: &tantivy::Index, folder: &Path) -> Result<(), Fault> {
 
 /// Whether what follows the checked bytes of a file says that this version wrote it.
 fn has_footer(path: &Path) -> std::io::Result<bool> {
-    let mut file = File::open(path)?;
+    let mut file = open_no_link(path, File::options().read(true))?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(FOOTER_BYTES as u64)))?;
     let mut end = Vec::with_capacity(FOOTER_BYTES);

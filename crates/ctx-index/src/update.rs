@@ -69,7 +69,11 @@ impl Index {
     }
 
     pub(crate) fn scan(&self, wanted: Wanted) -> Scan {
-        scan(&self.root, &self.folder, wanted)
+        let since = self.store().manifest.moment().ok();
+        Scan {
+            since,
+            ..scan(&self.root, &self.folder, wanted)
+        }
     }
 
     pub(crate) fn update_to(
@@ -79,6 +83,8 @@ impl Index {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Updated, Fault> {
         self.follow()?;
+        // Another process may have written, and may be at it again: whoever has to wait for it answers as it left it.
+        self.store().catch_up()?;
         let known = self.store().manifest.snapshot()?;
         let work = self.work(wanted, &known.files, &scan);
         let updated = if work.is_empty() {
@@ -95,7 +101,7 @@ impl Index {
     /// What is written is answered from now on.
     fn finish(&self, mut updated: Updated) -> Result<Updated, Fault> {
         let store = self.store();
-        store.reader.reload()?;
+        store.reload()?;
         let totals = store.manifest.totals()?;
         updated.files = usize::try_from(totals.files).unwrap_or(usize::MAX);
         let passed = store.manifest.passed_over()?;
@@ -117,11 +123,12 @@ impl Index {
             has_waited = true;
             progress(Progress::waiting(holder))
         })?;
-        if has_waited {
+        self.follow_alone(&lock)?;
+        let now = self.store().manifest.moment().ok();
+        if has_waited || now.is_none() || now != scan.since {
             // What was seen before is older than what the other one wrote.
             scan = self.scan(wanted);
         }
-        self.follow_alone(&lock)?;
         let mut updated = Updated::of(&mut scan);
         let result = self.write_alone(wanted, &scan, extent, progress, &mut updated);
         // Why it failed is to be found out before there is room again.
@@ -151,7 +158,7 @@ impl Index {
             Extent::Everything => Work::anew(&known.files, scan),
         };
         let moves = Moves::new(self.remembered.has_uses()?);
-        let mut writer = Writer::new(self, &store.manifest, known.generation, moves);
+        let mut writer = Writer::new(self, &store, known.generation, moves);
         if is_anew && known.files.values().any(FileRow::may_be_found) {
             writer.forget_all()?;
         }
@@ -266,17 +273,15 @@ impl Index {
     ) -> Work<'s> {
         let mut work = Work::of(wanted, known, scan);
         let is_unread = |it: &&Seen| known.get(&it.path).is_some_and(FileRow::is_unread);
-        for seen in scan.files.iter().filter(is_unread) {
-            match self.root.read(&seen.path, wanted.max_file_bytes) {
-                Err(error @ SourceError::Io { .. }) => {
-                    work.faults.push(with_causes(&error));
-                    work.wanted.retain(|it| it.path != seen.path);
-                }
-                _ if work.wanted.iter().all(|it| it.path != seen.path) => work.wanted.push(seen),
-                _ => {}
-            }
-        }
-        work.wanted.sort_unstable();
+        let tried: BTreeMap<&str, Option<String>> = (scan.files.iter().filter(is_unread))
+            .map(
+                |seen| match self.root.read(&seen.path, wanted.max_file_bytes) {
+                    Err(error @ SourceError::Io { .. }) => (&*seen.path, Some(with_causes(&error))),
+                    _ => (&*seen.path, None),
+                },
+            )
+            .collect();
+        work.try_again(scan, &tried);
         work
     }
 }
@@ -367,6 +372,19 @@ impl<'s> Work<'s> {
         }
     }
 
+    /// Has those that were `tried` wanted, or told why not where they cannot be read still. O(files).
+    fn try_again(&mut self, scan: &'s Scan, tried: &BTreeMap<&str, Option<String>>) {
+        let is_tried = |it: &&Seen| tried.contains_key(&*it.path);
+        self.wanted.retain(|it| !is_tried(it));
+        for seen in scan.files.iter().filter(is_tried) {
+            match &tried[&*seen.path] {
+                Some(fault) => self.faults.push(fault.clone()),
+                None => self.wanted.push(seen),
+            }
+        }
+        self.wanted.sort_unstable();
+    }
+
     fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.removed.is_empty()
     }
@@ -405,6 +423,76 @@ mod tests {
         assert_eq!(Work::anew(&known, &scan).removed, ["a.rs"]);
     }
 
+    /// Another process writes, and begins to write again before this one has its turn.
+    #[test]
+    fn who_waits_for_a_writer_answers_as_the_last_one_left_it() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let options = crate::Options::default().with_patience(std::time::Duration::ZERO);
+        let open = || Index::open(root.path(), folder.path(), options).unwrap().0;
+        let all = |index: &Index| index.searcher().num_docs();
+        let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(()));
+        let (here, there) = (open(), open());
+        std::fs::write(root.path().join("a.rs"), "fn one() {}\n").unwrap();
+        let before = here.state().unwrap();
+        update(&there).unwrap();
+        assert_eq!((here.state().unwrap(), all(&here)), (before, 0));
+        std::fs::write(root.path().join("b.rs"), "fn two() {}\n").unwrap();
+        let lock = crate::lock::lock(folder.path(), WRITER).unwrap();
+        let busy = update(&here);
+        assert!(matches!(busy, Err(IndexError::Busy { .. })), "{busy:?}");
+        let between = here.state().unwrap();
+        assert!(between != before && all(&here) == all(&there));
+        drop(lock);
+        update(&here).unwrap();
+        assert!(here.state().unwrap() != between && all(&here) > all(&there));
+    }
+
+    /// It was made, and indexed by somebody else, after the files were looked at.
+    #[test]
+    fn what_came_since_the_files_were_looked_at_is_not_taken_for_gone() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let progress = &mut |_| ControlFlow::Continue(());
+        let ((here, _), (there, _)) = (open(), open());
+        for (number, writer) in [&there, &here].into_iter().enumerate() {
+            for extent in [Extent::Changes, Extent::Everything] {
+                let wanted = here.wanted().unwrap();
+                let scan = here.scan(wanted);
+                let name = format!("{number}{extent:?}.rs");
+                std::fs::write(root.path().join(&name), "fn one() {}\n").unwrap();
+                writer.update(progress).unwrap();
+                let updated = match extent {
+                    Extent::Changes => here.update_to(wanted, scan, progress),
+                    Extent::Everything => here.write(wanted, scan, extent, progress),
+                };
+                assert_eq!(updated.unwrap().removed, 0, "{name}");
+                here.store().reload().unwrap();
+                assert!(here.hash_of(&name).is_some(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_another_process_replaced_is_not_taken_for_that_which_is_answered() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let update = |index: &Index| index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+        for name in ["a.rs", "b.rs"] {
+            std::fs::write(root.path().join(name), "fn one() {}\n").unwrap();
+        }
+        let ((here, _), (there, _)) = (open(), open());
+        update(&here);
+        let one = here.hash_of("a.rs");
+        assert!(one.is_some());
+        std::fs::write(root.path().join("a.rs"), "fn two() {}\n\nfn one() {}\n").unwrap();
+        update(&there);
+        assert_eq!(here.hash_of("a.rs"), Some(NO_TEXT));
+        assert_eq!(here.hash_of("b.rs"), one);
+        update(&here);
+        assert!(here.hash_of("a.rs").is_some_and(|it| it != NO_TEXT));
+        assert_eq!(here.hash_of("a.rs"), there.hash_of("a.rs"));
+    }
+
     /// A process ended after the text was committed and before the rows were, of a file that was new and of one that
     /// was not.
     #[test]
@@ -435,8 +523,10 @@ mod tests {
             let (index, why) = open();
             assert_eq!(why, None);
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
+            let before = index.state().unwrap();
             assert_eq!(update(&index).changed, 1);
             assert_eq!(index.searcher().num_docs(), documents);
+            assert_ne!(index.state().unwrap(), before);
         }
     }
 }

@@ -18,6 +18,8 @@ const QUIET: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What failed is tried again after this.
 const AGAIN: Duration = Duration::from_secs(1);
+/// So often the files are looked at for folders that are new, before an update.
+const LOOKS: usize = 3;
 /// How often it is looked whether to stop.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -48,16 +50,17 @@ impl Index {
             if !self.root.is_there() {
                 return Err(gone(self.root()));
             }
-            // What was made in a folder before it was watched is seen by looking once more.
             let wanted = self.told(self.wanted())?;
-            let scan = loop {
+            let scan = settled(stop, &mut || {
                 let scan = self.scan(wanted);
                 match folders.watch(self.root(), &scan.folders) {
-                    Ok(false) => break scan,
-                    Ok(true) => {}
-                    Err(_) if !self.root.is_there() => return Err(gone(self.root())),
-                    Err(error) => return Err(refused(error)),
+                    Ok(is_new) => Ok((scan, is_new)),
+                    Err(_) if !self.root.is_there() => Err(gone(self.root())),
+                    Err(error) => Err(refused(error)),
                 }
+            })?;
+            let Some(scan) = scan else {
+                break;
             };
             if !self.root.is_there() {
                 return Err(gone(self.root()));
@@ -100,6 +103,27 @@ impl Index {
                 .iter()
                 .any(|path| !is_own(path, self.root(), self.folder()))
     }
+}
+
+/// What `look` sees once it meets no folder that was not watched: what was made in one before it was watched is seen by looking
+/// once more. Where folders come and come, it is what was seen at last: the new ones are watched by then, and tell. `None` once
+/// it is time to stop.
+fn settled<T>(
+    stop: &AtomicBool,
+    look: &mut dyn FnMut() -> Result<(T, bool), IndexError>,
+) -> Result<Option<T>, IndexError> {
+    let mut seen = None;
+    for _ in 0..LOOKS {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let (scan, is_new) = look()?;
+        seen = Some(scan);
+        if !is_new {
+            break;
+        }
+    }
+    Ok(seen)
 }
 
 /// What there is to say of a root that is not there any more, or is another folder.
@@ -245,5 +269,30 @@ fn wait(
         if is_quiet || is_late || is_again {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_come_and_come_keep_nobody_from_updating_or_ending() {
+        let stop = AtomicBool::new(false);
+        let mut looks = 0;
+        let mut look = |most: usize, ends: bool| {
+            looks = 0;
+            let settled = settled(&stop, &mut || {
+                looks += 1;
+                stop.store(ends, Ordering::Relaxed);
+                Ok((looks, looks < most))
+            });
+            (settled.unwrap(), looks)
+        };
+        assert_eq!(look(1, false), (Some(1), 1));
+        assert_eq!(look(2, false), (Some(2), 2));
+        assert_eq!(look(usize::MAX, false), (Some(LOOKS), LOOKS));
+        assert_eq!(look(usize::MAX, true), (None, 1));
+        assert_eq!(look(usize::MAX, true), (None, 0));
     }
 }

@@ -10,10 +10,10 @@ use tantivy::{IndexWriter, Term};
 
 use crate::documents::HeldDocument;
 use crate::error::Fault;
-use crate::manifest::{Changes, FileRow, Manifest};
+use crate::manifest::{Changes, FileRow};
 use crate::moves::Moves;
 use crate::scan::Seen;
-use crate::store::{generation_of, open_text, sweep};
+use crate::store::{Store, generation_of, open_text, sweep};
 use crate::{Index, Updated};
 
 /// What the writer may hold in memory.
@@ -52,7 +52,7 @@ pub(crate) enum Read {
 /// Puts what was read into the text index and the manifest. Whoever has one holds the lock.
 pub(crate) struct Writer<'i> {
     index: &'i Index,
-    manifest: &'i Manifest,
+    store: &'i Store,
     /// Whether everything is written, in place of all there was.
     is_anew: bool,
     /// Opened for the first change.
@@ -67,13 +67,13 @@ pub(crate) struct Writer<'i> {
 impl<'i> Writer<'i> {
     pub(crate) fn new(
         index: &'i Index,
-        manifest: &'i Manifest,
+        store: &'i Store,
         generation: Option<u64>,
         moves: Moves,
     ) -> Self {
         Writer {
             index,
-            manifest,
+            store,
             is_anew: false,
             text: None,
             is_dirty: false,
@@ -87,10 +87,13 @@ impl<'i> Writer<'i> {
         self.is_dirty = true;
         if self.text.is_none() {
             let text = open_text(&self.index.folder)?;
-            if generation_of(&text)? < self.generation {
+            let generation = generation_of(&text)?;
+            if generation < self.generation {
                 let what = "its text is older than its manifest".to_owned();
                 return Err(Fault::Damaged { what });
             }
+            // A writer that came to no end may have committed one more: none is to have the same number.
+            self.generation = generation;
             sweep(&text, &self.index.folder)?;
             // One thread: the order of documents is that of their paths, whatever the machine does.
             let text = text.writer_with_num_threads(1, MEMORY)?;
@@ -193,7 +196,7 @@ impl<'i> Writer<'i> {
 
     /// The marks first, the text index second, the rows third.
     pub(crate) fn commit(&mut self) -> Result<(), Fault> {
-        let manifest = self.manifest;
+        let manifest = &self.store.manifest;
         let changes = std::mem::take(&mut self.changes);
         if !self.is_dirty && changes.is_empty() {
             return Ok(());
@@ -217,12 +220,15 @@ impl<'i> Writer<'i> {
         manifest.commit(&changes, self.generation)
     }
 
-    /// Commits what there is, and tells which files went where as far as it was taken.
+    /// Commits what there is, has it answered, and tells which files went where as far as it was taken.
     pub(crate) fn finish(mut self) -> Result<Moves, Fault> {
         self.commit()?;
+        // Merges may take long, and what is there is not to be told as if it were answered, nor to be kept from whoever asks.
+        let reloaded = self.store.reload();
         if let Some(text) = self.text {
             text.wait_merging_threads()?;
         }
+        reloaded?;
         Ok(self.moves)
     }
 }

@@ -121,6 +121,15 @@ impl Hold {
         (Hold { abandoned, ..self }, Watch(flag))
     }
 
+    /// The same for work that goes on, whether or not anybody waits.
+    #[must_use]
+    pub fn unwatched(self) -> Hold {
+        Hold {
+            abandoned: None,
+            ..self
+        }
+    }
+
     /// Whether this is work that is [alone](Hold::alone), and on its thread.
     pub fn is_alone(&self) -> bool {
         self.alone_on == Some(thread::current().id())

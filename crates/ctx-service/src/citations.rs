@@ -18,6 +18,10 @@ const LONGEST_LIST: usize = 400;
 const LONGEST_QUOTE: usize = 4_000;
 /// So many times the bytes of the answer and of all sources are looked through for quotations.
 const LOOKS: usize = 64;
+/// So many times the bytes of the answer are kept of quotations,
+const KEPT: usize = 4;
+/// and so many besides: enough for the longest before a list of as many labels as there may be.
+const KEPT_BESIDES: usize = 1 << 20;
 /// Fewer words between quotation marks are a name or irony.
 const FEWEST_WORDS: usize = 3;
 /// Words that lead from a quotation to what it is of, in lower case: `"…" (see also [fil-9f2a1c])`.
@@ -75,7 +79,7 @@ pub enum Verdict {
     OutOfRange,
     /// The words quoted before it are not among those that the context shows of the source.
     Misquoted,
-    /// The answer quotes so much that these words were not looked for.
+    /// The answer quotes so much that the words before it were not looked for, or not even kept.
     Unchecked,
 }
 
@@ -105,7 +109,7 @@ pub struct Mark {
     /// The lines, where some are cited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<(u32, u32)>,
-    /// The words quoted right before it, where there are any.
+    /// The words quoted right before it, where there are any, and they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
     /// What is wrong with it.
@@ -135,7 +139,9 @@ impl Resolved {
 
 /// Finds what `answer` cites of `citations`: ids between brackets, alone or in a list, each with lines or
 /// without; a member of a list that is lines is of the id before it. O(bytes of the answer and of the sources): quotations are looked for in so many times those bytes, which is enough
-/// for 64 different ones that each take the whole of all sources, and the rest is [`Verdict::Unchecked`].
+/// for 64 different ones that each take the whole of all sources, and the rest is [`Verdict::Unchecked`]. So is what
+/// is quoted before a citation once four times the bytes of the answer, and 1 MiB, are kept of quotations: many citations may follow the same
+/// words, and each has them.
 ///
 /// An id that is none of theirs is unknown where it has the form of those that this crate gives out: `ref`, `fil`, `chu` or
 /// `mes`, a hyphen, and 6 to 64 hexadecimal digits. Other words between brackets are text.
@@ -219,8 +225,18 @@ fn parts(answer: &str) -> Vec<Part> {
 /// What may be cited, by id.
 struct Known<'c> {
     sources: BTreeMap<&'c str, Source<'c>>,
-    /// So many more bytes of sources are looked through.
+    /// So many more bytes of sources are looked through,
     left: Cell<usize>,
+    /// and so many more of quotations kept.
+    room: Cell<usize>,
+}
+
+/// What is quoted right before a citation.
+enum Quote {
+    Nothing,
+    Words(String),
+    /// Something, of which nothing is kept.
+    TooMuch,
 }
 
 /// What may be cited; and what it says, as quotations are held against it, once one is.
@@ -252,6 +268,21 @@ impl<'c> Known<'c> {
         Known {
             sources: ids.map(entry).collect(),
             left: Cell::new(bytes.saturating_mul(LOOKS)),
+            room: Cell::new(answer.len().saturating_mul(KEPT) + KEPT_BESIDES),
+        }
+    }
+
+    /// What is quoted at the end of `before`, as far as there is room for it.
+    fn quote(&self, before: &str) -> Quote {
+        let Some(quote) = quote_before(before) else {
+            return Quote::Nothing;
+        };
+        match self.room.get().checked_sub(quote.len()) {
+            Some(room) => {
+                self.room.set(room);
+                Quote::Words(quote)
+            }
+            None => Quote::TooMuch,
         }
     }
 
@@ -304,31 +335,35 @@ fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) ->
     if known.of(id).is_none() && !is_label(id) {
         if let Some((before, lines)) = before.zip(more_lines(text)) {
             before.clone_into(&mut mark.id);
-            return Some(of_lines(mark, Some(lines), known));
+            return Some(of_lines(mark, Some(lines), Quote::Nothing, known));
         }
         return resembles_label(id).then_some(mark);
     }
-    mark.quote = known.of(id).and_then(|_| quote_before(&answer[..open]));
-    Some(of_lines(mark, lines, known))
+    let quote = match known.of(id) {
+        Some(_) => known.quote(&answer[..open]),
+        None => Quote::Nothing,
+    };
+    Some(of_lines(mark, lines, quote, known))
 }
 
-/// `mark`, with what is to be said of it and of the `lines` that it cites.
-fn of_lines(mut mark: Mark, lines: Option<&str>, known: &Known<'_>) -> Mark {
+/// `mark`, with what is to be said of it, of the `lines` that it cites and of the `quote` before it.
+fn of_lines(mut mark: Mark, lines: Option<&str>, quote: Quote, known: &Known<'_>) -> Mark {
     let span = match lines.map(lines_of) {
-        Some(None) => {
-            mark.quote = None;
-            return mark;
-        }
+        Some(None) => return mark,
         Some(span) => span,
         None => None,
     };
     mark.lines = span.map(ends);
-    mark.verdict = match (known.of(&mark.id), &mark.quote) {
+    mark.verdict = match (known.of(&mark.id), &quote) {
         (None, _) => Verdict::Unknown,
         (Some(cited), _) if span.is_some_and(|it| !cited.shown.has(it)) => Verdict::OutOfRange,
-        (_, None) => Verdict::Sound,
-        (_, Some(quote)) => known.verdict(&mark.id, quote),
+        (_, Quote::Nothing) => Verdict::Sound,
+        (_, Quote::Words(quote)) => known.verdict(&mark.id, quote),
+        (_, Quote::TooMuch) => Verdict::Unchecked,
     };
+    if let Quote::Words(quote) = quote {
+        mark.quote = Some(quote);
+    }
     mark
 }
 
@@ -529,6 +564,38 @@ mod tests {
             costs[1] < costs[0] * 9 / 4 && costs[2] < costs[1] * 9 / 4,
             "{costs:?}"
         );
+    }
+
+    /// Each mark ends one block of quotation more than the one before it, and has all of that for its words.
+    #[test]
+    fn what_is_kept_of_quotations_grows_as_the_answer_does() {
+        let cited = source("a b c");
+        for n in [100, 1_000, 10_000] {
+            let answer = format!("> [{}]\n", cited[0].id).repeat(n);
+            let resolved = resolve(&answer, &cited);
+            assert_eq!(resolved.marks.len(), n);
+            let kept = |it: &Mark| it.quote.as_ref().map_or(0, String::len);
+            let kept: usize = resolved.marks.iter().map(kept).sum();
+            assert!(kept <= answer.len() * KEPT + KEPT_BESIDES, "{n}: {kept}");
+            let quoted = resolved.marks.iter().filter(|it| it.quote.is_some());
+            assert!(quoted.count() + 3 >= n.min(100), "{n}");
+            let rest = resolved.marks.iter().skip(3);
+            let rest = rest.filter(|it| it.quote.is_none());
+            assert!(rest.clone().all(|it| it.verdict == Verdict::Unchecked));
+            assert_eq!(rest.count() > 0, n > 100, "{n}");
+        }
+    }
+
+    #[test]
+    fn a_long_quotation_is_kept_of_each_label_of_a_list() {
+        let text = "many words ".repeat(360);
+        let cited = source(&text);
+        let most = LONGEST_LIST / (cited[0].id.len() + 1);
+        let list = vec![&*cited[0].id; most].join(",");
+        let resolved = resolve(&format!("\"{text}\" [{list}]"), &cited);
+        assert_eq!(resolved.marks.len(), most);
+        let is_sound = |it: &Mark| it.verdict == Verdict::Sound && it.quote.is_some();
+        assert!(resolved.marks.iter().all(is_sound));
     }
 
     #[test]

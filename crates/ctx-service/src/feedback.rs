@@ -1,7 +1,8 @@
 //! What a user says of what they were shown: counted once, and only for what they were shown.
 
 use ctx_model::BuiltContext;
-use ctx_retrieve::{PortError, REMEMBERED, Vote};
+use ctx_retrieve::{Hold, PortError, REMEMBERED, Vote};
+use tokio::runtime::Handle;
 
 use crate::Service;
 use crate::cited::Cited;
@@ -23,6 +24,11 @@ pub enum FeedbackError {
     /// The user has said so already, of every file in this context that is meant.
     #[error("count the feedback: it was given before")]
     Repeated,
+    /// The service has no secret, and gives out no handles.
+    #[error(
+        "accept the feedback handle: none is given out here, as there is no secret to sign it by"
+    )]
+    NoSecret,
     /// There is nowhere to keep it.
     #[error("keep the feedback: there is no store for it")]
     NoStore,
@@ -138,8 +144,10 @@ impl Service {
     /// and not for good: only who is shown the same context anew, after a vote, may vote on it again, and no sooner
     /// than [`REMEMBERED`] seconds after.
     ///
+    /// Must be called on a tokio runtime. To go away does not end it.
+    ///
     /// # Errors
-    /// [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, [`FeedbackError::Expired`], and
+    /// [`FeedbackError::NoSecret`] where no handles are given out, [`FeedbackError::Forged`] for a handle of another owner's or of nobody's, [`FeedbackError::Expired`], and
     /// [`FeedbackError::Repeated`] where each of the files was counted before; nothing is counted then.
     pub async fn feedback(
         &self,
@@ -147,20 +155,24 @@ impl Service {
         is_useful: bool,
         now: i64,
     ) -> Result<(), FeedbackError> {
-        let secret = self.secret.as_ref().ok_or(FeedbackError::Forged)?;
+        let secret = self.secret.as_ref().ok_or(FeedbackError::NoSecret)?;
         let shown = Shown::of(handle, secret, &self.owner)?;
         if now.div_euclid(DAY) > shown.last_day {
             return Err(FeedbackError::Expired);
         }
         // By a clock that is late, a vote is no older than its handle.
         let at = now.max((shown.last_day - GOOD_FOR) * DAY);
-        let port = self.ports.feedback.as_ref().ok_or(FeedbackError::NoStore)?;
+        let port = self.ports.feedback.clone().ok_or(FeedbackError::NoStore)?;
         let vote = |path: &str| {
             let key = shown.vote_key(path, secret, &self.owner);
             Vote::new(key, path, is_useful, at)
         };
         let votes: Vec<Vote> = shown.paths().into_iter().map(vote).collect();
-        match port.votes(&votes).await {
+        // A port may compute, or wait for a disk.
+        let runtime = Handle::current();
+        let count = move || runtime.block_on(port.votes(&votes));
+        let counted = Hold::current().unwatched().blocking(count).await;
+        match counted.unwrap_or_else(|ended| Err(PortError::new(ended))) {
             Ok(0) => Err(FeedbackError::Repeated),
             Ok(_) => Ok(()),
             Err(error) => Err(FeedbackError::Store(error)),

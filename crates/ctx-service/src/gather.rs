@@ -5,22 +5,19 @@ use std::future::Future;
 use std::time::Duration;
 
 use ctx_model::{LineSpan, Origin};
-use ctx_retrieve::{Answer, FileSearch, Hit, Message, PortError, is_awaited};
+use ctx_retrieve::{Answer, Hit, Message};
 use serde::Serialize;
 
 use crate::history::{MOST_OF_ONE, last};
 use crate::label;
+use crate::lookup::LookUp;
 use crate::mention::{Mention, What};
 use crate::ports::{Place, Ports};
 
-/// A name that more symbols bear says nothing.
-const MOST_SYMBOLS: usize = 3;
 /// So many labels are recalled for one context, the first.
 const MOST_LABELS: usize = 16;
 /// So many names that are of nothing else are looked for among what was said, the first.
 const MOST_EXCHANGES: usize = 16;
-/// A path that more files end in says nothing.
-const MOST_FILES: usize = 1;
 
 /// So many characters of a name that cannot be one are told.
 const LONGEST_TOLD: usize = 100;
@@ -199,30 +196,26 @@ impl Ports {
         ask(Source::References, deadline, recalled)
     }
 
-    /// Where what is named is: files and symbols. Labels are left to whoever knows those, and so are messages.
+    /// Where what is named is: files and symbols. Labels are left to whoever knows those, and so are messages. Where the store fails
+    /// or is late, what it said before, and that.
     pub(crate) fn look_up(
         &self,
         mentions: Vec<Mention>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Named, Failure>> + Send + use<> {
-        let (search, is_wanted) = (self.search.clone(), !mentions.is_empty());
-        let look_up = async move {
-            let mut named = Named::default();
-            for mention in mentions {
-                if !is_awaited() {
-                    return Err(PortError::new("nobody waits for it"));
-                }
-                match &search {
-                    Some(search) => named.add(&**search, mention).await?,
-                    None => named.unresolved.push(Unresolved::new(
-                        &mention.text,
-                        "there is no store to look it up in",
-                    )),
-                }
-            }
-            Ok(named)
+    ) -> impl Future<Output = (Named, Result<(), Failure>)> + Send + use<> {
+        let search = self.search.clone().filter(|_| !mentions.is_empty());
+        let look_up = LookUp::new(mentions);
+        let why = match search {
+            Some(_) => "the store did not tell whether there is such a thing",
+            None => "there is no store to look it up in",
         };
-        ask(Source::References, deadline, is_wanted.then_some(look_up))
+        let asking = look_up.clone();
+        let asked = search.map(|it| async move { asking.ask(&*it).await });
+        let asked = ask(Source::References, deadline, asked);
+        async move {
+            let asked = asked.await;
+            (look_up.named(why), asked)
+        }
     }
 
     /// The exchanges of `thread` that `ids` are of.
@@ -281,113 +274,4 @@ impl Named {
         });
         names.map(str::to_owned).collect()
     }
-
-    async fn add(&mut self, search: &dyn FileSearch, mention: Mention) -> Answer<()> {
-        let Mention { text, what } = mention;
-        let found = match what {
-            What::Label => Err("the context has no source of that id".to_owned()),
-            What::Place { path, lines } => match file(search, &text, &path, lines).await? {
-                // `Session.close` may be a symbol.
-                Err(why) if lines.is_none() && !path.contains('/') => {
-                    symbols(search, &text).await?.map_err(|_| why)
-                }
-                found => found,
-            },
-            What::BadLines { path, why } => match file(search, &text, &text, None).await? {
-                Err(none) => file(search, &text, &path, None)
-                    .await?
-                    .map_or(Err(none), |_| Err(why)),
-                found => found,
-            },
-            What::Name => match symbols(search, &text).await? {
-                // `Makefile` is a file.
-                Err(why) => file(search, &text, &text, None).await?.map_err(|_| why),
-                found => found,
-            },
-        };
-        match found {
-            Ok(parts) => self.parts.extend(parts),
-            Err(why) => self.unresolved.push(Unresolved {
-                reference: text,
-                why,
-            }),
-        }
-        Ok(())
-    }
-}
-
-/// What was named, or why it was not found.
-type Found = Result<Vec<NamedPart>, String>;
-
-/// The file at `path`, or the only one whose path ends so. Nothing is named that is not indexed.
-async fn file(
-    search: &dyn FileSearch,
-    reference: &str,
-    path: &str,
-    lines: Option<LineSpan>,
-) -> Answer<Found> {
-    let ending = search.ending_with(&[path.to_owned()], 16).await?.concat();
-    let found = match ending.iter().find(|it| *it == path) {
-        Some(exact) => exact.clone(),
-        None if ending.is_empty() => {
-            return Ok(Err("no indexed file or symbol is called so".into()));
-        }
-        None if ending.len() > MOST_FILES => {
-            return Ok(Err(format!(
-                "{} files end so, such as {}",
-                ending.len(),
-                ending[0]
-            )));
-        }
-        None => ending[0].clone(),
-    };
-    Ok(Ok(vec![NamedPart {
-        reference: reference.to_owned(),
-        path: found,
-        lines,
-        hit: None,
-    }]))
-}
-
-/// The symbols called `name`, with the scope before it where one is named.
-async fn symbols(search: &dyn FileSearch, name: &str) -> Answer<Found> {
-    let segments = name
-        .split(['.', ':', '#', '>'])
-        .map(|it| it.trim_end_matches('-'));
-    let segments: Vec<&str> = segments.filter(|it| !it.is_empty()).collect();
-    let Some((&last, scopes)) = segments.split_last() else {
-        return Ok(Err("it is no name".to_owned()));
-    };
-    let mut hits = search.definitions(&[last.to_owned()], 64).await?.concat();
-    hits.retain(|hit| !hit.is_file());
-    // Case matters where anything is of the same.
-    if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {
-        hits.retain(|hit| hit.name.as_deref() == Some(last));
-    }
-    let within = |hit: &Hit| {
-        let qualified = hit.qualified_name.as_deref().unwrap_or_default();
-        scopes
-            .iter()
-            .all(|scope| qualified.contains(scope) || hit.path.contains(scope))
-    };
-    hits.retain(within);
-    if hits.is_empty() {
-        return Ok(Err("no indexed file or symbol is called so".to_owned()));
-    }
-    if hits.len() > MOST_SYMBOLS {
-        let first = &hits[0];
-        return Ok(Err(format!(
-            "{} symbols are called so, such as that of {}:{}",
-            hits.len(),
-            first.path,
-            first.span.start()
-        )));
-    }
-    let part = |hit: Hit| NamedPart {
-        reference: name.to_owned(),
-        path: hit.path.clone(),
-        lines: Some(hit.span),
-        hit: Some(hit),
-    };
-    Ok(Ok(hits.into_iter().map(part).collect()))
 }

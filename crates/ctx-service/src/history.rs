@@ -43,7 +43,7 @@ pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<W
 }
 
 /// The last `most` messages of `thread` before `asked`, and that, if it is there already; and what else there is of the exchange that
-/// the first of them is in, so that none begins with an answer. One message more is read than `most`.
+/// the first of them is in, so that none begins with an answer: of one where that is more than [`MOST_OF_ONE`], what was asked. One message more is read than `most`.
 pub(crate) async fn last(
     history: &dyn History,
     thread: &str,
@@ -60,7 +60,9 @@ pub(crate) async fn last(
     let first = said.split_off(begin);
     let mut whole = history.exchange(thread, &first[0].id, MOST_OF_ONE).await?;
     let before = whole.iter().position(|it| it.id == first[0].id);
-    whole.truncate(before.unwrap_or(0));
+    // Of a longer one, that it is the beginning of, the question alone.
+    let question = whole.first().is_some_and(|it| it.role == "user");
+    whole.truncate(before.unwrap_or(usize::from(question)));
     whole.extend(first);
     Ok(whole)
 }
@@ -145,8 +147,10 @@ pub(crate) fn beginning<'m>(messages: &'m [Message], id: &str) -> Option<&'m str
 
 /// Names exchanges for their turns, so that their order is that of their names.
 pub(crate) fn number_turns<'c>(exchanges: impl Iterator<Item = &'c mut Chunk>) {
-    for (number, chunk) in exchanges.enumerate() {
-        chunk.name = Some(format!("turn {:03}", number + 1));
+    let exchanges: Vec<&mut Chunk> = exchanges.collect();
+    let width = exchanges.len().to_string().len().max(3);
+    for (number, chunk) in exchanges.into_iter().enumerate() {
+        chunk.name = Some(format!("turn {:0width$}", number + 1));
     }
 }
 
@@ -233,6 +237,32 @@ mod tests {
             "{line}"
         );
         assert!(line.len() < 120 && !line.contains('\n'), "{line}");
+    }
+
+    #[test]
+    fn the_names_of_turns_are_in_their_order() {
+        for count in [1, 999, 1_000] {
+            let messages = vec![said("user", "one"); count];
+            let (mut chunks, _) = exchanges(&messages, "");
+            number_turns(chunks.iter_mut());
+            assert!(chunks.is_sorted_by_key(|it| it.name.clone()), "{count}");
+            let name = chunks[0].name.as_deref();
+            assert_eq!(name == Some("turn 001"), count < 1_000, "{name:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_begins_in_the_middle_of_a_long_exchange_has_its_question() {
+        let answers = (0..40).map(|it| said("assistant", &it.to_string()));
+        let all: Vec<Message> = std::iter::once(said("user", "why?"))
+            .chain(answers)
+            .collect();
+        let found = last(&Said(all.clone()), "t", "and now?", 20).await.unwrap();
+        assert_eq!(found[0], all[0]);
+        assert_eq!(found[1..], all[21..]);
+        // Nothing is known of how it began.
+        let found = last(&Said(all[1..].to_vec()), "t", "and now?", 20).await;
+        assert_eq!(found.unwrap(), all[21..]);
     }
 
     /// A thread, and nothing else.

@@ -10,6 +10,7 @@ mod feedback;
 mod gather;
 mod history;
 mod label;
+mod lookup;
 mod memory;
 mod mention;
 mod messages;

@@ -7,8 +7,9 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_retrieve::{Hold, Report};
+use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
+use tokio::runtime::Handle;
 use tracing::debug;
 
 use crate::cache::{Key, Served};
@@ -255,10 +256,12 @@ impl Service {
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, PARTS);
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
-        let (named, recalled, recent, retrieved) = tokio::join!(named, recalled, recent, found);
+        let ((named, looked_up), recalled, recent, retrieved) =
+            tokio::join!(named, recalled, recent, found);
         failures.clone_from(&request.thread.failures);
+        or_note(looked_up, failures);
         let mut gathered = Gathered {
-            named: or_note(named, failures),
+            named,
             recalled: or_note(recalled, failures),
             mentions: mentioned.all,
             found: retrieved.found,
@@ -319,9 +322,14 @@ impl Service {
         if paths.is_empty() {
             return Recording::default();
         }
-        Recording(Some(tokio::spawn(
-            async move { usage.shown(&paths, now).await },
-        )))
+        let runtime = Handle::current();
+        // It goes on behind whoever has the answer, and occupies what stands for the request as long.
+        Recording(Some(Hold::current().unwatched().spawn(async move {
+            // A port may compute, or wait for a disk.
+            let note = move || runtime.block_on(usage.shown(&paths, now));
+            let noted = Hold::current().blocking(note).await;
+            noted.unwrap_or_else(|ended| Err(PortError::new(ended)))
+        })))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Folders for what is made of files: it says what they say, so that it is for nobody else, and for no repository.
 
-use std::fs;
+use std::fs::{self, File as StdFile, OpenOptions as StdOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf, absolute};
 
@@ -45,7 +45,7 @@ pub fn begin_private(folder: &Path) -> io::Result<()> {
     {
         return Err(error);
     }
-    let dir = open_no_link(&parent, Path::new(name))?;
+    let dir = open_dir_no_link(&parent, Path::new(name))?;
     // A disk that knows no modes has none to set.
     #[cfg(unix)]
     let _ = dir.set_permissions(".", cap_std::fs::PermissionsExt::from_mode(0o700));
@@ -53,7 +53,7 @@ pub fn begin_private(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens the folder `name` of `dir`.
-fn open_no_link(dir: &Dir, name: &Path) -> io::Result<Dir> {
+fn open_dir_no_link(dir: &Dir, name: &Path) -> io::Result<Dir> {
     let opened = dir.open_dir(name);
     // Looked at afterwards: what has the name is then what was opened, or it is not taken.
     let named = dir.symlink_metadata(name)?;
@@ -153,6 +153,35 @@ pub fn check_no_link(root: &Path, folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Opens the file at `path` as `options` say, and nothing that is there instead of a file: no link, whatever it leads to, and no pipe, which
+/// would be waited for. What is above it is the caller's to name.
+///
+/// # Errors
+/// It is something else than a file, or cannot be opened.
+#[doc(hidden)]
+pub fn open_no_link(path: &Path, options: &StdOptions) -> io::Result<StdFile> {
+    let mut options = options.clone();
+    #[cfg(unix)]
+    {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    }
+    // A link is opened itself.
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, 0x0020_0000);
+    let opened = options.open(path);
+    let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+    let file = match opened {
+        Err(_) if is_link => return Err(by_a_link()),
+        opened => opened?,
+    };
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(ErrorKind::InvalidInput, "it is no file"))
+    }
 }
 
 fn by_a_link() -> io::Error {

@@ -13,7 +13,9 @@ mod walk;
 
 pub use decode::{Decoded, decode};
 pub use error::{PathFault, SourceError};
-pub use folder::{begin_private, check_no_link, ignore_in_git, make_private, write_private};
+pub use folder::{
+    begin_private, check_no_link, ignore_in_git, make_private, open_no_link, write_private,
+};
 pub use lines::LineIndex;
 pub use locate::{Located, Wanted, locate};
 pub use root::{Root, Stamp, read_up_to};

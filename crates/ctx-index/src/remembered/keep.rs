@@ -2,13 +2,14 @@
 //! said to be.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use ctx_source::open_no_link;
 use rusqlite::Connection;
 
 use super::Remembered;
@@ -154,9 +155,11 @@ fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, Fault> {
     let io = |source| IndexError::folder(folder, source);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut number = 1;
+    // A link to nothing has a name, too.
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     let aside = loop {
         let aside = folder.join(format!("{stem}.damaged-{number}.db"));
-        if !aside.exists() {
+        if !is_there(&aside) && !is_there(&journal(&aside)) {
             break aside;
         }
         number += 1;
@@ -165,11 +168,17 @@ fn set_aside(folder: &Path, path: &Path) -> Result<PathBuf, Fault> {
         (path.to_owned(), aside.clone()),
         (journal(path), journal(&aside)),
     ] {
-        if from.exists() && fs::hard_link(&from, &to).is_err() {
-            fs::copy(&from, &to).map_err(io)?;
+        if is_there(&from) && fs::hard_link(&from, &to).is_err() {
+            copy(&from, &to).map_err(io)?;
         }
     }
     Ok(aside)
+}
+
+/// Copies a file to where there is none. Neither may be a link.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut from = open_no_link(from, File::options().read(true))?;
+    io::copy(&mut from, &mut File::create_new(to)?).map(drop)
 }
 
 fn remove(folder: &Path, path: &Path) -> Result<(), Fault> {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::rows::{ALL, Changes, KEPT, Table};
 use super::{VOTES_COUNTED, text};
 use crate::IndexError;
-use crate::database::Access;
+use crate::database::{Access, open_damaged};
 use crate::error::Fault;
 use crate::manifest::{APART, LAYOUT};
 
@@ -83,8 +83,7 @@ impl Source {
         let Some(path) = self.path() else {
             return Ok(taken);
         };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let Ok(connection) = Connection::open_with_flags(path, flags) else {
+        let Ok(connection) = open_damaged(path) else {
             taken.has_lost = true;
             return Ok(taken);
         };

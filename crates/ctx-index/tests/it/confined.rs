@@ -86,6 +86,58 @@ fn an_index_is_not_kept_where_a_link_in_the_root_leads() {
     Index::open(fixture.root(), &named, Options::default()).unwrap();
 }
 
+/// Whoever made the files may have made the folder of the index, too, with whatever is in it.
+#[test]
+fn no_file_of_an_index_is_opened_through_a_link() {
+    let segment = "text/0123456789abcdef0123456789abcdef.idx";
+    let of_databases = ["manifest", "remembered", "remembered.new"].into_iter();
+    let of_databases = of_databases
+        .flat_map(|it| ["", "-journal", "-wal", "-shm"].map(|end| format!("{it}.db{end}")));
+    let others = [
+        "writer.lock",
+        "remembered.lock",
+        "room.tmp",
+        "remembered.damaged-1.db",
+        "remembered.damaged-1.db-journal",
+        "text/meta.json",
+        "text/.managed.json",
+        "text/.tantivy-meta.lock",
+        "text/.tantivy-writer.lock",
+        segment,
+        "text",
+    ];
+    let names = of_databases.chain(others.map(str::to_owned));
+    for (name, is_index) in names.flat_map(|it| [(it.clone(), false), (it, true)]) {
+        let fixture = Fixture::new(&[("a.rs", &function("one"))]);
+        let (folder, other) = (fixture.path(".ctx"), memory());
+        let open = || Index::open(fixture.root(), &folder, Options::default());
+        fs::create_dir(&folder).unwrap();
+        if is_index {
+            update(&open().unwrap().0);
+        }
+        let (at, there) = (folder.join(&name), other.path().join("notes"));
+        fs::write(&there, "keep this").unwrap();
+        for to in [there.clone(), other.path().join("new")] {
+            if at.is_dir() && !at.is_symlink() {
+                fs::rename(&at, other.path().join("its")).unwrap();
+            } else {
+                let _ = fs::remove_file(&at);
+            }
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            symlink(&to, &at).unwrap();
+            let looked = Index::inspect(fixture.root(), &folder, Options::default());
+            for refused in [looked.map(drop), open().map(drop)] {
+                let Err(IndexError::Foreign { found, .. }) = refused else {
+                    panic!("{name}: {refused:?}");
+                };
+                assert_eq!(found, [std::path::Path::new(&name)]);
+            }
+            assert_eq!(fs::read_to_string(&there).unwrap(), "keep this", "{name}");
+            assert!(!other.path().join("new").exists(), "{name}");
+        }
+    }
+}
+
 /// Files whose names are hostile, links out among them, and questions by such names.
 #[test]
 fn hostile_names_index_and_find_nothing_from_outside() {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use ctx_index::{IndexError, Stored};
-use ctx_retrieve::Usage as _;
+use ctx_retrieve::{Generation as _, Usage as _};
 use rusqlite::Connection;
 
 use crate::damage::bytes_of;
@@ -196,8 +196,12 @@ fn an_index_that_somebody_writes_is_left() {
 fn who_has_an_index_open_makes_it_anew_when_it_was_removed() {
     let fixture = indexed();
     let index = fixture.open();
+    let before = block_on(index.generation()).unwrap();
     assert!(stored(&fixture).remove(&nothing_beside).unwrap());
     assert_eq!(update(&index).changed, 1);
+    // It counts from the beginning, and is another one.
+    assert_eq!(index.status().unwrap().generation, 1);
+    assert_ne!(block_on(index.generation()).unwrap(), before);
     let anew = stored(&fixture);
     assert_eq!(anew.root.as_deref(), Some(index.root()));
     assert_eq!(anew.fault().unwrap(), None);
@@ -253,14 +257,18 @@ fn links_are_not_followed() {
     assert_eq!(Stored::at(&link).unwrap(), None);
     // One in place of what an index has is somebody else's.
     let (text, moved) = (fixture.folder().join("text"), fixture.path("moved"));
+    let its = stored(&fixture);
     fs::rename(&text, &moved).unwrap();
     std::os::unix::fs::symlink(&moved, &text).unwrap();
     let before = bytes_of(&moved);
-    let error = stored(&fixture).remove(&nothing_beside).unwrap_err();
-    assert!(
-        matches!(&error, IndexError::Foreign { found, .. } if *found == [Path::new("text")]),
-        "{error}"
-    );
+    let removed = its.remove(&nothing_beside).map(drop);
+    for refused in [removed, Stored::at(&fixture.folder()).map(drop)] {
+        let error = refused.unwrap_err();
+        assert!(
+            matches!(&error, IndexError::Foreign { found, .. } if *found == [Path::new("text")]),
+            "{error}"
+        );
+    }
     assert!(bytes_of(&moved) == before);
 }
 

@@ -366,6 +366,15 @@ fn what_is_wanted_is_kept_with_the_index() {
     let updated = update(&index);
     assert_eq!((updated.files, updated.left_out), (2, 1));
     assert_eq!(index.status().unwrap().max_file_bytes, 1_000);
+    // An index that others made cannot ask for files without end; whoever asks now can.
+    let mut endless = Kept::default();
+    endless.max_file_bytes = Some(u64::MAX);
+    index.keep(endless).unwrap();
+    assert_eq!(index.status().unwrap().max_file_bytes, 64 << 20);
+    let asked = Options::default().with_max_file_bytes(Some(u64::MAX));
+    let asked = fixture.open_with(asked).status().unwrap();
+    assert_eq!(asked.max_file_bytes, u64::MAX);
+    index.keep(kept).unwrap();
 
     // A new index has it too.
     assert_eq!(rebuild(&index).unwrap().files, 2);

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use ctx_retrieve::Hold;
 use ctx_service::{FeedbackError, PrimeContext, Secret};
+use ctx_source::{Limits, Root, Sources};
 use ctx_testkit::few;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-use crate::support::{FILES, NOW, World, options, service_over, world};
+use crate::support::{FILES, NOW, World, options, service_over, service_without_secret, world};
 
 fn handle(context: &PrimeContext, path: &str) -> String {
     let is_it = |it: &&ctx_service::Cited| it.citation.file_path.as_deref() == Some(path);
@@ -24,6 +26,27 @@ fn uses(world: &World, path: &str) -> u64 {
         .get(path)
         .copied()
         .unwrap_or(0)
+}
+
+/// On a runtime of one thread, which stands still while a store waits for a disk.
+#[tokio::test]
+async fn what_a_store_writes_is_written_by_a_thread_that_may_block_within_the_hold() {
+    let world = world(FILES);
+    let hold = Hold::default().with(7_u32);
+    hold.within(async {
+        let primed = world.prime("How is a header parsed?").await;
+        let handle = primed.context.feedback.clone().unwrap();
+        primed.recording.done().await.unwrap();
+        world.service.feedback(&handle, true, NOW).await.unwrap();
+    })
+    .await;
+    let writers = world.store.writers.lock().unwrap();
+    assert!(writers.len() > 1);
+    let here = std::thread::current().id();
+    for (thread, held) in writers.iter() {
+        assert_ne!(*thread, here);
+        assert_eq!(*held, Some(7));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,6 +96,13 @@ async fn a_handle_is_its_users() {
     assert_eq!(
         restarted.feedback(&handle, true, NOW).await,
         Err(FeedbackError::Forged)
+    );
+    // Who signs nothing gave nothing out.
+    let sources = Sources::new(Root::open(world.folder.path()).unwrap(), Limits::default());
+    let unsigned = service_without_secret(&world.store, sources, "ada");
+    assert_eq!(
+        unsigned.feedback(&handle, true, NOW).await,
+        Err(FeedbackError::NoSecret)
     );
     assert_eq!(uses(&world, "src/parser.rs"), 0);
 }

@@ -609,6 +609,77 @@ async fn a_source_that_fails_or_is_late_has_no_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_called_exactly_so_is_named_however_many_end_so() {
+    let many = |name: &'static str| (10..90).map(move |it| format!("apps/{it}/{name}"));
+    let text = "fn new() {\n    one()\n}\n";
+    let paths: Vec<String> = many("package.json").chain(many("new.rs")).collect();
+    let mut files: Vec<(&str, &str)> = paths.iter().map(|it| (it.as_str(), text)).collect();
+    files.extend([("package.json", text), ("session.rs", text)]);
+    let world = world(&files);
+    let context = world
+        .prime("@package.json @session::new @new.rs @new @90::new")
+        .await
+        .context;
+    let symbols = "162 symbols are called so, such as that of apps/10/package.json:1";
+    unresolved(
+        &context,
+        &[
+            ("90::new", "no indexed file or symbol is called so"),
+            ("new", symbols),
+            (
+                "new.rs",
+                "more than 16 files end so, such as apps/10/new.rs",
+            ),
+        ],
+    );
+    let named = sources(&context, Origin::Reference);
+    assert_eq!(named, ["package.json:1", "session.rs:1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_names_are_looked_up_at_once() {
+    let asked = async |names: usize| {
+        let world = world(FILES);
+        // What the search asks, too.
+        world.prime("one").await;
+        let before = world.store.lookups.swap(0, Ordering::Relaxed);
+        let names = (0..names).flat_map(|it| {
+            [
+                format!("src/{it}.rs"),
+                format!("src{it}.close"),
+                format!("name_{it}"),
+                format!("a{it}.rs:7-3"),
+            ]
+        });
+        let mut options = options();
+        options.references = names.collect();
+        let context = world.prime_with("one", &options).await.context;
+        assert_eq!(context.unresolved.len(), options.references.len());
+        world.store.lookups.load(Ordering::Relaxed) - before
+    };
+    let few = asked(1).await;
+    assert!(few <= 6, "{few}");
+    assert_eq!(asked(8).await, few);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_found_in_time_is_shown_and_the_rest_is_told() {
+    let world = world(FILES);
+    world.store.has_no_names.store(true, Ordering::Relaxed);
+    let late = options().with_deadline(Duration::from_secs(1));
+    let context = world
+        .prime_with("@src/server.rs and @parse_body", &late)
+        .await
+        .context;
+    let why = "the store did not tell whether there is such a thing";
+    unresolved(&context, &[("parse_body", why)]);
+    assert!(context.built.context.contains("accept(port)"));
+    let is_late = (context.failures.iter())
+        .any(|it| it.source == Source::References && it.why == "it was late");
+    assert!(is_late, "{:?}", context.failures);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_named_is_shown_though_what_was_said_is_not_known() {
     let world = world(FILES);
     world.store.is_mute.store(true, Ordering::Relaxed);

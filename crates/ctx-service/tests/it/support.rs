@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use ctx_model::{BuildOptions, LineSpan, Tokens};
 use ctx_rank::Analyzer;
 use ctx_resolve::Resolver;
 use ctx_retrieve::{
-    Answer, Feedback, FileSearch, Generation, History, Hit, MOST_USES, Message, PartQuery,
+    Answer, Feedback, FileSearch, Generation, History, Hit, Hold, MOST_USES, Message, PartQuery,
     PortError, REMEMBERED, References, Retriever, TextQuery, Threads, Usage, Vote,
 };
 use ctx_service::{
@@ -55,6 +56,12 @@ pub(crate) struct Store {
     pub(crate) is_mute: AtomicBool,
     /// Whether asking for recent files never ends.
     pub(crate) is_stuck: AtomicBool,
+    /// Whether asking for definitions never ends.
+    pub(crate) has_no_names: AtomicBool,
+    /// Which threads noted what was shown and what was voted, and within a hold of how many things of the test's.
+    pub(crate) writers: Mutex<Vec<(ThreadId, Option<u32>)>>,
+    /// How often it was asked for what is named.
+    pub(crate) lookups: AtomicUsize,
     /// Searches wait for a permit where there is one.
     pub(crate) gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
 }
@@ -94,6 +101,12 @@ impl Store {
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(limit);
         hits
+    }
+
+    fn note_writer(&self) {
+        let held = Hold::current().held::<u32>().copied();
+        let writer = (thread::current().id(), held);
+        self.writers.lock().unwrap().push(writer);
     }
 
     fn turned<T>(&self, mut list: Vec<T>) -> Vec<T> {
@@ -157,6 +170,10 @@ impl FileSearch for Store {
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
+        if self.has_no_names.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
         let of = |name: &String| {
             let is_it = |part: &Part| {
                 let its = part.hit.name.as_ref().map(|it| it.to_lowercase());
@@ -172,6 +189,7 @@ impl FileSearch for Store {
     }
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
         let of = |end: &String| {
             let ends = |it: &str| it == end || it.ends_with(&format!("/{end}"));
             let mut paths: Vec<String> = self.parts.iter().map(|it| it.hit.path.clone()).collect();
@@ -261,6 +279,7 @@ impl Usage for Store {
     }
 
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()> {
+        self.note_writer();
         let shown = paths.iter().map(|path| (path.clone(), now));
         self.shown.lock().unwrap().extend(shown);
         Ok(())
@@ -281,6 +300,7 @@ impl Usage for Store {
 #[async_trait]
 impl Feedback for Store {
     async fn vote(&self, vote: &Vote) -> Answer<bool> {
+        self.note_writer();
         let mut votes = self.votes.lock().unwrap();
         votes.retain(|_, at| vote.at - *at <= REMEMBERED);
         if votes.contains_key(&vote.key) {
@@ -374,12 +394,14 @@ pub(crate) fn service_over(store: &Arc<Store>, folder: &Path, owner: &str) -> Se
 
 /// The same, of texts from elsewhere.
 pub(crate) fn service_of(store: &Arc<Store>, sources: Sources, owner: &str) -> Service {
+    service_without_secret(store, sources, owner).with_secret(Secret::new([7; 32]))
+}
+
+pub(crate) fn service_without_secret(store: &Arc<Store>, sources: Sources, owner: &str) -> Service {
     let resolver = Arc::new(Resolver::new(sources, ctx_syntax::Limits::default()));
     let search = Arc::clone(store) as Arc<dyn FileSearch>;
     let ports = Ports::of(store).with_recall(Arc::clone(store) as Arc<dyn Recall>);
-    Service::new(Retriever::new(search), resolver)
-        .for_owner(Owner::new(owner), ports)
-        .with_secret(Secret::new([7; 32]))
+    Service::new(Retriever::new(search), resolver).for_owner(Owner::new(owner), ports)
 }
 
 /// Writes a file that was changed a minute ago.

@@ -1,0 +1,283 @@
+//! Where what is named is: files and symbols. A store may be a network away, so that all that may be asked for at once is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ctx_model::LineSpan;
+use ctx_retrieve::{Answer, FileSearch, Hit, PartQuery, PortError, is_awaited};
+
+use crate::gather::{Named, NamedPart, Unresolved};
+use crate::mention::{Mention, What};
+
+/// A name that more symbols bear says nothing.
+const MOST_SYMBOLS: usize = 3;
+/// A path that more files end in says nothing.
+const MOST_FILES: usize = 1;
+/// So many files that end so are counted.
+const COUNTED: usize = 16;
+/// So many symbols of one name are looked at, which do for most,
+const SYMBOLS: usize = 64;
+/// and so many symbols, or files, where there are more: what is meant may be any.
+const MANY: usize = 1_000;
+
+/// What is named, and what became of each so far: whoever waits no longer has that much.
+#[derive(Clone)]
+pub(crate) struct LookUp {
+    mentions: Arc<[Mention]>,
+    found: Arc<Mutex<Vec<Option<Found>>>>,
+}
+
+/// What was named, or why it was not found.
+type Found = Result<Vec<NamedPart>, String>;
+
+/// What a store is to be asked before a mention can be told.
+enum Unasked<'m> {
+    /// Files whose paths end so.
+    End(&'m str),
+    /// Symbols of this name.
+    Name(&'m str),
+}
+
+impl LookUp {
+    pub(crate) fn new(mentions: Vec<Mention>) -> Self {
+        LookUp {
+            found: Arc::new(Mutex::new(vec![None; mentions.len()])),
+            mentions: mentions.into(),
+        }
+    }
+
+    /// Asks `search` for all of it: first for ends of paths, then for names, and for what may be either and was not the one, for the
+    /// other. So many questions whatever the number of mentions, and some more where many files or symbols have a name.
+    pub(crate) async fn ask(&self, search: &dyn FileSearch) -> Answer<()> {
+        let mut known = Known::default();
+        loop {
+            let (ends, names) = self.find(&known);
+            if ends.is_empty() && names.is_empty() {
+                return Ok(());
+            }
+            if !is_awaited() {
+                return Err(PortError::new("nobody waits for it"));
+            }
+            if ends.is_empty() {
+                known.ask_for_symbols(search, names).await?;
+            } else {
+                known.ask_for_files(search, ends).await?;
+            }
+        }
+    }
+
+    /// Finds what can be by what is `known`; the ends of paths and the names that have to be for the others.
+    fn find(&self, known: &Known) -> (Vec<String>, Vec<String>) {
+        let (mut ends, mut names) = (BTreeSet::new(), BTreeSet::new());
+        for (mention, found) in self.mentions.iter().zip(self.found().iter_mut()) {
+            if found.is_some() {
+                continue;
+            }
+            match known.find(mention) {
+                Ok(it) => *found = Some(it),
+                Err(Unasked::End(end)) => drop(ends.insert(end.to_owned())),
+                Err(Unasked::Name(name)) => drop(names.insert(name.to_owned())),
+            }
+        }
+        (ends.into_iter().collect(), names.into_iter().collect())
+    }
+
+    fn found(&self) -> MutexGuard<'_, Vec<Option<Found>>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was found so far, in the order of the mentions; what was not looked up is unresolved, and this is `why`.
+    pub(crate) fn named(&self, why: &str) -> Named {
+        let mut named = Named::default();
+        for (mention, found) in self.mentions.iter().zip(self.found().iter()) {
+            match found {
+                Some(Ok(parts)) => named.parts.extend_from_slice(parts),
+                Some(Err(why)) => {
+                    let unresolved = Unresolved::new(&mention.text, why);
+                    named.unresolved.push(unresolved);
+                }
+                None => named.unresolved.push(Unresolved::new(&mention.text, why)),
+            }
+        }
+        named
+    }
+}
+
+/// What a store said.
+#[derive(Default)]
+struct Known {
+    /// By the end of their paths.
+    files: BTreeMap<String, Files>,
+    /// By their names.
+    symbols: BTreeMap<String, Vec<Hit>>,
+}
+
+/// Files whose paths end alike.
+struct Files {
+    /// One more than [`COUNTED`] at most.
+    first: Vec<String>,
+    /// Whether one has nothing else for a path.
+    has_exact: bool,
+}
+
+impl Known {
+    async fn ask_for_files(&mut self, search: &dyn FileSearch, ends: Vec<String>) -> Answer<()> {
+        let found = search.ending_with(&ends, COUNTED + 1).await?;
+        let mut many = Vec::new();
+        for (end, first) in each(ends, found)? {
+            let has_exact = first.contains(&end);
+            if first.len() > COUNTED && !has_exact {
+                many.push(end.clone());
+            }
+            self.files.insert(end, Files { first, has_exact });
+        }
+        if many.is_empty() {
+            return Ok(());
+        }
+        // By their paths, the one that has nothing else may come after all others. One without a part is among more of them.
+        let wanted: Vec<PartQuery> = many.iter().map(PartQuery::new).collect();
+        let parts = search.parts_of(&wanted, 1).await?;
+        let (whole, rest): (Vec<_>, Vec<_>) =
+            each(many, parts)?.partition(|(_, parts)| !parts.is_empty());
+        let rest: Vec<String> = rest.into_iter().map(|it| it.0).collect();
+        let mut exact: Vec<String> = whole.into_iter().map(|it| it.0).collect();
+        if !rest.is_empty() {
+            let found = search.ending_with(&rest, MANY).await?;
+            let found = each(rest, found)?.filter(|(end, paths)| paths.contains(end));
+            exact.extend(found.map(|it| it.0));
+        }
+        for end in exact {
+            self.files.entry(end).and_modify(|it| it.has_exact = true);
+        }
+        Ok(())
+    }
+
+    async fn ask_for_symbols(&mut self, search: &dyn FileSearch, names: Vec<String>) -> Answer<()> {
+        let found = search.definitions(&names, SYMBOLS).await?;
+        self.symbols.extend(each(names, found)?);
+        let many = self.symbols.iter().filter(|it| it.1.len() == SYMBOLS);
+        let many: Vec<String> = many.map(|it| it.0.clone()).collect();
+        if !many.is_empty() {
+            let found = search.definitions(&many, MANY).await?;
+            self.symbols.extend(each(many, found)?);
+        }
+        Ok(())
+    }
+
+    fn find<'m>(&self, mention: &'m Mention) -> Result<Found, Unasked<'m>> {
+        let text = &mention.text;
+        Ok(match &mention.what {
+            What::Label => Err("the context has no source of that id".to_owned()),
+            What::Place { path, lines } => match self.file(text, path, *lines)? {
+                // `Session.close` may be a symbol.
+                Err(why) if lines.is_none() && !path.contains('/') => {
+                    self.symbols(text)?.map_err(|_| why)
+                }
+                found => found,
+            },
+            What::BadLines { path, why } => match self.file(text, text, None)? {
+                Err(none) => match self.file(text, path, None)? {
+                    Ok(_) => Err(why.clone()),
+                    Err(_) => Err(none),
+                },
+                found => found,
+            },
+            What::Name => match self.symbols(text)? {
+                // `Makefile` is a file.
+                Err(why) => self.file(text, text, None)?.map_err(|_| why),
+                found => found,
+            },
+        })
+    }
+
+    /// The file at `path`, or the only one whose path ends so. Nothing is named that is not indexed.
+    fn file<'m>(
+        &self,
+        reference: &str,
+        path: &'m str,
+        lines: Option<LineSpan>,
+    ) -> Result<Found, Unasked<'m>> {
+        let Files { first, has_exact } = self.files.get(path).ok_or(Unasked::End(path))?;
+        let found = match first.as_slice() {
+            _ if *has_exact => path,
+            [] => return Ok(Err("no indexed file or symbol is called so".to_owned())),
+            [one, ..] if first.len() > MOST_FILES => {
+                let count = match first.len() {
+                    count @ ..=COUNTED => count.to_string(),
+                    _ => format!("more than {COUNTED}"),
+                };
+                return Ok(Err(format!("{count} files end so, such as {one}")));
+            }
+            [one, ..] => one,
+        };
+        Ok(Ok(vec![NamedPart {
+            reference: reference.to_owned(),
+            path: found.to_owned(),
+            lines,
+            hit: None,
+        }]))
+    }
+
+    /// The symbols called `name`, with the scope before it where one is named.
+    fn symbols<'m>(&self, name: &'m str) -> Result<Found, Unasked<'m>> {
+        let segments = name
+            .split(['.', ':', '#', '>'])
+            .map(|it| it.trim_end_matches('-'));
+        let segments: Vec<&str> = segments.filter(|it| !it.is_empty()).collect();
+        let Some((&last, scopes)) = segments.split_last() else {
+            return Ok(Err("it is no name".to_owned()));
+        };
+        let all = self.symbols.get(last).ok_or(Unasked::Name(last))?;
+        let mut hits: Vec<&Hit> = all.iter().filter(|it| !it.is_file()).collect();
+        // Case matters where anything is of the same.
+        if hits.iter().any(|hit| hit.name.as_deref() == Some(last)) {
+            hits.retain(|hit| hit.name.as_deref() == Some(last));
+        }
+        let within = |hit: &&Hit| {
+            let qualified = hit.qualified_name.as_deref().unwrap_or_default();
+            scopes
+                .iter()
+                .all(|scope| qualified.contains(scope) || hit.path.contains(scope))
+        };
+        hits.retain(within);
+        let is_all = all.len() < MANY;
+        if hits.is_empty() {
+            return Ok(Err(if is_all {
+                "no indexed file or symbol is called so".to_owned()
+            } else {
+                format!(
+                    "none of {} symbols that were looked at is called so",
+                    all.len()
+                )
+            }));
+        }
+        if hits.len() > MOST_SYMBOLS {
+            let (first, more) = (hits[0], if is_all { "" } else { " or more" });
+            return Ok(Err(format!(
+                "{}{more} symbols are called so, such as that of {}:{}",
+                hits.len(),
+                first.path,
+                first.span.start()
+            )));
+        }
+        let part = |hit: &Hit| NamedPart {
+            reference: name.to_owned(),
+            path: hit.path.clone(),
+            lines: Some(hit.span),
+            hit: Some(hit.clone()),
+        };
+        Ok(Ok(hits.into_iter().map(part).collect()))
+    }
+}
+
+/// Each of what was `asked` with its answer.
+fn each<A>(asked: Vec<String>, answers: Vec<A>) -> Answer<impl Iterator<Item = (String, A)>> {
+    if answers.len() != asked.len() {
+        return Err(PortError::new(format!(
+            "it answered {} of {} names",
+            answers.len(),
+            asked.len()
+        )));
+    }
+    Ok(asked.into_iter().zip(answers))
+}
