@@ -65,11 +65,15 @@ impl Writing<'_> {
         Ok((count(0), count(1)))
     }
 
-    /// Stores `batch` in place of what is at its paths. Returns how many files went.
+    /// Stores `batch` in place of what is at its paths. Returns how many files went: where none did and none came, the files are
+    /// of no other generation.
     pub(super) async fn all(&self, batch: &Batch) -> Done<usize> {
         let staged = self.transaction.batch_execute(STAGING);
         self.waiting.of(staged).await?;
         let gone = self.forget(&batch.paths).await?;
+        if gone == 0 && batch.files.is_empty() {
+            return Ok(0);
+        }
         self.copy_files(&batch.files).await?;
         self.copy_parts(&batch.parts).await?;
         self.copy_terms(&batch.terms).await?;
@@ -78,10 +82,6 @@ impl Writing<'_> {
         }
         if gone > 0 {
             self.run(UNUSED, &[]).await?;
-        }
-        for (path, at) in &batch.touched {
-            let sql = "UPDATE ctx.files SET modified_at = $3 WHERE owner = $1 AND path = $2";
-            self.run(sql, &[path, at]).await?;
         }
         self.run(COUNT, &[]).await?;
         let settled = self.transaction.batch_execute("SELECT ctx.settle()");

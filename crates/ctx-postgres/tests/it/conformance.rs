@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
+use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, Options};
 use ctx_postgres::{Added, OwnedStore, StoreError, StoredMessage};
@@ -28,6 +29,38 @@ async fn the_shared_store_keeps_the_laws_of_stores() {
     let store = fresh.owner("alice");
     fill(&store).await;
     laws::store(&store).await;
+}
+
+#[tokio::test]
+async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let at = |time| {
+        let files = texts(laws::corpus()).into_iter();
+        files.map(move |it| it.with_modified_at(time)).collect()
+    };
+    store.ingest(at(1)).await.unwrap();
+    laws::unchanged(&store, async || {
+        store.ingest(at(2)).await.unwrap();
+        store.ingest(Vec::new()).await.unwrap();
+        for none in [&["nowhere.rs".to_owned()][..], &[]] {
+            assert_eq!(store.remove(none).await.unwrap(), 0);
+        }
+    })
+    .await;
+
+    let (folder, _at, index) = indexed(&laws::corpus());
+    laws::unchanged(&index, async || {
+        let later = SystemTime::now() + Duration::from_mins(1);
+        for (path, _) in laws::corpus() {
+            let file = fs::File::options()
+                .append(true)
+                .open(folder.path().join(path));
+            file.unwrap().set_modified(later).unwrap();
+        }
+        index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -2,12 +2,14 @@
 //!
 //! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
 //! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. What it says of folders is checked by
-//! [`folders`](folders()), in a store of its own, and what it keeps by [`kept`](kept()). The grammar of Rust must be compiled in.
+//! [`folders`](folders()), in a store of its own, what it keeps by [`kept`](kept()), and what is no change to it by
+//! [`unchanged`](unchanged()). The grammar of Rust must be compiled in.
 
 mod counting;
 mod folders;
 mod kept;
 mod together;
+mod unchanged;
 mod votes;
 
 use std::collections::BTreeSet;
@@ -15,6 +17,7 @@ use std::sync::LazyLock;
 
 pub use self::folders::{folders, in_folders};
 pub use self::kept::kept;
+pub use self::unchanged::unchanged;
 pub use self::votes::votes;
 
 use ctx_rank::Analyzer;
