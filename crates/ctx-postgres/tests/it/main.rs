@@ -18,6 +18,7 @@ mod folders;
 mod fuzz;
 mod hostile;
 mod kept;
+mod large;
 mod measure;
 mod migrations;
 mod owners;
