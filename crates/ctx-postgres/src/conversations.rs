@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
 use crate::threads::check_key;
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl OwnedStore {
     ) -> Result<Option<StoredThread>, StoreError> {
         let mut client = self.client().await?;
         let set = self.set_pins_on(&mut client, thread, pinned).await;
-        given_back(client, set)
+        client.given_back(set)
     }
 
     async fn set_pins_on(

@@ -8,7 +8,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 
 /// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
 const LONGEST_KEY: usize = 1024;
@@ -54,7 +54,7 @@ impl OwnedStore {
     async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
         let mut client = self.client().await?;
         let added = self.append_on(&mut client, thread, message).await;
-        given_back(client, added)
+        client.given_back(added)
     }
 
     async fn append_on(

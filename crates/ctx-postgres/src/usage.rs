@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use crate::StoreError;
 use crate::opening::{Progress, progress};
 use crate::store::{OwnedStore, check_name};
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 
 /// No key or path of a vote is longer, in bytes.
 const LONGEST_KEY: usize = 1024;
@@ -52,7 +52,7 @@ impl OwnedStore {
     async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
         let mut client = self.client().await?;
         let counted = self.count_votes_on(&mut client, votes).await;
-        given_back(client, counted)
+        client.given_back(counted)
     }
 
     async fn count_votes_on(

@@ -14,7 +14,7 @@ use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
 use self::write::Writing;
 use crate::store::OwnedStore;
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 use crate::{Limits, StoreError};
 
 /// No path is longer, in bytes: it is in keys.
@@ -190,7 +190,7 @@ impl OwnedStore {
     async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<usize, StoreError> {
         let mut client = self.client().await?;
         let gone = self.write_on(&mut client, batch, bounds).await;
-        given_back(client, gone)
+        client.given_back(gone)
     }
 
     async fn write_on(

@@ -19,6 +19,7 @@ mod fuzz;
 mod hostile;
 mod kept;
 mod large;
+mod left;
 mod measure;
 mod migrations;
 mod owners;
