@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
+    Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -194,7 +194,8 @@ fn notice_silence(config: &mut Config) {
 
 fn why(error: &PoolError) -> String {
     match error {
-        PoolError::Timeout(_) => "no connection became free in time".to_owned(),
+        PoolError::Timeout(TimeoutType::Wait) => "no connection became free in time".to_owned(),
+        PoolError::Timeout(_) => "the server did not answer in time".to_owned(),
         PoolError::Backend(error) => said(error),
         other => other.to_string(),
     }
