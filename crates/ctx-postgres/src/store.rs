@@ -59,7 +59,7 @@ impl Hash for OwnerKey {
     }
 }
 
-/// What one owner has in a [`Store`], and nothing else. All ports of `ctx-retrieve` are here.
+/// What one owner has in a [`Store`], and nothing else. The ports of `ctx-retrieve` are here, but for `Changes` and `Semantic`.
 #[derive(Clone, Debug)]
 pub struct OwnedStore {
     store: Store,

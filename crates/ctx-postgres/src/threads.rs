@@ -1,7 +1,7 @@
 //! What was said, and what was pinned to it.
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, History, Message, References};
+use ctx_retrieve::{Answer, History, Message, References, Threads};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -188,6 +188,21 @@ const EXCHANGE: &str = "
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
     Message::new(text(0), text(1), text(2), row.get(at + 3))
+}
+
+#[async_trait]
+impl Threads for OwnedStore {
+    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+        Ok(OwnedStore::append(self, thread, message).await.map(drop)?)
+    }
+
+    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+        Ok(OwnedStore::pin(self, thread, what).await.map(drop)?)
+    }
+
+    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+        Ok(OwnedStore::unpin(self, thread, what).await.map(drop)?)
+    }
 }
 
 #[async_trait]

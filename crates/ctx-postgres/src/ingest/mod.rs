@@ -130,7 +130,8 @@ impl OwnedStore {
         Ok(ingested)
     }
 
-    /// Forgets the files at `paths`, and when they were shown; how often they were of use stays. Returns how many there were.
+    /// Forgets the files at `paths`, and when they were shown, in one transaction; how often they were of use stays. Returns how
+    /// many there were.
     pub async fn remove(&self, paths: &[String]) -> Result<usize, StoreError> {
         let mut paths: Vec<String> = paths.to_vec();
         paths.retain(|it| !it.contains('\0'));
@@ -141,11 +142,7 @@ impl OwnedStore {
         if batch.is_empty() {
             return Ok(0);
         }
-        let removed = self.retried(|| self.write(&batch, None)).await?;
-        let sql = "UPDATE ctx.usage SET shown_at = 0 WHERE owner = $1 AND path = ANY ($2) AND shown_at > 0";
-        self.write_one("forget when files were shown", sql, &[&batch.paths])
-            .await?;
-        Ok(removed)
+        self.retried(|| self.write(&batch, None)).await
     }
 
     async fn ingest_batch(

@@ -71,7 +71,11 @@ impl Writing<'_> {
         let staged = self.transaction.batch_execute(STAGING);
         self.waiting.of(staged).await?;
         let gone = self.forget(&batch.paths).await?;
-        if gone == 0 && batch.files.is_empty() {
+        let removes = batch.files.is_empty();
+        if removes {
+            self.run(NOT_SHOWN, &[&batch.paths]).await?;
+        }
+        if removes && gone == 0 {
             return Ok(0);
         }
         self.copy_files(&batch.files).await?;
@@ -293,6 +297,13 @@ const FROM_STAGING: [&str; 3] = [
      GROUP BY term HAVING sum(parts) <> 0 OR sum(files) <> 0 ORDER BY term
      ON CONFLICT (owner, term) DO UPDATE SET parts = t.parts + excluded.parts, files = t.files + excluded.files",
 ];
+
+/// In the order that all writers have.
+const NOT_SHOWN: &str = "
+    UPDATE ctx.usage u SET shown_at = 0 FROM (
+        SELECT path FROM ctx.usage WHERE owner = $1 AND path = ANY ($2) AND shown_at > 0 ORDER BY path FOR UPDATE
+    ) it
+    WHERE u.owner = $1 AND u.path = it.path";
 
 /// Of the terms that fewer hold now, those that nothing holds. By the key, however many the owner has.
 const UNUSED: &str = "

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, Options};
 use ctx_postgres::{Added, OwnedStore, StoreError, StoredMessage};
-use ctx_retrieve::Threads;
 use ctx_testkit::laws::store as laws;
 use tempfile::TempDir;
 
@@ -29,6 +28,12 @@ async fn the_shared_store_keeps_the_laws_of_stores() {
     let store = fresh.owner("alice");
     fill(&store).await;
     laws::store(&store).await;
+}
+
+#[tokio::test]
+async fn what_is_said_and_pinned_is_kept_by_whoever_keeps_threads() {
+    let fresh = fresh!();
+    laws::threads(&fresh.owner("alice")).await;
 }
 
 #[tokio::test]
@@ -176,14 +181,7 @@ async fn the_embedded_store_keeps_the_laws_of_folders() {
 #[tokio::test]
 async fn the_embedded_store_keeps_the_laws_of_stores() {
     let (_folder, _at, index) = indexed(&laws::corpus());
-    for message in laws::messages() {
-        Threads::append(&index, laws::THREAD, &message)
-            .await
-            .unwrap();
-    }
-    for what in laws::PINNED {
-        Threads::pin(&index, laws::THREAD, what).await.unwrap();
-    }
+    laws::threads(&index).await;
     laws::store(&index).await;
     laws::votes(&index).await;
 }
