@@ -1,5 +1,6 @@
 //! Addresses of databases, and how the way there is kept from listeners.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use tokio_postgres::Config;
@@ -29,26 +30,28 @@ impl Address {
     /// Reads `url`: `postgres://user:password@host/name?sslmode=verify-full&sslrootcert=/path`, or the same as
     /// `host=… sslmode=…`.
     pub(crate) fn of(url: &str) -> Result<Self, StoreError> {
+        let parameters = match url.split_once("://") {
+            Some(("postgres" | "postgresql", rest)) => of_url(url, rest),
+            Some((scheme, _)) if !scheme.contains('=') => None,
+            _ => of_words(url),
+        };
+        let parameters = parameters.ok_or(StoreError::Invalid {
+            what: "the address of the database",
+            why: "it is neither postgres://… nor words such as host=…",
+        })?;
         let (mut mode, mut root) = (None, None);
-        let mut known = |key: &str, value: String| match key {
-            "sslmode" => mode = Some(value),
-            _ => root = Some(PathBuf::from(value)),
-        };
-        let rest = if url.contains("://") {
-            without(url, &mut known)
-        } else {
-            let words = words(url);
-            let mut kept = Vec::new();
-            for word in words {
-                match word.split_once('=') {
-                    Some((key @ ("sslmode" | "sslrootcert"), value)) => {
-                        known(key, value.trim_matches('\'').to_owned());
-                    }
-                    _ => kept.push(word),
-                }
+        let mut rest = String::new();
+        let mut end = 0;
+        for Parameter { place, key, value } in parameters {
+            match &*key {
+                "sslmode" => mode = Some(value),
+                "sslrootcert" => root = Some(PathBuf::from(value)),
+                _ => continue,
             }
-            kept.join(" ")
-        };
+            rest.push_str(&url[end..place.start]);
+            end = place.end;
+        }
+        rest.push_str(&url[end..]);
         let mut config: Config = rest.parse().map_err(StoreError::Address)?;
         let encryption = match (mode.as_deref(), root) {
             (None | Some("disable" | "allow" | "prefer"), _) => Encryption::None,
@@ -69,45 +72,80 @@ impl Address {
     }
 }
 
-/// `url` without the parameters about encryption, which are told to `known`.
-fn without(url: &str, known: &mut impl FnMut(&str, String)) -> String {
-    let Some((before, parameters)) = url.split_once('?') else {
-        return url.to_owned();
-    };
-    let mut kept = Vec::new();
-    for parameter in parameters.split('&') {
-        match parameter.split_once('=') {
-            Some((key @ ("sslmode" | "sslrootcert"), value)) => {
-                let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy();
-                known(key, value.into_owned());
-            }
-            _ => kept.push(parameter),
-        }
-    }
-    if kept.is_empty() {
-        return before.to_owned();
-    }
-    format!("{before}?{}", kept.join("&"))
+/// A parameter of an address, and the bytes that it takes there, up to the next one. An address is read here as the client
+/// reads it: what only one of the two took for a parameter would be lost without a word.
+struct Parameter {
+    place: Range<usize>,
+    key: String,
+    value: String,
 }
 
-/// The words of `text`; spaces within quotation marks belong to theirs.
-fn words(text: &str) -> Vec<&str> {
-    let (mut words, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
-    for (at, c) in text.char_indices() {
+/// The parameters of `url`, which is an address with this `rest` after its scheme. They begin at the first `?` after the user and the
+/// password, which may hold one; `None` where those hold what looks like parameters about encryption.
+fn of_url(url: &str, rest: &str) -> Option<Vec<Parameter>> {
+    let (before, rest) = rest.split_once('@').unwrap_or(("", rest));
+    if before.contains("sslmode=") || before.contains("sslrootcert=") {
+        return None;
+    }
+    let mut parameters = Vec::new();
+    let (_, mut rest) = rest.split_once('?').unwrap_or(("", ""));
+    let decoded = |it: &str| {
+        percent_encoding::percent_decode_str(it)
+            .decode_utf8_lossy()
+            .into_owned()
+    };
+    while let Some((key, value)) = rest.split_once('=') {
+        let start = url.len() - rest.len();
+        let (value, after) = value.split_once('&').unwrap_or((value, ""));
+        rest = after;
+        parameters.push(Parameter {
+            place: start..url.len() - rest.len(),
+            key: decoded(key),
+            value: decoded(value),
+        });
+    }
+    Some(parameters)
+}
+
+/// The parameters of `text`, which is words such as `host=…`: there may be blanks around `=`, and within a value in quotation marks,
+/// and after `\` any character stands for itself. `None` where it is something else.
+fn of_words(text: &str) -> Option<Vec<Parameter>> {
+    let mut parameters = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let start = text.len() - rest.len();
+        let end = rest.find(|it: char| it.is_whitespace() || it == '=')?;
+        let (key, after) = rest.split_at(end);
+        let after = after.trim_start().strip_prefix('=')?.trim_start();
+        let (value, after) = value(after)?;
+        rest = after.trim_start();
+        if key.is_empty() {
+            return None;
+        }
+        parameters.push(Parameter {
+            place: start..text.len() - rest.len(),
+            key: key.to_owned(),
+            value,
+        });
+    }
+    Some(parameters)
+}
+
+/// The value that `text` begins with, and what follows it.
+fn value(text: &str) -> Option<(String, &str)> {
+    let quoted = text.strip_prefix('\'');
+    let text = quoted.unwrap_or(text);
+    let mut value = String::new();
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
         match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '\'' => quoted = !quoted,
-            c if c.is_whitespace() && !quoted => {
-                words.push(&text[start..at]);
-                start = at + c.len_utf8();
-            }
-            _ => {}
+            '\'' if quoted.is_some() => return Some((value, &text[at + 1..])),
+            c if c.is_whitespace() && quoted.is_none() => return Some((value, &text[at..])),
+            '\\' => value.extend(characters.next().map(|it| it.1)),
+            c => value.push(c),
         }
     }
-    words.push(&text[start..]);
-    words.retain(|it| !it.is_empty());
-    words
+    quoted.is_none().then_some((value, ""))
 }
 
 /// Where the database at `url` is, as far as that may be told: hosts and ports, and no user, password or name.
@@ -127,4 +165,92 @@ pub fn host(url: &str) -> String {
         return "no host".to_owned();
     }
     places.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn is_encrypted(url: &str, encryption: &Encryption) {
+        assert_eq!(&Address::of(url).unwrap().encryption, encryption, "{url}");
+    }
+
+    #[test]
+    fn what_is_said_of_encryption_is_heeded_wherever_it_may_be_said() {
+        for url in [
+            "host=db sslmode = require",
+            "host=db sslmode= 'require'",
+            "host=db password=it's sslmode=require",
+            "host=db password='a\\' b' sslmode=require",
+            "host=db password='a'sslmode=require user=u",
+            "host=db password=a://b?c sslmode=require",
+            "postgres://u:p?w@host/db?sslmode=require",
+            "postgresql://u:p?w&x@host/db?application_name=a&sslmode=require&user=u",
+            "postgres://host?ssl%6Dode=requir%65",
+        ] {
+            is_encrypted(url, &Encryption::Unverified);
+        }
+        let verified = Encryption::Verified(Some(PathBuf::from("/a b")));
+        for url in [
+            "host=db sslrootcert = '/a b' sslmode = verify-full",
+            "host=db sslmode=require sslrootcert=/a\\ b",
+            "postgres://u:p?w@host/db?sslrootcert=/a%20b&sslmode=verify-full",
+        ] {
+            is_encrypted(url, &verified);
+        }
+        for url in [
+            "host=db password='x sslmode=require'",
+            "host=db password=x\\ sslmode=require",
+            "postgres://host/db?application_name=sslmode%3Drequire",
+        ] {
+            is_encrypted(url, &Encryption::None);
+        }
+        for url in [
+            "host=db sslmode = verify-ca",
+            "host=db =x sslmode=require",
+            "host=db sslmode",
+            "host=db sslmode='require",
+            "mysql://u:sesame@host/db?sslmode=require",
+            "postgres://host/db?sslmode=require&application_name=a@b",
+        ] {
+            let refused = Address::of(url);
+            assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_all_else_is_left_to_the_client() {
+        let url = "user=u  sslmode=require  password='a b'sslrootcert=/c host=db ";
+        let config = Address::of(url).unwrap().config;
+        let password = config.get_password().unwrap();
+        assert_eq!((config.get_user(), password), (Some("u"), &b"a b"[..]));
+        let url = "postgres://u:p?w@db/d?sslmode=require&options=-c%20a=b&sslrootcert=/c";
+        let config = Address::of(url).unwrap().config;
+        assert_eq!(config.get_password(), Some(&b"p?w"[..]));
+        assert_eq!(config.get_options(), Some("-c a=b"));
+    }
+
+    proptest! {
+        /// Whatever the address is made of.
+        #[test]
+        fn what_the_client_would_encrypt_is_encrypted(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "postgres://", "host=db", "sslmode", "=", "require", "disable", " ", "'", "\\", "?", "&", "@", "/", ":",
+                    "password=", "u", "sslmode=require", "sslmode=disable", "application_name=",
+                ]),
+                0..12,
+            ),
+        ) {
+            let url = pieces.concat();
+            if let (Ok(client), Ok(own)) = (url.parse::<Config>(), Address::of(&url)) {
+                let is_encrypted = own.encryption != Encryption::None;
+                prop_assert_eq!(client.get_ssl_mode() == SslMode::Require, is_encrypted, "{}", url);
+                prop_assert_eq!(client.get_password(), own.config.get_password(), "{}", url);
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
 use crate::threads::check_key;
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,12 +130,13 @@ const PIN: &str = "
     SELECT number, title, begun_at FROM it";
 
 /// Messages of an owner are counted by turns: whoever has found room keeps it until the message is there. Who finds
-/// none at first does not write, and does not wait.
+/// none at first, or the message there already, does not write, and does not wait.
 const ADD: &str = "
     WITH it AS (
         UPDATE ctx.threads SET last = last + 1, changed_at = greatest(changed_at, $6::bigint)
         WHERE owner = $1 AND thread = $2
           AND EXISTS (SELECT FROM ctx.said WHERE owner = $1 AND messages < $8::bigint)
+          AND NOT EXISTS (SELECT FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3)
         RETURNING last
     ), room AS (
         SELECT messages < $8::bigint AS has FROM ctx.said WHERE owner = $1 AND EXISTS (SELECT FROM it) FOR UPDATE
@@ -144,7 +145,8 @@ const ADD: &str = "
         SELECT $1, $2, it.last, $3, $4, $5, $6::bigint, $7::smallint FROM it, room WHERE room.has
         ON CONFLICT (owner, thread, id) DO NOTHING RETURNING 1
     )
-    SELECT (SELECT count(*) FROM new) > 0, coalesce((SELECT has FROM room), false),
+    SELECT (SELECT count(*) FROM new) > 0, coalesce((SELECT has FROM room), false)
+            OR EXISTS (SELECT FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3),
         EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2)";
 
 /// No part of a statement sees what another part writes: of the others, as many of the oldest go as make room for this one, and
@@ -223,7 +225,7 @@ impl OwnedStore {
     ) -> Result<Option<StoredThread>, StoreError> {
         let mut client = self.client().await?;
         let set = self.set_pins_on(&mut client, thread, pinned).await;
-        given_back(client, set)
+        client.given_back(set)
     }
 
     async fn set_pins_on(

@@ -1,12 +1,12 @@
 //! What parts and files say, read once and kept.
 //!
 //! Each has a number that is never given again, and what a row says does not change for as long as it is there; so a
-//! document that was read is good wherever the database tells its number. Only when its file was changed may be
-//! told anew, and lists of numbers change with files: both are kept for a generation of an owner's files, which every
-//! search, or the request that it is for, asks for first. Whatever another process writes, nothing here is older than
-//! that.
+//! document that was read is good wherever the database tells its number. Lists of numbers change with files: they are
+//! kept for a generation of an owner's files, which every search, or the request that it is for, asks for first.
+//! Whatever another process writes, nothing here is older than that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ctx_retrieve::{Hit, Part};
@@ -24,6 +24,10 @@ use crate::store::{OwnedStore, OwnerKey};
 
 /// So many are read by one statement, which has its time for them all.
 pub(crate) const AT_ONCE: usize = 256;
+/// No more bytes of terms are read by one statement than these, and those of one document.
+const READ_BYTES: i64 = 8 << 20;
+/// No more bytes of documents are held together for a question: of more, each is ranked as it is read.
+const HELD_BYTES: usize = 32 << 20;
 /// Documents are about so large.
 const DOCUMENT_BYTES: u64 = 1 << 10;
 /// Lists of numbers have this share of the bytes, and so have candidates.
@@ -51,8 +55,6 @@ pub(crate) enum Of {
 pub(crate) struct Document {
     pub(crate) part: Arc<Part>,
     pub(crate) terms: Arc<Terms>,
-    /// The generation at which it was told when the file was changed; 0 if never.
-    dated: u64,
     /// With what is in its part and its terms: a list of a thousand is weighed without looking into each.
     bytes: usize,
 }
@@ -67,7 +69,6 @@ impl Document {
             bytes: own + texts + terms.bytes(),
             part: Arc::new(part),
             terms: Arc::new(terms),
-            dated: 0,
         }
     }
 }
@@ -83,8 +84,6 @@ pub(crate) enum List {
     PartsOf,
     /// The file at a path.
     FileAt,
-    /// When the file at a path was changed.
-    ChangedAt,
     /// The documents that hold a term, in what has one of the labels of a mask.
     Holding(Of, u8),
 }
@@ -105,12 +104,6 @@ impl List {
             List::FileAt => {
                 "SELECT q.place, ARRAY(
                      SELECT f.number FROM ctx.files f WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" LIMIT $2::int
-                 ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
-            }
-            List::ChangedAt => {
-                "SELECT q.place, ARRAY(
-                     SELECT f.modified_at FROM ctx.files f
-                     WHERE f.owner = $3 AND f.path = q.path COLLATE \"C\" AND f.modified_at IS NOT NULL LIMIT $2::int
                  ) AS numbers FROM unnest($1::text[]) WITH ORDINALITY AS q (path, place)"
             }
             List::Holding(Of::Parts, _) => {
@@ -135,7 +128,6 @@ impl List {
             List::Using => "find users of names",
             List::PartsOf => "list parts of files",
             List::FileAt => "find files",
-            List::ChangedAt => "tell when files were changed",
             List::Holding(..) => "search files",
         }
     }
@@ -172,15 +164,21 @@ type ListKey = (OwnerKey, u64, (List, i32), String);
 type ChosenKey = (OwnerKey, u64, Of, Essential);
 /// Numbers of documents.
 pub(crate) type Numbers = Arc<[i64]>;
-/// Documents, by their numbers.
-pub(crate) type Documents = Arc<[(i64, Document)]>;
+
+/// What may be the answer to a question.
+#[derive(Clone)]
+pub(crate) enum Chosen {
+    Documents(Arc<[Document]>),
+    /// There is more than is held together.
+    Numbers(Numbers),
+}
 
 /// What was read, of all owners together. Every key begins with the owner.
 pub(crate) struct Kept {
     documents: Cache<DocumentKey, Document, Bytes>,
     lists: Cache<ListKey, Numbers, Bytes>,
     /// Candidates, which need not be looked up one by one again.
-    chosen: Cache<ChosenKey, Documents, Bytes>,
+    chosen: Cache<ChosenKey, Chosen, Bytes>,
     /// The generation of each owner's files that was told last.
     generations: Cache<OwnerKey, u64>,
     /// How many documents of an owner there are at a generation, and how long they are.
@@ -246,12 +244,15 @@ impl Weighter<ListKey, Numbers> for Bytes {
     }
 }
 
-impl Weighter<ChosenKey, Documents> for Bytes {
+impl Weighter<ChosenKey, Chosen> for Bytes {
     /// With what is in the documents: they may be kept nowhere else any more.
-    fn weight(&self, (.., essential): &ChosenKey, documents: &Documents) -> u64 {
-        let documents = documents.iter().map(|it| ENTRY_BYTES + it.1.bytes);
+    fn weight(&self, (.., essential): &ChosenKey, chosen: &Chosen) -> u64 {
         let own = ENTRY_BYTES + size_of::<ChosenKey>() + essential.bytes();
-        (own + documents.sum::<usize>()) as u64
+        let chosen = match chosen {
+            Chosen::Documents(documents) => documents.iter().map(|it| ENTRY_BYTES + it.bytes).sum(),
+            Chosen::Numbers(numbers) => size_of_val(&**numbers),
+        };
+        (own + chosen) as u64
     }
 }
 
@@ -264,11 +265,11 @@ impl OwnedStore {
         generation: u64,
         essential: &Essential,
         most: i32,
-    ) -> Result<Documents, StoreError> {
+    ) -> Result<Chosen, StoreError> {
         // How many at most is the same for all of a store.
         let key = (self.owner_key(), generation, of, essential.clone());
         let guard = match self.kept().chosen.get_value_or_guard_async(&key).await {
-            Ok(documents) => return Ok(documents),
+            Ok(chosen) => return Ok(chosen),
             Err(guard) => guard,
         };
         let numbers = match essential {
@@ -282,10 +283,22 @@ impl OwnedStore {
                 rows.first().map_or_else(Vec::new, |it| it.get(0))
             }
         };
-        let documents: Documents = self.documents(of, &numbers).await?.into();
+        let (mut documents, mut bytes) = (Vec::new(), 0);
+        let hold = |_, document: Document| {
+            bytes += document.bytes;
+            documents.push(document);
+            if bytes > HELD_BYTES {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let chosen = match self.each_document(of, &numbers, hold).await? {
+            ControlFlow::Continue(()) => Chosen::Documents(documents.into()),
+            ControlFlow::Break(()) => Chosen::Numbers(numbers.into()),
+        };
         // It may be too large to be kept.
-        let _ = guard.insert(Arc::clone(&documents));
-        Ok(documents)
+        let _ = guard.insert(chosen.clone());
+        Ok(chosen)
     }
 
     /// The numbers of what holds any of `terms`, in their order, `most` at most.
@@ -298,7 +311,7 @@ impl OwnedStore {
         most: i32,
     ) -> Result<Vec<i64>, StoreError> {
         let list = List::Holding(of, mask);
-        let (_, lists) = self.lists(list, Some(generation), terms, most).await?;
+        let lists = self.lists(list, Some(generation), terms, most).await?;
         let mut numbers = lists.concat();
         numbers.sort_unstable();
         numbers.dedup();
@@ -306,15 +319,15 @@ impl OwnedStore {
         Ok(numbers)
     }
 
-    /// For each of `texts`, the list that belongs to it, of `most` numbers at most, and the generation of files at
-    /// which that is so: `generation`, where one is given, that of the request, or that of now.
+    /// For each of `texts`, the list that belongs to it, of `most` numbers at most, as it is at `generation` of the files, where
+    /// one is given, at that of the request, or now.
     pub(crate) async fn lists(
         &self,
         list: List,
         generation: Option<u64>,
         texts: &[String],
         most: i32,
-    ) -> Result<(u64, Vec<Numbers>), StoreError> {
+    ) -> Result<Vec<Numbers>, StoreError> {
         let kept = self.kept();
         let owner = self.owner_key();
         let known = self.opening().map(|it| it.progress.generation);
@@ -362,7 +375,7 @@ impl OwnedStore {
             }
         }
         let of = |text: &String| found.get(text.as_str()).cloned().unwrap_or_default();
-        Ok((generation, texts.iter().map(of).collect()))
+        Ok(texts.iter().map(of).collect())
     }
 
     /// Keeps the list of `text` as of `generation`, of so many numbers at most.
@@ -464,115 +477,95 @@ impl OwnedStore {
         Ok((generation, lists))
     }
 
-    /// The documents of these numbers, in their order, without those that are gone by now.
-    pub(crate) async fn documents(
+    /// Shows the documents of these numbers to `see` until it says to stop, without those that are gone by now: first those
+    /// that are kept, then the others, as they are read. Whether it was shown all.
+    pub(crate) async fn each_document(
         &self,
         of: Of,
         numbers: &[i64],
-    ) -> Result<Vec<(i64, Document)>, StoreError> {
+        mut see: impl FnMut(i64, Document) -> ControlFlow<()> + Send,
+    ) -> Result<ControlFlow<()>, StoreError> {
         let owner = self.owner_key();
         let kept = &self.kept().documents;
-        let mut found: Vec<(i64, Option<Document>)> = Vec::with_capacity(numbers.len());
         let mut unknown = Vec::new();
         for &number in numbers {
-            let document = kept.get(&(owner, of, number));
-            if document.is_none() {
+            let Some(document) = kept.get(&(owner, of, number)) else {
                 unknown.push(number);
-            }
-            found.push((number, document));
-        }
-        let mut read = HashMap::new();
-        if !unknown.is_empty() {
-            let sql = match of {
-                Of::Parts => PARTS,
-                Of::Files => FILES,
+                continue;
             };
-            let values: [&(dyn ToSql + Sync); 2] = [&self.owner(), &unknown];
-            for row in self.read("read what was found", sql, &values).await? {
+            if see(number, document).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        let sql = match of {
+            Of::Parts => PARTS,
+            Of::Files => FILES,
+        };
+        while !unknown.is_empty() {
+            let values: [&(dyn ToSql + Sync); 3] = [&self.owner(), &unknown, &READ_BYTES];
+            let rows = self.read("read what was found", sql, &values).await?;
+            unknown.clear();
+            let mut is_shown = ControlFlow::Continue(());
+            for row in rows {
                 let number: i64 = row.get(0);
-                if let Some(document) = document(&row) {
-                    kept.insert((owner, of, number), document.clone());
-                    read.insert(number, document);
-                }
-            }
-        }
-        let found = found.into_iter().filter_map(|(number, document)| {
-            let document = document.or_else(|| read.get(&number).cloned())?;
-            Some((number, document))
-        });
-        Ok(found.collect())
-    }
-
-    /// The parts among these, with when their files were changed as of `generation`.
-    pub(crate) async fn dated(
-        &self,
-        generation: u64,
-        mut documents: Vec<(i64, Document)>,
-    ) -> Result<Vec<Arc<Part>>, StoreError> {
-        // Candidates are kept as they were before they were told of it.
-        for (number, document) in &mut documents {
-            let key = || (self.owner_key(), Of::Parts, *number);
-            if document.dated != generation
-                && let Some(told) = self.kept().documents.get(&key())
-                && told.dated == generation
-            {
-                *document = told;
-            }
-        }
-        let stale = documents.iter().filter(|(_, it)| it.dated != generation);
-        let paths: BTreeSet<&String> = stale.map(|(_, it)| &it.part.path).collect();
-        let paths: Vec<String> = paths.into_iter().cloned().collect();
-        if !paths.is_empty() {
-            let times = self.lists(List::ChangedAt, Some(generation), &paths, 1);
-            let (_, times) = times.await?;
-            let times: HashMap<String, Numbers> = paths.into_iter().zip(times).collect();
-            for (number, document) in &mut documents {
-                if document.dated == generation {
+                let Some(terms) = row.get(1) else {
+                    unknown.push(number);
                     continue;
+                };
+                let Some(document) = document(&row, terms) else {
+                    continue;
+                };
+                // What was read is kept, whether it is shown or not.
+                kept.insert((owner, of, number), document.clone());
+                if is_shown.is_continue() {
+                    is_shown = see(number, document);
                 }
-                let time = times.get(&document.part.path);
-                let time = time.and_then(|it| it.first().copied());
-                if document.part.modified_at != time {
-                    Arc::make_mut(&mut document.part).modified_at = time;
-                }
-                document.dated = generation;
-                let key = (self.owner_key(), Of::Parts, *number);
-                self.kept().documents.insert(key, document.clone());
+            }
+            if is_shown.is_break() {
+                return Ok(is_shown);
             }
         }
-        Ok(documents.into_iter().map(|(_, it)| it.part).collect())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The parts of each of `lists`, each part with the same score.
-    pub(crate) async fn hits(
-        &self,
-        generation: u64,
-        lists: &[&[i64]],
-    ) -> Result<Vec<Vec<Hit>>, StoreError> {
+    pub(crate) async fn hits(&self, lists: &[&[i64]]) -> Result<Vec<Vec<Hit>>, StoreError> {
         let numbers: BTreeSet<i64> = lists.iter().copied().flatten().copied().collect();
         let numbers: Vec<i64> = numbers.into_iter().collect();
-        let documents = self.documents(Of::Parts, &numbers).await?;
-        let numbers: Vec<i64> = documents.iter().map(|(number, _)| *number).collect();
-        let parts = self.dated(generation, documents).await?;
-        let parts: HashMap<i64, Arc<Part>> = numbers.into_iter().zip(parts).collect();
+        let mut parts: HashMap<i64, Arc<Part>> = HashMap::new();
+        let see = |number, document: Document| {
+            parts.insert(number, document.part);
+            ControlFlow::Continue(())
+        };
+        let _ = self.each_document(Of::Parts, &numbers, see).await?;
         let hit = |number: &i64| Some(Hit::new(Arc::clone(parts.get(number)?), 1.0));
         let hits = |list: &&[i64]| list.iter().filter_map(hit).collect();
         Ok(lists.iter().map(hits).collect())
     }
 }
 
+/// Beyond so many bytes of terms, a row is there without them.
 const PARTS: &str = "
-    SELECT number, terms, length, path, first, last, kind, name, qualified_name, language, refers_to
-    FROM ctx.parts WHERE owner = $1 AND number = ANY ($2)";
+    SELECT p.number, CASE WHEN p.before < $3 THEN p.terms END, p.length, p.path, p.first, p.last, p.kind, p.name,
+        p.qualified_name, p.language, p.refers_to, f.modified_at
+    FROM (
+        SELECT *, sum(pg_column_size(terms)) OVER (ROWS UNBOUNDED PRECEDING) - pg_column_size(terms) AS before
+        FROM ctx.parts WHERE owner = $1 AND number = ANY ($2)
+    ) p
+    JOIN ctx.files f ON f.owner = $1 AND f.path = p.path";
 
 const FILES: &str = "
-    SELECT number, terms, length, path, 1, 1, 'file', NULL, NULL, NULL, '{}'::text[]
-    FROM ctx.files WHERE owner = $1 AND number = ANY ($2)";
+    SELECT number, CASE WHEN before < $3 THEN terms END, length, path, 1, 1, 'file', NULL, NULL, NULL, '{}'::text[],
+        NULL::bigint
+    FROM (
+        SELECT *, sum(pg_column_size(terms)) OVER (ROWS UNBOUNDED PRECEDING) - pg_column_size(terms) AS before
+        FROM ctx.files WHERE owner = $1 AND number = ANY ($2)
+    ) f";
 
-/// A row of these. Lines that are none cannot have been written.
-fn document(row: &Row) -> Option<Document> {
-    let part = part(row, 3)?;
-    let mut terms: Terms = row.get(1);
+/// A row of these with its terms. Lines that are none cannot have been written.
+fn document(row: &Row, mut terms: Terms) -> Option<Document> {
+    let mut part = part(row, 3)?;
+    part.modified_at = row.get(11);
     terms.length = row.get(2);
     Some(Document::new(part, terms))
 }

@@ -6,6 +6,7 @@ mod documents;
 mod error;
 mod files;
 mod ingest;
+mod lent;
 mod lexemes;
 mod limits;
 mod lookup;

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Connections of this process.
     pub connections: usize,
-    /// How long one waits for a connection, a new one included.
+    /// How long one waits for a connection to become free, and then for a new one to be made where it has to be.
     pub wait: Duration,
     /// How long a statement that reads may take.
     pub reading: Duration,

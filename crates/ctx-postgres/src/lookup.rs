@@ -103,10 +103,10 @@ impl OwnedStore {
             List::Defining => limit.max(self.limits().rows(MOST_DEFINITIONS)),
             _ => limit,
         };
-        let (generation, lists) = self.lists(list, None, texts, most).await?;
+        let lists = self.lists(list, None, texts, most).await?;
         let most = usize::try_from(limit).unwrap_or(0);
         let lists: Vec<&[i64]> = lists.iter().map(|it| &it[..it.len().min(most)]).collect();
-        self.hits(generation, &lists).await
+        self.hits(&lists).await
     }
 
     /// For each of `ends`, the paths that are it or end with it.

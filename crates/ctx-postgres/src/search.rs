@@ -1,14 +1,16 @@
 //! What the store answers about files.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, Field, FileSearch, Hit, PartQuery, Relations, TextQuery};
+use ctx_retrieve::{Answer, Field, FileSearch, Hit, Part, PartQuery, Relations, TextQuery};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
-use crate::documents::{Counts, Document, List, Of, Totals};
+use crate::documents::{Chosen, Counts, Document, List, Of, Totals};
 use crate::lexemes::{ALL_FIELDS, Label, TermQuery};
 use crate::lookup::{hit, lower_all};
 use crate::plan::{Plan, Purpose, usable};
@@ -74,18 +76,15 @@ fn worths(of: Of, fields: &[(Field, f32)]) -> Option<([f64; 4], u8)> {
     (mask != 0).then_some((worths, if is_all { ALL_FIELDS } else { mask }))
 }
 
-/// A document, by its number, and how well it fits.
-type Ranked = (f64, (i64, Document));
-
 impl OwnedStore {
-    /// The documents that fit best, the best first, and the generation at which that was found.
-    async fn ranked(&self, of: Of, wanted: &TextQuery) -> Result<(u64, Vec<Ranked>), StoreError> {
+    /// The documents that fit best, the best first.
+    async fn ranked(&self, of: Of, wanted: &TextQuery) -> Result<Vec<Hit>, StoreError> {
         let terms = usable(&wanted.terms, MOST_LOOKED_UP);
         let Some((fields, mask)) = worths(of, &wanted.fields) else {
-            return Ok((0, Vec::new()));
+            return Ok(Vec::new());
         };
         if terms.is_empty() || wanted.limit == 0 {
-            return Ok((0, Vec::new()));
+            return Ok(Vec::new());
         }
         let known = self.state(of, &terms).await?;
         let is_within = !wanted.paths.is_empty();
@@ -97,35 +96,37 @@ impl OwnedStore {
             candidates: (!is_within).then_some(candidates),
         };
         let Some(plan) = Plan::new(&terms, &known.counts, known.total, purpose) else {
-            return Ok((0, Vec::new()));
+            return Ok(Vec::new());
         };
         let most = self.most(of);
         let generation = known.generation;
-        let documents = if let Some(essential) = &plan.essential {
+        let chosen = if let Some(essential) = &plan.essential {
             self.chosen(of, generation, essential, most).await?
         } else {
             let numbers = self.within(of, generation, &wanted.paths, most).await?;
-            self.documents(of, &numbers).await?.into()
+            Chosen::Numbers(numbers.into())
         };
         let ranking = Ranking::new(&plan.worths, fields, wanted.counting, known.average);
-        let scored = documents
-            .iter()
-            .map(|it| (ranking.score(&it.1.terms), it))
-            .filter(|it| it.0 > 0.0);
-        let mut scored: Vec<(f64, &(i64, Document))> = scored.collect();
-        let order = |(a_score, (_, a)): &(f64, &(i64, Document)),
-                     (b_score, (_, b)): &(f64, &(i64, Document))| {
-            let by_place = || a.part.place().cmp(&b.part.place());
-            b_score.total_cmp(a_score).then_with(by_place)
-        };
         let limit = wanted.limit.min(self.limits().rows);
-        if limit < scored.len() {
-            scored.select_nth_unstable_by(limit, order);
-            scored.truncate(limit);
-        }
-        scored.sort_unstable_by(order);
-        let best = scored.into_iter().map(|(score, it)| (score, it.clone()));
-        Ok((generation, best.collect()))
+        Ok(match chosen {
+            Chosen::Documents(documents) => {
+                let scored = documents.iter();
+                let scored = scored.map(|it| (ranking.score(&it.terms), &it.part));
+                best(scored.filter(|it| it.0 > 0.0).collect(), limit, Arc::clone)
+            }
+            Chosen::Numbers(numbers) => {
+                let mut scored = Vec::new();
+                let see = |_, it: Document| {
+                    let score = ranking.score(&it.terms);
+                    if score > 0.0 {
+                        scored.push((score, it.part));
+                    }
+                    ControlFlow::Continue(())
+                };
+                let _ = self.each_document(of, &numbers, see).await?;
+                best(scored, limit, |it| it)
+            }
+        })
     }
 
     /// The numbers of what is at `paths`: `most` at most of each, and [`MOST_WITHIN`] times the candidates of all.
@@ -142,7 +143,7 @@ impl OwnedStore {
         };
         let usable = paths.iter().filter(|it| !it.contains('\0'));
         let paths: Vec<String> = usable.cloned().collect();
-        let (_, lists) = self.lists(list, Some(generation), &paths, most).await?;
+        let lists = self.lists(list, Some(generation), &paths, most).await?;
         let numbers = lists.iter().flat_map(|it| it.iter().copied());
         let all = self.limits().candidates.saturating_mul(MOST_WITHIN);
         let mut numbers: Vec<i64> = numbers.take(all).collect();
@@ -254,6 +255,25 @@ impl OwnedStore {
     }
 }
 
+/// The `limit` parts that have the highest scores, the best first.
+fn best<P: AsRef<Part>>(
+    mut scored: Vec<(f64, P)>,
+    limit: usize,
+    part: impl Fn(P) -> Arc<Part>,
+) -> Vec<Hit> {
+    let order = |(a_score, a): &(f64, P), (b_score, b): &(f64, P)| {
+        let by_place = || a.as_ref().place().cmp(&b.as_ref().place());
+        b_score.total_cmp(a_score).then_with(by_place)
+    };
+    if limit < scored.len() {
+        scored.select_nth_unstable_by(limit, order);
+        scored.truncate(limit);
+    }
+    scored.sort_unstable_by(order);
+    let best = scored.into_iter();
+    best.map(|(score, it)| Hit::new(part(it), score)).collect()
+}
+
 /// What is known of an owner's documents, and of terms.
 struct State {
     generation: u64,
@@ -289,17 +309,11 @@ impl State {
 #[async_trait]
 impl FileSearch for OwnedStore {
     async fn passages(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        let (generation, ranked) = self.ranked(Of::Parts, wanted).await?;
-        let (scores, documents): (Vec<f64>, Vec<_>) = ranked.into_iter().unzip();
-        let parts = self.dated(generation, documents).await?;
-        let hits = parts.into_iter().zip(scores);
-        Ok(hits.map(|(part, score)| Hit::new(part, score)).collect())
+        Ok(self.ranked(Of::Parts, wanted).await?)
     }
 
     async fn files(&self, wanted: &TextQuery) -> Answer<Vec<Hit>> {
-        let (_, ranked) = self.ranked(Of::Files, wanted).await?;
-        let file = |(score, (_, it)): Ranked| Hit::new(it.part, score);
-        Ok(ranked.into_iter().map(file).collect())
+        Ok(self.ranked(Of::Files, wanted).await?)
     }
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
+    Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
 use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{Address, Encryption};
 use crate::documents::Kept;
 use crate::error::said;
+use crate::lent::Lent;
 use crate::opening::Opening;
-use crate::transaction::{Waiting, given_back};
+use crate::transaction::Waiting;
 use crate::{Limits, StoreError, migrate, tls};
 
 /// No owner's name is longer, in bytes: it is in every key.
@@ -26,6 +28,7 @@ const QUIET: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Store {
     pool: Pool,
+    tls: Option<MakeRustlsConnect>,
     limits: Arc<Limits>,
     kept: Arc<Kept>,
 }
@@ -56,7 +59,7 @@ impl Hash for OwnerKey {
     }
 }
 
-/// What one owner has in a [`Store`], and nothing else. All ports of `ctx-retrieve` are here.
+/// What one owner has in a [`Store`], and nothing else. The ports of `ctx-retrieve` are here, but for `Changes` and `Semantic`.
 #[derive(Clone, Debug)]
 pub struct OwnedStore {
     store: Store,
@@ -87,12 +90,14 @@ impl Store {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = match encryption {
-            Encryption::None => Manager::from_config(config, NoTls, recycling),
-            Encryption::Unverified => Manager::from_config(config, tls::unverified()?, recycling),
-            Encryption::Verified(roots) => {
-                Manager::from_config(config, tls::verified(roots.as_deref())?, recycling)
-            }
+        let tls = match encryption {
+            Encryption::None => None,
+            Encryption::Unverified => Some(tls::unverified()?),
+            Encryption::Verified(roots) => Some(tls::verified(roots.as_deref())?),
+        };
+        let manager = match tls.clone() {
+            None => Manager::from_config(config, NoTls, recycling),
+            Some(tls) => Manager::from_config(config, tls, recycling),
         };
         let pool = Pool::builder(manager)
             .max_size(limits.connections.max(1))
@@ -106,11 +111,12 @@ impl Store {
             })?;
         let store = Store {
             pool,
+            tls,
             kept: Arc::new(Kept::new(limits.kept_bytes)),
             limits: Arc::new(limits),
         };
-        drop(store.client().await?);
-        Ok(store)
+        let client = store.client().await?;
+        client.given_back(Ok(store))
     }
 
     /// Makes the tables, or brings them to the version that this program needs. Does nothing where that is done;
@@ -121,7 +127,8 @@ impl Store {
     /// [`StoreError::Migration`], [`StoreError::TooNew`].
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let mut client = self.client().await?;
-        migrate::migrate(&mut client, self.limits.writing).await
+        let migrated = migrate::migrate(&mut client, self.limits.writing).await;
+        client.given_back(migrated)
     }
 
     /// Whether the database answers, and has the tables that this program needs.
@@ -131,7 +138,7 @@ impl Store {
     pub async fn ready(&self) -> Result<(), StoreError> {
         let client = self.client().await?;
         let ready = migrate::check(&client, self.limits.reading).await;
-        given_back(client, ready)
+        client.given_back(ready)
     }
 
     /// What `owner` has.
@@ -157,16 +164,15 @@ impl Store {
         let client = self.client().await?;
         let row = client.query_one("SELECT secret FROM ctx.secret", &[]);
         let row = waiting.of_tables(row).await;
-        let row = given_back(client, row)?;
+        let row = client.given_back(row)?;
         // The table holds nothing of another length.
         Ok(row.get::<_, &[u8]>(0).try_into().unwrap_or_default())
     }
 
-    async fn client(&self) -> Result<Client, StoreError> {
-        self.pool
-            .get()
-            .await
-            .map_err(|error| StoreError::Connect { why: why(&error) })
+    async fn client(&self) -> Result<Lent, StoreError> {
+        let client = self.pool.get().await;
+        let client = client.map_err(|error| StoreError::Connect { why: why(&error) })?;
+        Ok(Lent::new(client, self.tls.clone()))
     }
 }
 
@@ -188,7 +194,8 @@ fn notice_silence(config: &mut Config) {
 
 fn why(error: &PoolError) -> String {
     match error {
-        PoolError::Timeout(_) => "no connection became free in time".to_owned(),
+        PoolError::Timeout(TimeoutType::Wait) => "no connection became free in time".to_owned(),
+        PoolError::Timeout(_) => "the server did not answer in time".to_owned(),
         PoolError::Backend(error) => said(error),
         other => other.to_string(),
     }
@@ -226,7 +233,7 @@ impl OwnedStore {
         &self.store.limits
     }
 
-    pub(crate) async fn client(&self) -> Result<Client, StoreError> {
+    pub(crate) async fn client(&self) -> Result<Lent, StoreError> {
         self.store.client().await
     }
 }

@@ -1,14 +1,14 @@
 //! What was said, and what was pinned to it.
 
 use async_trait::async_trait;
-use ctx_retrieve::{Answer, History, Message, References};
+use ctx_retrieve::{Answer, History, Message, References, Threads};
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::StoreError;
 use crate::store::{OwnedStore, check_name};
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 
 /// No name of a thread, id of a message, or reference is longer, in bytes: they are in keys.
 const LONGEST_KEY: usize = 1024;
@@ -54,7 +54,7 @@ impl OwnedStore {
     async fn append_once(&self, thread: &str, message: &Message) -> Result<bool, StoreError> {
         let mut client = self.client().await?;
         let added = self.append_on(&mut client, thread, message).await;
-        given_back(client, added)
+        client.given_back(added)
     }
 
     async fn append_on(
@@ -188,6 +188,21 @@ const EXCHANGE: &str = "
 pub(crate) fn message(row: &Row, at: usize) -> Message {
     let text = |place: usize| row.get::<_, String>(at + place);
     Message::new(text(0), text(1), text(2), row.get(at + 3))
+}
+
+#[async_trait]
+impl Threads for OwnedStore {
+    async fn append(&self, thread: &str, message: &Message) -> Answer<()> {
+        Ok(OwnedStore::append(self, thread, message).await.map(drop)?)
+    }
+
+    async fn pin(&self, thread: &str, what: &str) -> Answer<()> {
+        Ok(OwnedStore::pin(self, thread, what).await.map(drop)?)
+    }
+
+    async fn unpin(&self, thread: &str, what: &str) -> Answer<()> {
+        Ok(OwnedStore::unpin(self, thread, what).await.map(drop)?)
+    }
 }
 
 #[async_trait]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -29,8 +29,14 @@ pub(crate) fn verified(roots: Option<&Path>) -> Result<MakeRustlsConnect, StoreE
     let mut store = RootCertStore::empty();
     match roots {
         Some(path) => {
-            let unreadable = |_| StoreError::Connect {
-                why: format!("the certificates in {} cannot be read", path.display()),
+            let unreadable = |error| {
+                let why = match error {
+                    pem::Error::Io(error) => error.to_string(),
+                    // Others quote what is in it.
+                    _ => "it is not in the form that is called PEM".to_owned(),
+                };
+                let why = format!("read the certificates in {}: {why}", path.display());
+                StoreError::Connect { why }
             };
             let read = CertificateDer::pem_file_iter(path).map_err(unreadable)?;
             for certificate in read {

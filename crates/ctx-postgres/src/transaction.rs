@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use deadpool_postgres::{Client, Object, Transaction};
+use deadpool_postgres::{Client, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -17,7 +17,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(4);
 
 /// So much longer than the server may take over a statement its answer is waited for: it ends the statement by itself, and
 /// that it did so has to come here.
-const SLACK: Duration = Duration::from_secs(2);
+pub(crate) const SLACK: Duration = Duration::from_secs(2);
 
 /// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that. Whatever a
 /// statement that reads is asked for, it goes by the same indexes: to plan it anew each time takes longer than some answers.
@@ -107,15 +107,6 @@ impl Waiting {
     }
 }
 
-/// Gives `client` back to the others, once this was `done` with it. A connection on which the server was silent is closed, and
-/// makes way for a new one: who had it next would wait for the same answer first.
-pub(crate) fn given_back<T>(client: Client, done: Result<T, StoreError>) -> Result<T, StoreError> {
-    if matches!(done, Err(StoreError::Silent { .. })) {
-        drop(Object::take(client));
-    }
-    done
-}
-
 /// What is wanted of a statement.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
@@ -175,7 +166,7 @@ impl OwnedStore {
     }
 
     /// One statement in a transaction of its own. All of it is sent together, so it takes one round trip, and a
-    /// caller that goes away leaves no transaction behind.
+    /// caller that goes away leaves no transaction behind: it is done as a whole, or ended.
     async fn at_once(
         &self,
         doing: &'static str,
@@ -194,7 +185,7 @@ impl OwnedStore {
             wanted,
         );
         let done = done.await;
-        given_back(client, done)
+        client.given_back(done)
     }
 
     /// The same, on this connection.

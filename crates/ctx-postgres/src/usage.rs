@@ -1,6 +1,6 @@
 //! What was shown, and what was of use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use ctx_retrieve::{Answer, Feedback, Generation, MOST_USES, REMEMBERED, Usage, Vote};
@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use crate::StoreError;
 use crate::opening::{Progress, progress};
 use crate::store::{OwnedStore, check_name};
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 
 /// No key or path of a vote is longer, in bytes.
 const LONGEST_KEY: usize = 1024;
@@ -25,25 +25,63 @@ const VOTE: &str = "
     )
     SELECT count(*) FROM turn";
 const KEYS: &str = "
-    WITH new AS (
-        INSERT INTO ctx.feedback (owner, context, is_useful, paths, given_at)
-        SELECT $1, key, is_useful, ARRAY[path], given_at
-        FROM unnest($2::text[], $3::text[], $4::boolean[], $5::bigint[]) AS it (key, path, is_useful, given_at)
-        ON CONFLICT (owner, context) DO NOTHING RETURNING paths[1] AS path, is_useful
-    ), used AS (
-        INSERT INTO ctx.usage AS u (owner, path, uses)
-        SELECT $1, path, least(greatest(sum(CASE WHEN is_useful THEN 1 ELSE -1 END), 0), $6::bigint)
-        FROM new GROUP BY path ORDER BY path
-        ON CONFLICT (owner, path) DO UPDATE SET uses = least(greatest(u.uses + (
-            SELECT sum(CASE WHEN is_useful THEN 1 ELSE -1 END) FROM new WHERE new.path = excluded.path
-        ), 0), $6::bigint)
-        RETURNING 1
+    INSERT INTO ctx.feedback (owner, context, is_useful, paths, given_at)
+    SELECT $1, key, is_useful, ARRAY[path], given_at
+    FROM unnest($2::text[], $3::text[], $4::boolean[], $5::bigint[]) AS it (key, path, is_useful, given_at)
+    ON CONFLICT (owner, context) DO NOTHING RETURNING context";
+const COUNTED: &str = "
+    WITH moved AS (
+        SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS it (path, step, low, high)
+    ), counted AS (
+        UPDATE ctx.votes SET counted = counted + $2 WHERE owner = $1
     )
-    SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM used)";
+    INSERT INTO ctx.usage AS u (owner, path, uses)
+    SELECT $1, path, least(greatest(step, low), high) FROM moved ORDER BY path
+    ON CONFLICT (owner, path) DO UPDATE SET uses = (
+        SELECT least(greatest(u.uses + m.step, m.low), m.high) FROM moved m WHERE m.path = excluded.path
+    )";
 const FORGET: &str = "
     DELETE FROM ctx.feedback WHERE owner = $1 AND context IN (
         SELECT context FROM ctx.feedback WHERE owner = $1 AND given_at < $2 ORDER BY given_at LIMIT $3
     )";
+/// What votes, one after the other, make of the uses of a file: a step, and then no less and no more than so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Move {
+    step: i64,
+    low: i64,
+    high: i64,
+}
+
+impl Move {
+    /// What no vote makes of them.
+    const NONE: Move = Move {
+        step: 0,
+        low: 0,
+        high: MOST_USES.cast_signed(),
+    };
+
+    /// The same, and a vote.
+    fn and(self, is_useful: bool) -> Self {
+        let by = if is_useful { 1 } else { -1 };
+        let within = |it: i64| (it + by).clamp(Self::NONE.low, Self::NONE.high);
+        Move {
+            step: self.step + by,
+            low: within(self.low),
+            high: within(self.high),
+        }
+    }
+
+    /// For each file, what those of `votes` come to that have one of `keys`: the first of each.
+    fn of_each<'v>(votes: &'v [Vote], mut keys: BTreeSet<&str>) -> BTreeMap<&'v str, Move> {
+        let mut moves: BTreeMap<&str, Move> = BTreeMap::new();
+        for vote in votes.iter().filter(|it| keys.remove(&*it.key)) {
+            let its = moves.entry(&vote.path).or_insert(Self::NONE);
+            *its = its.and(vote.is_useful);
+        }
+        moves
+    }
+}
+
 /// So many more votes are forgotten than are counted, where there are as many that may be.
 const FORGOTTEN: i64 = 32;
 
@@ -52,7 +90,7 @@ impl OwnedStore {
     async fn count_votes(&self, votes: &[Vote]) -> Result<usize, StoreError> {
         let mut client = self.client().await?;
         let counted = self.count_votes_on(&mut client, votes).await;
-        given_back(client, counted)
+        client.given_back(counted)
     }
 
     async fn count_votes_on(
@@ -70,19 +108,20 @@ impl OwnedStore {
         let owner = self.owner();
         waiting.of(transaction.query_one(&turn, &[&owner])).await?;
         let count = waiting.of(transaction.prepare_cached(KEYS)).await?;
-        let most = MOST_USES.cast_signed();
-        let values: [&(dyn ToSql + Sync); 6] = [&owner, &keys, &paths, &useful, &at, &most];
-        let row = waiting.of(transaction.query_one(&count, &values)).await?;
-        let counted: i64 = row.get(0);
-        if counted == 0 {
+        let values: [&(dyn ToSql + Sync); 5] = [&owner, &keys, &paths, &useful, &at];
+        let rows = waiting.of(transaction.query(&count, &values)).await?;
+        if rows.is_empty() {
             waiting.of(transaction.rollback()).await?;
             return Ok(0);
         }
-        let sql = "UPDATE ctx.votes SET counted = counted + $2 WHERE owner = $1";
-        let add = waiting.of(transaction.prepare_cached(sql)).await?;
-        waiting
-            .of(transaction.execute(&add, &[&owner, &counted]))
-            .await?;
+        let counted = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+        let moves = Move::of_each(votes, rows.iter().map(|it| it.get(0)).collect());
+        let paths: Vec<&str> = moves.keys().copied().collect();
+        let all = |of: fn(&Move) -> i64| moves.values().map(of).collect::<Vec<i64>>();
+        let (steps, lows, highs) = (all(|it| it.step), all(|it| it.low), all(|it| it.high));
+        let add = waiting.of(transaction.prepare_cached(COUNTED)).await?;
+        let values: [&(dyn ToSql + Sync); 6] = [&owner, &counted, &paths, &steps, &lows, &highs];
+        waiting.of(transaction.execute(&add, &values)).await?;
         let now = at.iter().copied().max().unwrap_or(0);
         let forget = waiting.of(transaction.prepare_cached(FORGET)).await?;
         let (until, most) = (now.saturating_sub(REMEMBERED), FORGOTTEN + counted);

@@ -14,7 +14,7 @@ use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
 use self::write::Writing;
 use crate::store::OwnedStore;
-use crate::transaction::{Mode, given_back};
+use crate::transaction::Mode;
 use crate::{Limits, StoreError};
 
 /// No path is longer, in bytes: it is in keys.
@@ -87,7 +87,8 @@ pub struct Ingested {
 
 impl OwnedStore {
     /// Stores `files`, in place of what was at their paths. Each batch of about 32 MiB is stored whole or not at all;
-    /// of files with the same path the last counts. Files that cannot be stored are passed over and named.
+    /// of files with the same path the last counts. A file whose text is stored already stays as it is, with its time.
+    /// Files that cannot be stored are passed over and named.
     ///
     /// # Errors
     /// [`StoreError::Place`], also where another process stores what is in the way at the same time; those of the
@@ -129,7 +130,8 @@ impl OwnedStore {
         Ok(ingested)
     }
 
-    /// Forgets the files at `paths`, and when they were shown; how often they were of use stays. Returns how many there were.
+    /// Forgets the files at `paths`, and when they were shown, in one transaction; how often they were of use stays. Returns how
+    /// many there were.
     pub async fn remove(&self, paths: &[String]) -> Result<usize, StoreError> {
         let mut paths: Vec<String> = paths.to_vec();
         paths.retain(|it| !it.contains('\0'));
@@ -137,11 +139,10 @@ impl OwnedStore {
             paths,
             ..Batch::default()
         };
-        let removed = self.retried(|| self.write(&batch, None)).await?;
-        let sql = "UPDATE ctx.usage SET shown_at = 0 WHERE owner = $1 AND path = ANY ($2) AND shown_at > 0";
-        self.write_one("forget when files were shown", sql, &[&batch.paths])
-            .await?;
-        Ok(removed)
+        if batch.is_empty() {
+            return Ok(0);
+        }
+        self.retried(|| self.write(&batch, None)).await
     }
 
     async fn ingest_batch(
@@ -169,17 +170,11 @@ impl OwnedStore {
 
     async fn known(&self, files: &[(FileText, [u8; 32])]) -> Result<Known, StoreError> {
         let paths: Vec<&str> = files.iter().map(|(it, _)| it.path.as_str()).collect();
-        let sql =
-            "SELECT path, hash, modified_at FROM ctx.files WHERE owner = $1 AND path = ANY ($2)";
-        let rows = self
-            .read("read the hashes of files", sql, &[&self.owner(), &paths])
-            .await?;
-        let of = |row: &tokio_postgres::Row| (row.get(0), (row.get(1), row.get(2)));
-        let mut known: Known = rows.iter().map(of).collect();
+        let mut known: Known = self.hashes(&paths).await?;
         let files = files
             .iter()
             .map(|(file, hash)| (&*file.path, &*file.text, *hash));
-        let same = files.filter(|(path, _, hash)| known.get(*path).is_some_and(|it| it.0 == hash));
+        let same = files.filter(|(path, _, hash)| known.get(*path) == Some(hash));
         let same: Vec<(&str, &str, [u8; 32])> = same.collect();
         // To be sent anew makes a damaged file whole.
         for path in self.damaged(&same).await? {
@@ -192,7 +187,7 @@ impl OwnedStore {
     async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<usize, StoreError> {
         let mut client = self.client().await?;
         let gone = self.write_on(&mut client, batch, bounds).await;
-        given_back(client, gone)
+        client.given_back(gone)
     }
 
     async fn write_on(

@@ -15,8 +15,8 @@ pub(crate) const LONGEST_NAME: usize = 256;
 /// No part has more of its bytes indexed.
 const PART_BYTES: usize = 256 << 10;
 
-/// The hash and the time of each file that is stored already, by its path.
-pub(super) type Known = BTreeMap<String, (Vec<u8>, Option<i64>)>;
+/// The hash of each file that is stored already, by its path.
+pub(super) type Known = BTreeMap<String, [u8; 32]>;
 
 /// What is written in one transaction.
 #[derive(Debug, Default)]
@@ -27,8 +27,6 @@ pub(super) struct Batch {
     pub(super) parts: Vec<PartRow>,
     /// In how many of these parts and files each term is.
     pub(super) terms: BTreeMap<String, (i32, i32)>,
-    /// Files whose text is the same and whose time is another.
-    pub(super) touched: Vec<(String, Option<i64>)>,
     pub(super) unchanged: usize,
 }
 
@@ -64,14 +62,10 @@ impl Batch {
         let mut batch = Batch::default();
         let mut changed = Vec::new();
         for (file, hash) in files {
-            match known.get(&file.path) {
-                Some((before, at)) if *before == hash => {
-                    batch.unchanged += 1;
-                    if *at != file.modified_at {
-                        batch.touched.push((file.path, file.modified_at));
-                    }
-                }
-                _ => changed.push((file, hash)),
+            if known.get(&file.path) == Some(&hash) {
+                batch.unchanged += 1;
+            } else {
+                changed.push((file, hash));
             }
         }
         let rows: Vec<(FileRow, Vec<PartRow>)> = changed
@@ -95,7 +89,7 @@ impl Batch {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.paths.is_empty() && self.touched.is_empty()
+        self.paths.is_empty()
     }
 }
 

@@ -65,20 +65,27 @@ impl Writing<'_> {
         Ok((count(0), count(1)))
     }
 
-    /// Stores `batch` in place of what is at its paths. Returns how many files went.
+    /// Stores `batch` in place of what is at its paths. Returns how many files went: where none did and none came, the files are
+    /// of no other generation.
     pub(super) async fn all(&self, batch: &Batch) -> Done<usize> {
         let staged = self.transaction.batch_execute(STAGING);
         self.waiting.of(staged).await?;
         let gone = self.forget(&batch.paths).await?;
+        let removes = batch.files.is_empty();
+        if removes {
+            self.run(NOT_SHOWN, &[&batch.paths]).await?;
+        }
+        if removes && gone == 0 {
+            return Ok(0);
+        }
         self.copy_files(&batch.files).await?;
         self.copy_parts(&batch.parts).await?;
         self.copy_terms(&batch.terms).await?;
         for sql in FROM_STAGING {
             self.run(sql, &[]).await?;
         }
-        for (path, at) in &batch.touched {
-            let sql = "UPDATE ctx.files SET modified_at = $3 WHERE owner = $1 AND path = $2";
-            self.run(sql, &[path, at]).await?;
+        if gone > 0 {
+            self.run(UNUSED, &[]).await?;
         }
         self.run(COUNT, &[]).await?;
         let settled = self.transaction.batch_execute("SELECT ctx.settle()");
@@ -250,22 +257,17 @@ const STAGING: &str = "
     CREATE TEMP TABLE IF NOT EXISTS ctx_terms (term text COLLATE \"C\", parts integer, files integer)
         ON COMMIT DELETE ROWS;";
 
-/// Takes what is at these paths out of the counts, and away.
-const FORGET: [&str; 4] = [
-    "UPDATE ctx.terms t SET parts = t.parts - gone.count
-     FROM (
-         SELECT lexeme, count(*)::int AS count
-         FROM ctx.parts p, unnest(tsvector_to_array(p.terms)) lexeme
-         WHERE p.owner = $1 AND p.path = ANY ($2) GROUP BY 1
-     ) gone
-     WHERE t.owner = $1 AND t.term = gone.lexeme",
-    "UPDATE ctx.terms t SET files = t.files - gone.count
-     FROM (
-         SELECT lexeme, count(*)::int AS count
-         FROM ctx.files f, unnest(tsvector_to_array(f.terms)) lexeme
-         WHERE f.owner = $1 AND f.path = ANY ($2) GROUP BY 1
-     ) gone
-     WHERE t.owner = $1 AND t.term = gone.lexeme",
+/// Takes what is at these paths out of the counts, and away. Of terms, what goes is counted against what comes: of a file that
+/// is replaced, most stay as they are.
+const FORGET: [&str; 3] = [
+    "INSERT INTO pg_temp.ctx_terms (term, parts, files)
+     SELECT lexeme, -count(*)::int, 0
+     FROM ctx.parts p, unnest(tsvector_to_array(p.terms)) lexeme
+     WHERE p.owner = $1 AND p.path = ANY ($2) GROUP BY 1
+     UNION ALL
+     SELECT lexeme, 0, -count(*)::int
+     FROM ctx.files f, unnest(tsvector_to_array(f.terms)) lexeme
+     WHERE f.owner = $1 AND f.path = ANY ($2) GROUP BY 1",
     "UPDATE ctx.owners o SET files = o.files - gone.files, parts = o.parts - gone.parts,
          part_terms = o.part_terms - gone.part_terms, file_terms = o.file_terms - gone.file_terms,
          bytes = o.bytes - gone.bytes
@@ -291,9 +293,23 @@ const FROM_STAGING: [&str; 3] = [
      SELECT $1, path, first, last, kind, name, qualified_name, language, refers_to, length, terms, defines, uses
      FROM pg_temp.ctx_parts",
     "INSERT INTO ctx.terms AS t (owner, term, parts, files)
-     SELECT $1, term, parts, files FROM pg_temp.ctx_terms
+     SELECT $1, term, sum(parts)::int, sum(files)::int FROM pg_temp.ctx_terms
+     GROUP BY term HAVING sum(parts) <> 0 OR sum(files) <> 0 ORDER BY term
      ON CONFLICT (owner, term) DO UPDATE SET parts = t.parts + excluded.parts, files = t.files + excluded.files",
 ];
+
+/// In the order that all writers have.
+const NOT_SHOWN: &str = "
+    UPDATE ctx.usage u SET shown_at = 0 FROM (
+        SELECT path FROM ctx.usage WHERE owner = $1 AND path = ANY ($2) AND shown_at > 0 ORDER BY path FOR UPDATE
+    ) it
+    WHERE u.owner = $1 AND u.path = it.path";
+
+/// Of the terms that fewer hold now, those that nothing holds. By the key, however many the owner has.
+const UNUSED: &str = "
+    DELETE FROM ctx.terms WHERE owner = $1 AND parts <= 0 AND files <= 0 AND term = ANY (ARRAY(
+        SELECT term FROM pg_temp.ctx_terms GROUP BY term HAVING sum(parts) < 0 OR sum(files) < 0
+    ))";
 
 /// Each batch is a generation.
 const COUNT: &str = "

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
+use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, Options};
 use ctx_postgres::{Added, OwnedStore, StoreError, StoredMessage};
-use ctx_retrieve::Threads;
 use ctx_testkit::laws::store as laws;
 use tempfile::TempDir;
 
@@ -28,6 +28,44 @@ async fn the_shared_store_keeps_the_laws_of_stores() {
     let store = fresh.owner("alice");
     fill(&store).await;
     laws::store(&store).await;
+}
+
+#[tokio::test]
+async fn what_is_said_and_pinned_is_kept_by_whoever_keeps_threads() {
+    let fresh = fresh!();
+    laws::threads(&fresh.owner("alice")).await;
+}
+
+#[tokio::test]
+async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let at = |time| {
+        let files = texts(laws::corpus()).into_iter();
+        files.map(move |it| it.with_modified_at(time)).collect()
+    };
+    store.ingest(at(1)).await.unwrap();
+    laws::unchanged(&store, async || {
+        store.ingest(at(2)).await.unwrap();
+        store.ingest(Vec::new()).await.unwrap();
+        for none in [&["nowhere.rs".to_owned()][..], &[]] {
+            assert_eq!(store.remove(none).await.unwrap(), 0);
+        }
+    })
+    .await;
+
+    let (folder, _at, index) = indexed(&laws::corpus());
+    laws::unchanged(&index, async || {
+        let later = SystemTime::now() + Duration::from_mins(1);
+        for (path, _) in laws::corpus() {
+            let file = fs::File::options()
+                .append(true)
+                .open(folder.path().join(path));
+            file.unwrap().set_modified(later).unwrap();
+        }
+        index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -143,14 +181,7 @@ async fn the_embedded_store_keeps_the_laws_of_folders() {
 #[tokio::test]
 async fn the_embedded_store_keeps_the_laws_of_stores() {
     let (_folder, _at, index) = indexed(&laws::corpus());
-    for message in laws::messages() {
-        Threads::append(&index, laws::THREAD, &message)
-            .await
-            .unwrap();
-    }
-    for what in laws::PINNED {
-        Threads::pin(&index, laws::THREAD, what).await.unwrap();
-    }
+    laws::threads(&index).await;
     laws::store(&index).await;
     laws::votes(&index).await;
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctx_postgres::OwnedStore;
+use ctx_postgres::{Added, OwnedStore, StoredMessage};
 use ctx_retrieve::{Feedback as _, Generation as _, History as _, Message, References as _, Vote};
 
 use crate::fresh;
@@ -58,6 +58,35 @@ async fn of_two_that_pin_at_once_the_later_one_is_what_is_left() {
         assert!(both.contains(&left), "{left:?} is left of {both:?}");
     }
     assert_eq!(store.set_pins("none", &before).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_again_changes_nothing() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let add = async |thread: &str, id: &str, at: i64, most| {
+        let message = StoredMessage::new(id, "user", "said", at * 1_000);
+        store.add_message(thread, &message, most).await.unwrap()
+    };
+    for thread in ["t", "u"] {
+        let begun = store.begin_thread(thread, None, &[], 1, 10).await;
+        assert_eq!(begun.unwrap(), Added::Added);
+    }
+    assert_eq!(add("t", "1", 2, 9).await, Added::Added);
+    assert_eq!(add("u", "1", 3, 9).await, Added::Added);
+    let threads = async || store.threads(9).await.unwrap();
+    let before = threads().await;
+    assert_eq!(before, [("u".to_owned(), 3), ("t".to_owned(), 2)]);
+    // Also where there is no room for another.
+    for most in [9, 2] {
+        assert_eq!(add("t", "1", 9, most).await, Added::Exists);
+        assert_eq!(threads().await, before);
+    }
+    assert_eq!(add("t", "2", 4, 2).await, Added::Full);
+    assert_eq!(add("t", "2", 4, 9).await, Added::Added);
+    let numbers = store.listed_messages("t", 0, 9).await.unwrap();
+    let numbers: Vec<i64> = numbers.iter().map(|it| it.number).collect();
+    assert_eq!(numbers, [1, 2]);
 }
 
 #[tokio::test]

@@ -153,7 +153,8 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
         kept.await.unwrap();
     }
     // As it was before.
-    let before = "DROP FUNCTION ctx.count_kept CASCADE; DROP TABLE ctx.kept;
+    let before = "INSERT INTO ctx.terms VALUES ('alice', 'of nothing', 0, 0), ('alice', 'of a file', 0, 1);
+        DROP FUNCTION ctx.count_kept CASCADE; DROP TABLE ctx.kept;
         ALTER TABLE ctx.contexts DROP COLUMN kept_at, DROP COLUMN bytes;
         CREATE INDEX contexts_number ON ctx.contexts (owner, number);
         DROP FUNCTION ctx.choose_parts; DROP FUNCTION ctx.choose_files;
@@ -177,6 +178,9 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
         let kept: i64 = admin.query_one(kept, &[&owner]).await.unwrap().get(0);
         assert_eq!(usize::try_from(kept), Ok(owner.len()));
     }
+    let terms = "SELECT array_agg(term ORDER BY term) FROM ctx.terms WHERE term LIKE 'of %'";
+    let terms: Vec<String> = admin.query_one(terms, &[]).await.unwrap().get(0);
+    assert_eq!(terms, ["of a file"]);
     let forced = "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'ctx'::regnamespace AND c.relkind = 'r'
         AND NOT (c.relrowsecurity AND c.relforcerowsecurity) AND c.relname NOT IN ('version', 'secret')";
     let row = admin.query_one(forced, &[]).await.unwrap();

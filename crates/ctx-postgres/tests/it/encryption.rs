@@ -1,6 +1,7 @@
 //! The way to the server, encrypted.
 
 use std::net::TcpListener;
+use std::time::Duration;
 
 use ctx_postgres::{Limits, Store, StoreError, host};
 
@@ -66,6 +67,34 @@ async fn connections_are_encrypted_where_that_is_asked_for_and_only_to_whom_it_i
     }
     let refused = connect(url("127.0.0.1", "sslmode=some")).await;
     assert!(matches!(refused, Err(StoreError::Invalid { .. })));
+}
+
+#[tokio::test]
+async fn what_the_way_to_the_server_fails_by_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.pem");
+    let pem = "-----BEGIN CERTIFICATE-----\nc2VzYW1l\n";
+    std::fs::write(&damaged, pem).unwrap();
+    for (roots, said) in [
+        ("/nowhere", "/nowhere: No such file"),
+        (
+            damaged.to_str().unwrap(),
+            "damaged.pem: it is not in the form",
+        ),
+    ] {
+        let url = format!("host=127.0.0.1 port=1 sslmode=verify-full sslrootcert={roots}");
+        let error = Store::connect(&url, Limits::default()).await.unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    // It takes the connection, and never says a word.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let mut limits = Limits::default();
+    limits.wait = Duration::from_millis(200);
+    let url = format!("host=127.0.0.1 port={port} user=u");
+    let error = Store::connect(&url, limits).await.unwrap_err();
+    let said = "connect to the database: the server did not answer in time";
+    assert_eq!(error.to_string(), said);
 }
 
 #[test]

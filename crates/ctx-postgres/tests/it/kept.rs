@@ -54,8 +54,7 @@ async fn what_another_process_writes_is_seen_by_the_next_search() {
     let steps = [
         vec![file("a.rs", "one", 1), file("b.rs", "two", 1)],
         vec![file("a.rs", "three", 2)],
-        // The same text at another time.
-        vec![file("b.rs", "two", 3)],
+        vec![file("b.rs", "two_again", 3)],
         vec![file("c.rs", "one", 4), file("a.rs", "one", 4)],
     ];
     let mut before = said(&reader).await;

@@ -18,6 +18,8 @@ mod folders;
 mod fuzz;
 mod hostile;
 mod kept;
+mod large;
+mod left;
 mod measure;
 mod migrations;
 mod owners;

@@ -16,7 +16,7 @@ async fn migrating_twice_is_migrating_once() {
         .await
         .unwrap();
     let versions: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(versions, (1..=14).collect::<Vec<i32>>());
+    assert_eq!(versions, (1..=15).collect::<Vec<i32>>());
 }
 
 #[tokio::test]
@@ -112,6 +112,7 @@ async fn no_error_shows_the_password() {
         format!("host=/nowhere user=u password={secret}"),
         format!("postgres://u:{secret}@127.0.0.1:1/db"),
         format!("password={secret} what"),
+        format!("mysql://u:{secret}@h/db?sslmode=require&a=b"),
     ] {
         let error = Store::connect(&url, Limits::default()).await.unwrap_err();
         let mut said = format!("{error} {error:?}");

@@ -2,12 +2,14 @@
 //!
 //! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
 //! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. What it says of folders is checked by
-//! [`folders`](folders()), in a store of its own, and what it keeps by [`kept`](kept()). The grammar of Rust must be compiled in.
+//! [`folders`](folders()), in a store of its own, what it keeps by [`kept`](kept()) and [`threads`](threads()), and what is no change to it by
+//! [`unchanged`](unchanged()). The grammar of Rust must be compiled in.
 
 mod counting;
 mod folders;
 mod kept;
 mod together;
+mod unchanged;
 mod votes;
 
 use std::collections::BTreeSet;
@@ -15,11 +17,13 @@ use std::sync::LazyLock;
 
 pub use self::folders::{folders, in_folders};
 pub use self::kept::kept;
+pub use self::unchanged::unchanged;
 pub use self::votes::votes;
 
 use ctx_rank::Analyzer;
 use ctx_retrieve::{
-    Field, FileSearch, History, Hit, Message, PartQuery, References, Relations, TextQuery, Usage,
+    Field, FileSearch, History, Hit, Message, PartQuery, References, Relations, TextQuery, Threads,
+    Usage,
 };
 
 /// All ports in one.
@@ -544,6 +548,25 @@ async fn hostile<S: Ports + ?Sized>(store: &S) {
         let hits = store.passages(&query).await.expect("passages");
         assert_eq!(hits, [], "a field that is worth nothing is not searched");
     }
+}
+
+/// Checks how `store`, which has no threads, keeps [`THREAD`]: what is said and pinned twice is there once.
+///
+/// # Panics
+/// When a law does not hold.
+pub async fn threads<S: Threads + History + References + ?Sized>(store: &S) {
+    for message in messages() {
+        for _ in 0..2 {
+            store.append(THREAD, &message).await.expect("appended");
+        }
+    }
+    for what in ["taken off", PINNED[0], PINNED[1], PINNED[0], PINNED[2]] {
+        store.pin(THREAD, what).await.expect("pinned");
+    }
+    for _ in 0..2 {
+        store.unpin(THREAD, "taken off").await.expect("unpinned");
+    }
+    history(store).await;
 }
 
 /// Checks what a store says of [`THREAD`], which has [`messages`] and [`PINNED`]; when something was said is not looked at.

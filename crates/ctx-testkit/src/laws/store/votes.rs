@@ -45,7 +45,7 @@ impl Model {
 }
 
 /// Checks that a key counts once as long as it is to be remembered, whatever comes in between, by clocks that differ
-/// by a day; and that uses are what the votes that counted come to. Needs a `store` that has no votes.
+/// by a day; and that uses are what the votes that counted come to, one after the other. Needs a `store` that has no votes.
 ///
 /// # Panics
 /// When the law does not hold.
@@ -57,6 +57,7 @@ pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
         state ^= state << 17;
         state % most
     };
+    together(store).await;
     let mut model = Model::default();
     let mut time = 1_700_000_000_u64;
     for step in 0..STEPS {
@@ -90,5 +91,28 @@ pub async fn votes<S: Feedback + Usage + ?Sized>(store: &S) {
             uses.entry(path).or_insert(none);
         }
         assert_eq!(uses, model.uses, "step {step}: {votes:?}");
+    }
+}
+
+/// What is voted together counts in its order: no vote below none, or above the most, makes up for another.
+async fn together<S: Feedback + Usage + ?Sized>(store: &S) {
+    let path = "in order.rs";
+    let mut next = 0;
+    for (together, uses) in [
+        ("-+", 1),
+        ("--++-+", 2),
+        ("++++++++++-", 9),
+        ("++--+++", 10),
+        ("+-", 9),
+    ] {
+        let vote = |it| {
+            next += 1;
+            Vote::new(format!("in order {next}"), path, it == '+', 1_600_000_000)
+        };
+        let votes: Vec<Vote> = together.chars().map(vote).collect();
+        let counted = store.votes(&votes).await.expect("votes");
+        assert_eq!(counted, votes.len());
+        let counts = store.counts(&[path.to_owned()]).await.expect("uses");
+        assert_eq!(counts.get(path), Some(&uses), "after {together}");
     }
 }

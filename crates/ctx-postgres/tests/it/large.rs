@@ -1,0 +1,50 @@
+//! Documents of many words, of which a question finds many.
+
+use std::time::Duration;
+
+use ctx_postgres::{Limits, Store};
+use ctx_retrieve::{Field, FileSearch as _, TextQuery};
+
+use crate::server::{Server, raw};
+use crate::texts;
+
+/// Files,
+const FILES: usize = 48;
+/// with so many words each: together more than one statement reads, and more than is held at once.
+const WORDS: usize = 64_000;
+
+#[tokio::test]
+async fn what_one_question_finds_is_read_by_as_many_statements_as_it_takes() {
+    let Some(server) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+        return;
+    };
+    let url = server.database().await;
+    let limits = Limits::default().with_reading(Duration::from_mins(1));
+    let store = Store::connect(&url, limits).await.unwrap();
+    store.migrate().await.unwrap();
+    let owned = store.owner("alice").unwrap();
+    owned.ingest(texts([("0.txt", "walrus")])).await.unwrap();
+    // To index so many words takes a minute; without it, files are looked through one by one.
+    let others = format!(
+        "DROP INDEX ctx.files_search;
+         UPDATE ctx.files SET terms = terms || array_to_tsvector(
+             ARRAY(SELECT left(md5(n::text), 7) FROM generate_series(1, {WORDS}) n)
+         );
+         INSERT INTO ctx.files (owner, path, reversed, name, hash, role, lines, parts, length, terms, content)
+         SELECT owner, n || '.txt', 'txt.' || n, n || '.txt', hash, role, lines, 0, length, terms, content
+         FROM ctx.files, generate_series(1, {FILES} - 1) n"
+    );
+    raw(&url).await.batch_execute(&others).await.unwrap();
+
+    let terms = vec![("walrus".to_owned(), 1.0)];
+    let query = TextQuery::new(terms, vec![(Field::Text, 1.0)], 100);
+    let statement = "FROM ctx.files WHERE owner = $1 AND number = ANY ($2)";
+    let read = || server.log().matches(statement).count();
+    let before = read();
+    let found = owned.files(&query).await.unwrap();
+    assert_eq!(found.len(), FILES);
+    let statements = read() - before;
+    assert!(statements > 1, "{statements}");
+    // The same again, of what is kept.
+    assert_eq!(owned.files(&query).await.unwrap(), found);
+}
