@@ -9,6 +9,7 @@ use rmcp::model::{
 
 use crate::fault::{Fault, echo};
 use crate::listing;
+use crate::pages;
 use crate::read;
 use crate::reply::{Limit, MOST_TOKENS, Reply};
 use crate::roots::{escape, unescape};
@@ -100,7 +101,7 @@ fn hint() -> String {
 
 /// The text without its title; a resource is read as a whole or not at all.
 fn whole(reply: Reply, uri: &str) -> Result<String, Fault> {
-    if reply.facts.contains_key("cursor") || reply.text.is_empty() {
+    if !pages::is_whole(&reply) {
         return Err(Fault::new(
             format!(
                 "read {}: it takes more than {MOST_TOKENS} tokens",
@@ -109,10 +110,11 @@ fn whole(reply: Reply, uri: &str) -> Result<String, Fault> {
             "context_read or context_outline, which give it in parts",
         ));
     }
-    Ok(match reply.text.split_once('\n') {
-        Some((_, text)) if uri.starts_with(FILE) => text.to_owned(),
-        _ => reply.text,
-    })
+    if !uri.starts_with(FILE) {
+        return Ok(reply.text);
+    }
+    let text = reply.text.split_once('\n');
+    Ok(text.map_or_else(String::new, |(_, text)| text.to_owned()))
 }
 
 pub(crate) fn prompts() -> Vec<Prompt> {

@@ -440,6 +440,27 @@ async fn files_and_outlines_are_resources() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resource_is_all_of_it_or_none() {
+    let long = "let a = 1; ".repeat(20_000);
+    let lines = "let a = 1;\n".repeat(20_000);
+    let project = Project::of(&[("long.js", &long), ("lines.js", &lines), ("empty.js", "")]);
+    let mut client = Client::connect(&project.server()).await;
+    for path in ["long.js", "lines.js"] {
+        let uri = format!("ctx://file/{path}");
+        let answer = client.ask("resources/read", json!({"uri": uri})).await;
+        let told = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(told.contains("more than 25000 tokens"), "{path}: {told}");
+    }
+    let uri = json!({"uri": "ctx://file/empty.js"});
+    let answer = client.ask("resources/read", uri).await;
+    assert_eq!(answer["result"]["contents"][0]["text"], "", "{answer}");
+    let reply = client
+        .call("context_read", json!({"path": "long.js"}))
+        .await;
+    assert_eq!((reply.fact("cut"), reply.cursor()), (&true.into(), None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resources_come_in_pages() {
     let files: Vec<String> = (0..250).map(|it| format!("many/{it:03}.txt")).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|it| (&**it, "a\n")).collect();
