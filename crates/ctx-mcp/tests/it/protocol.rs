@@ -85,6 +85,32 @@ async fn what_limits_a_question_is_honoured() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_many_parts_are_looked_for_as_the_reply_may_hold() {
+    let function = |it: usize| {
+        format!(
+            "/// Adds {it} to a total.\nfn add_{it}(total: i64) -> i64 {{\n    total + {it}\n}}\n\n"
+        )
+    };
+    let files: Vec<(String, String)> = (0..75)
+        .map(|file| {
+            let path = format!("src/{file}.rs");
+            (path, (0..4).map(|it| function(file * 4 + it)).collect())
+        })
+        .collect();
+    let files = files.iter().map(|(path, text)| (&**path, &**text));
+    let project = Project::of(&files.collect::<Vec<_>>());
+    let mut client = Client::connect(&project.server()).await;
+    for (max_tokens, least) in [(8_000, 1), (25_000, 200)] {
+        let arguments = json!({"query": "add to a total", "max_tokens": max_tokens});
+        let reply = client.call("context_query", arguments).await;
+        let text = reply.text();
+        let found = text.lines().filter(|it| it.starts_with("fn add_")).count();
+        assert!(found >= least, "{found} of {least} in {max_tokens}");
+        assert_eq!(found > 100, max_tokens > 8_000, "{found} in {max_tokens}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn own_hits_are_read_from_their_files() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
