@@ -6,11 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError};
 
 use crate::Fault;
 
 /// The name of the server in configurations.
 const NAME: &str = "ctx";
+/// The table of a configuration in TOML that servers are in.
+const TABLES: &str = "mcp_servers";
 
 /// A program that agents run in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,15 +136,8 @@ impl Installation {
     }
 
     fn toml(&self) -> String {
-        // A string of JSON without control characters is one of TOML too.
-        let quoted = |text: &str| Value::from(text).to_string();
-        let arguments: Vec<String> = self.arguments().iter().map(|it| quoted(it)).collect();
-        format!(
-            "{}\ncommand = {}\nargs = [{}]\n",
-            table(),
-            quoted(&self.program.to_string_lossy()),
-            arguments.join(", ")
-        )
+        let empty = self.merged_toml("");
+        empty.expect("in an empty file nothing is in the way")
     }
 
     /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`.
@@ -179,7 +175,7 @@ impl Installation {
     fn merged(&self, before: Option<&str>) -> Result<String, String> {
         let before = before.unwrap_or_default();
         if self.client == Client::Codex {
-            return Ok(merged_toml(before, &self.toml()));
+            return self.merged_toml(before);
         }
         let mut document: Value = match before.trim() {
             "" => Value::Object(Map::new()),
@@ -197,39 +193,57 @@ impl Installation {
         servers.insert(NAME.to_owned(), self.entry());
         Ok(pretty(&document))
     }
+
+    /// `before` with this server in its table, however that is written; what else stands in the table is the user's.
+    fn merged_toml(&self, before: &str) -> Result<String, String> {
+        let mut document = parsed(before)?;
+        let servers = table_in(document.as_table_mut(), TABLES)?;
+        let ours = table_in(servers, NAME)?;
+        let arguments = self.arguments().into_iter().collect();
+        put(ours, "command", (&*self.program.to_string_lossy()).into())?;
+        put(ours, "args", toml_edit::Value::Array(arguments))?;
+        let text = document.to_string();
+        parsed(&text).map_err(|_| "it is written in a way that this cannot add to")?;
+        Ok(text)
+    }
 }
 
-fn table() -> String {
-    format!("[mcp_servers.{NAME}]")
+/// The table `name` of `tables`, which is begun where there is none.
+fn table_in<'t>(
+    tables: &'t mut dyn TableLike,
+    name: &str,
+) -> Result<&'t mut dyn TableLike, String> {
+    if !tables.contains_key(name) {
+        let mut table = Table::new();
+        // It has no header of its own as long as there is nothing else in it than tables.
+        table.set_implicit(true);
+        tables.insert(name, Item::Table(table));
+    }
+    let table = tables.get_mut(name).and_then(Item::as_table_like_mut);
+    table.ok_or_else(|| format!("its {name} is no table"))
 }
 
-/// `before` with the table of this server replaced, or at its end.
-fn merged_toml(before: &str, entry: &str) -> String {
-    let mut text = String::new();
-    let (mut is_ours, mut is_there) = (false, false);
-    for line in before.lines() {
-        let is_header = line.trim_start().starts_with('[');
-        if is_header {
-            is_ours = line.trim() == table();
-            if is_ours && !is_there {
-                text.push_str(entry);
-                is_there = true;
-            }
+/// Has `key` say `value`, with the comments that stand about it.
+fn put(table: &mut dyn TableLike, key: &str, value: toml_edit::Value) -> Result<(), String> {
+    match table.get_mut(key) {
+        None => drop(table.insert(key, Item::Value(value))),
+        Some(Item::Value(there)) => {
+            let decor = there.decor().clone();
+            *there = value;
+            *there.decor_mut() = decor;
         }
-        // What else stands in our table is the user's.
-        let key = line.split('=').next().unwrap_or_default().trim();
-        if !is_ours || !(is_header || matches!(key, "command" | "args")) {
-            text.push_str(line);
-            text.push('\n');
-        }
+        Some(_) => return Err(format!("its {key} is a table")),
     }
-    if !is_there {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(entry);
-    }
-    text
+    Ok(())
+}
+
+fn parsed(text: &str) -> Result<DocumentMut, String> {
+    text.parse().map_err(|error: TomlError| {
+        let at = error.span().map_or(0, |it| it.start);
+        let line = text.bytes().take(at).filter(|it| *it == b'\n').count() + 1;
+        let why = error.message().replace('\n', ", ");
+        format!("it is no TOML in line {line}: {why}")
+    })
 }
 
 fn pretty(value: &Value) -> String {
