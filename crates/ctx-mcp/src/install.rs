@@ -1,8 +1,8 @@
 //! What a client's configuration says so that it finds the server.
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -140,8 +140,8 @@ impl Installation {
         empty.expect("in an empty file nothing is in the way")
     }
 
-    /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`.
-    /// Returns the file.
+    /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`, or `.bak1` and so on
+    /// where that says something else. Where the file is a link, all of this is where it leads. Returns the file.
     ///
     /// # Errors
     /// The file cannot be read or written, or is not what it ought to be: then it stays as it is.
@@ -156,18 +156,23 @@ impl Installation {
                 ),
             )
         };
-        let before = match fs::read_to_string(&file) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed("read", &error)),
+        // What is there and leads nowhere is not begun anew.
+        let is_there = file.symlink_metadata().is_ok();
+        let target = if is_there {
+            let target = file.canonicalize();
+            target.map_err(|error| failed("read", &error))?
+        } else {
+            file.clone()
         };
+        let before = is_there.then(|| fs::read_to_string(&target)).transpose();
+        let before = before.map_err(|error| failed("read", &error))?;
         let text = self
             .merged(before.as_deref())
             .map_err(|why| failed("change", &why))?;
         if before.as_deref() == Some(&*text) {
             return Ok(file);
         }
-        write(&file, before.as_deref(), &text).map_err(|error| failed("write", &error))?;
+        write(&target, before.as_deref(), &text).map_err(|error| failed("write", &error))?;
         Ok(file)
     }
 
@@ -252,19 +257,73 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-/// Written beside the file first, so that the file is whole at any moment.
+/// Written beside the file first, so that the file is whole at any moment, and never for more people to read than the file is.
 fn write(file: &Path, before: Option<&str>, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = |end: &str| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
+    let mut permissions = None;
     if let Some(before) = before {
-        fs::write(beside(".bak"), before)?;
+        permissions = Some(fs::metadata(file)?.permissions());
+        keep(file, before, permissions.as_ref())?;
     }
-    fs::write(beside(".new"), text)?;
-    fs::rename(beside(".new"), file)
+    let mut names = beside(file, ".new");
+    let new = names.find_map(|it| made(it, text, permissions.as_ref()).transpose());
+    let new = new.ok_or(io::ErrorKind::AlreadyExists)??;
+    fs::rename(&new, file).inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+/// Keeps what `file` says under a name that nothing else has.
+fn keep(file: &Path, text: &str, permissions: Option<&Permissions>) -> io::Result<()> {
+    for name in beside(file, ".bak") {
+        let is_there = fs::read(&name).is_ok_and(|it| it == text.as_bytes());
+        if is_there || made(name, text, permissions)?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Names beside `file`: with `end`, and with a number after it.
+fn beside(file: &Path, end: &'static str) -> impl Iterator<Item = PathBuf> {
+    let numbers = (1_u32..).map(|it| it.to_string());
+    std::iter::once(String::new())
+        .chain(numbers)
+        .map(move |number| {
+            let mut name = file.as_os_str().to_owned();
+            name.push(end);
+            name.push(number);
+            PathBuf::from(name)
+        })
+}
+
+/// Makes the file `name`, which says `text`; `None` where there is something of that name, also a link.
+fn made(
+    name: PathBuf,
+    text: &str,
+    permissions: Option<&Permissions>,
+) -> io::Result<Option<PathBuf>> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if permissions.is_some() {
+        // For nobody else, until it is known for whom.
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut file = match options.open(&name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        file => file?,
+    };
+    let written = file.write_all(text.as_bytes());
+    let written = written.and_then(|()| match permissions {
+        Some(permissions) => file.set_permissions(permissions.clone()),
+        None => Ok(()),
+    });
+    match written.and_then(|()| file.sync_all()) {
+        Ok(()) => Ok(Some(name)),
+        Err(error) => {
+            let _ = fs::remove_file(name);
+            Err(error)
+        }
+    }
 }

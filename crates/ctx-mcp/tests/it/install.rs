@@ -181,3 +181,55 @@ fn a_file_that_is_something_else_stays_as_it_is() {
         assert_eq!(fs::read_to_string(&file).unwrap(), before);
     }
 }
+
+#[test]
+fn no_backup_is_lost_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".mcp.json");
+    let write = |before: &str| {
+        fs::write(&file, before).unwrap();
+        let installation = installation(Client::ClaudeCode, folder.path());
+        installation.write(folder.path()).unwrap();
+    };
+    for before in ["{}", "{\"a\": 1}", "{}", "{\"a\": 2}", "{\"a\": 2}"] {
+        write(before);
+    }
+    for (end, kept) in [("", "{}"), ("1", "{\"a\": 1}"), ("2", "{\"a\": 2}")] {
+        let name = folder.path().join(format!(".mcp.json.bak{end}"));
+        assert_eq!(fs::read_to_string(name).unwrap(), kept);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_stays_where_it_is_and_for_whom_it_is() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("project");
+    let target = folder.path().join("dotfiles.json");
+    fs::create_dir(&project).unwrap();
+    let link = project.join(".mcp.json");
+    symlink("../dotfiles.json", &link).unwrap();
+    let installation = installation(Client::ClaudeCode, &project);
+    // What a link leads to that is not there is somebody's to make.
+    let fault = installation.write(folder.path()).unwrap_err();
+    assert!(fault.to_string().starts_with("read "), "{fault}");
+    for mode in [0o600, 0o640, 0o644] {
+        fs::write(&target, format!("{{\"key\": {mode}}}")).unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(installation.write(folder.path()).unwrap(), link);
+        assert!(link.is_symlink());
+        assert!(fs::read_to_string(&target).unwrap().contains("--root"));
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let entry = entry.unwrap();
+            let is_new =
+                fs::read_to_string(entry.path()).is_ok_and(|it| it.contains(&mode.to_string()));
+            let found = entry.metadata().unwrap().permissions().mode() & 0o777;
+            assert!(!is_new || found == mode, "{entry:?} {found:o}");
+        }
+    }
+    // The file, the project, and what was there three times.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
+    assert_eq!(fs::read_dir(&project).unwrap().count(), 1);
+}
