@@ -124,7 +124,10 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
         .with_counters(counters)
         .with_hosts(args.hosts.clone())
         .with_origins(args.origins.clone());
-    runtime.block_on(serve(args, options, token.as_deref(), report))
+    let outcome = runtime.block_on(serve(args, options, token.as_deref(), report));
+    // Requests had their time: what is still computed is for nobody.
+    runtime.shutdown_background();
+    outcome
 }
 
 async fn serve(
@@ -142,7 +145,7 @@ async fn serve(
     let open = async || backend(args, workers).await;
     let server = Server::bind_then(args.addr, options.with_limits(limits), open);
     let server = server.await.map_err(refused)?;
-    let stop = Stop::new(args.tokens.is_none() && !signals::ignores_hangups())?;
+    let stop = Stop::new(args.tokens.is_none())?;
     if let Some(path) = &args.tokens {
         signals::read_again(path.clone(), server.credentials(), report)?;
     }

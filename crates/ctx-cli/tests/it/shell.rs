@@ -3,9 +3,9 @@
 #[cfg(unix)]
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-#[cfg(unix)]
-use std::process::Command;
 use std::process::Stdio;
+#[cfg(unix)]
+use std::process::{Child, ChildStdin, Command};
 #[cfg(unix)]
 use std::thread;
 
@@ -14,6 +14,8 @@ use ctx_testkit::hostile::OBEYED;
 
 #[cfg(unix)]
 use crate::query::Asked;
+#[cfg(unix)]
+use crate::run;
 use crate::run::{Folder, command, ctx};
 
 #[test]
@@ -117,10 +119,11 @@ fn output_that_cannot_be_written_is_a_failure() {
     );
 }
 
+/// What assembles, and has read so much that it hears signals.
 #[cfg(unix)]
-#[test]
-fn an_interrupt_ends_it_with_nothing_on_standard_output() {
-    let mut child = command(["assemble", "-"])
+fn assembling(mut program: Command) -> (Child, ChildStdin) {
+    let mut child = program
+        .args(["assemble", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -130,19 +133,38 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
     // More than a pipe holds: once that is written, it reads, and can be interrupted.
     let chunk = b"{\"id\": \"a\", \"content\": \"x\", \"relevance\": 1}\n";
     stdin.write_all(&chunk.repeat(10_000)).unwrap();
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
+    (child, stdin)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_nothing_on_standard_output() {
+    for name in ["INT", "TERM", "HUP"] {
+        let (child, stdin) = assembling(run::heeding());
+        run::signal(child.id(), name);
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        assert!(output.stdout.is_empty());
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "error: cancelled\n"
+        );
+    }
+}
+
+/// As by `nohup`, and by a script for what it leaves in the background.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_ignored_from_the_beginning_does_not_end_it() {
+    let (child, stdin) = assembling(run::ignoring("HUP INT"));
+    run::signal(child.id(), "HUP");
+    run::signal(child.id(), "INT");
+    assert_eq!(run::ignored(child.id()) & 0b11, 0b11);
+    run::signal(child.id(), "TERM");
     let output = child.wait_with_output().unwrap();
     drop(stdin);
     assert_eq!(output.status.code(), Some(5), "{output:?}");
-    assert!(output.stdout.is_empty());
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "error: cancelled\n"
-    );
 }
 
 #[test]
