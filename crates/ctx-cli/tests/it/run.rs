@@ -121,6 +121,12 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Com
     command
 }
 
+/// A pipe that nobody reads.
+pub(crate) fn unread() -> Stdio {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer.into()
+}
+
 /// The program by a shell that has `signals` ignored from the beginning (`trap`).
 #[cfg(target_os = "linux")]
 pub(crate) fn ignoring(signals: &str) -> Command {
