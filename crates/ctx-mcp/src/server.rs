@@ -7,27 +7,26 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ctx_assemble::Cancel;
-use ctx_index::Progress;
 use ctx_retrieve::Hold;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, CustomRequest,
     CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
     InputRequest, InputRequiredResult, InputResponses, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, RequestId, ResourceContents, ServerCapabilities, ServerConfig,
-    ServerRequest, SubscribeRequestParams, UnsubscribeRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    RequestId, ResourceContents, ServerCapabilities, ServerConfig, ServerRequest,
+    SubscribeRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RequestHandle};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::{Fault, echo};
 use crate::pending::Pending;
+use crate::progress::progress;
 use crate::query;
 use crate::read;
 use crate::reply::{Limit, Reply, o200k, refusal};
@@ -480,40 +479,6 @@ impl Helpers {
         }
         drop(place);
     }
-}
-
-/// Tells the client how far indexing is, where it asked for that.
-fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<()>>) {
-    let Some(token) = context.meta.get_progress_token() else {
-        return (Arc::new(|_| {}), None);
-    };
-    let (sender, mut receiver) = mpsc::unbounded_channel::<Progress>();
-    let peer = context.peer.clone();
-    let forward = tokio::spawn(async move {
-        let (mut before, mut last) = (0, 0);
-        while let Some(Progress { done, of, .. }) = receiver.recv().await {
-            // Of a further folder: progress only ever grows.
-            if done < last {
-                before += last;
-            }
-            last = done;
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "there are fewer than 2^52 files"
-            )]
-            let parameters = ProgressNotificationParam::new(token.clone(), (before + done) as f64)
-                .with_total((before + of) as f64)
-                .with_message("indexing files");
-            if peer.notify_progress(parameters).await.is_err() {
-                break;
-            }
-        }
-    });
-    let report = move |progress| {
-        // A client that is gone needs no progress.
-        let _ = sender.send(progress);
-    };
-    (Arc::new(report), Some(forward))
 }
 
 /// A question to a client. Dropped before it is answered, it is taken back: until then the SDK keeps it.
