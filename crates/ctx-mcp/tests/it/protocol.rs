@@ -364,6 +364,15 @@ async fn a_method_that_is_not_there_is_told_with_those_that_are() {
             "unknown method \"logging/setLevel\"",
         ),
         (
+            "completion/complete",
+            json!({
+                "ref": {"type": "ref/prompt", "name": "answer"},
+                "argument": {"name": "question", "value": "w"},
+            }),
+            -32601,
+            "unknown method \"completion/complete\"",
+        ),
+        (
             "resources/subscribe",
             json!({"uri": "ctx://file/README.md"}),
             -32601,
