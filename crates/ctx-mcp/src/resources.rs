@@ -7,7 +7,7 @@ use rmcp::model::{
     ResourceTemplate, Role,
 };
 
-use crate::fault::{Fault, echo};
+use crate::fault::{Fault, Kind, echo};
 use crate::listing;
 use crate::pages;
 use crate::read;
@@ -66,8 +66,10 @@ pub(crate) fn read(
 ) -> Result<String, Fault> {
     let limit = Limit::of(Some(MOST_TOKENS.into()), id.clone())?;
     let path = |rest: &str| {
-        unescape(rest)
-            .ok_or_else(|| Fault::new(format!("read {}: it is no address", echo(uri)), hint()))
+        unescape(rest).ok_or_else(|| {
+            let what = format!("read {}: it is no address", echo(uri));
+            Fault::new(what, hint()).of(Kind::Parameters)
+        })
     };
     let reply = if let Some(rest) = uri.strip_prefix(FILE) {
         let arguments = ReadArguments {
@@ -87,10 +89,8 @@ pub(crate) fn read(
         };
         read::outline(workspace, &arguments, &limit, cancel)?
     } else {
-        return Err(Fault::new(
-            format!("read {}: there is no such resource", echo(uri)),
-            hint(),
-        ));
+        let what = format!("read {}: there is no such resource", echo(uri));
+        return Err(Fault::new(what, hint()).of(Kind::NotFound));
     };
     whole(reply, uri)
 }

@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::{Fault, echo};
+use crate::fault::{Fault, Kind, echo};
 use crate::pending::Pending;
 use crate::progress::progress;
 use crate::query;
@@ -568,6 +568,15 @@ fn internal_error(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.text(), None)
 }
 
+/// Why a resource is not read. Of what is there nobody is told that it is not.
+fn resource_error(fault: &Fault) -> ErrorData {
+    match fault.kind() {
+        Kind::NotFound => ErrorData::resource_not_found(fault.text(), None),
+        Kind::Parameters => protocol_error(fault),
+        Kind::Other => internal_error(fault),
+    }
+}
+
 fn protocol_error(fault: &Fault) -> ErrorData {
     ErrorData::invalid_params(fault.text(), None)
 }
@@ -664,7 +673,7 @@ impl ServerHandler for Connection {
         let work = move || resources::read(&workspace, &uri, &id, &cancel);
         let text = call.work(work).await.and_then(|it| it);
         helpers.end(call).await;
-        let text = text.map_err(|fault| ErrorData::resource_not_found(fault.text(), None))?;
+        let text = text.map_err(|fault| resource_error(&fault))?;
         let contents = vec![ResourceContents::text(text, request.uri)];
         Ok(ReadResourceResult::new(contents).into())
     }

@@ -18,7 +18,7 @@ use ctx_source::{Limits, Root, Sources};
 use tokio::sync::Mutex;
 use tracing::debug;
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind, echo};
 use crate::roots::Place;
 use crate::server::Call;
 
@@ -304,12 +304,10 @@ impl Workspace {
             .map(|(name, _)| &**name)
             .collect();
         Err(Fault::new(
-            format!(
-                "read {}: it begins with the name of no root",
-                crate::fault::echo(path)
-            ),
+            format!("read {}: it begins with the name of no root", echo(path)),
             format!("a path that begins with one of: {}", names.join(", ")),
-        ))
+        )
+        .of(Kind::NotFound))
     }
 
     /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as unreadable.

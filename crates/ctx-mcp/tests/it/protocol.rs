@@ -448,21 +448,22 @@ async fn files_and_outlines_are_resources() {
             .unwrap()
             .contains("parse_sum")
     );
-    for uri in [
-        "ctx://file/../x",
-        "ctx://file/%2e%2e/x",
-        "file:///etc/passwd",
-        "ctx://file/%FF",
-        "ctx://file/gone",
+    project.write(".env", "KEY=1\n");
+    for (uri, code) in [
+        ("ctx://file/../x", -32602),
+        ("ctx://file/%2e%2e/x", -32602),
+        ("ctx://outline/../x", -32602),
+        ("ctx://file/%FF", -32602),
+        ("ctx://file/src", -32602),
+        ("file:///etc/passwd", -32002),
+        ("ctx://file/gone", -32002),
+        ("ctx://outline/gone", -32002),
+        ("ctx://file/.env", -32603),
     ] {
         let answer = client.ask("resources/read", json!({"uri": uri})).await;
-        assert!(
-            answer["error"]["message"]
-                .as_str()
-                .unwrap()
-                .contains("try: "),
-            "{uri}"
-        );
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert!(told.contains("try: "), "{uri} {told}");
+        assert_eq!(answer["error"]["code"], code, "{uri} {told}");
     }
     let answer = client.ask("resources/templates/list", json!({})).await;
     assert_eq!(
@@ -485,6 +486,7 @@ async fn a_resource_is_all_of_it_or_none() {
         let answer = client.ask("resources/read", json!({"uri": uri})).await;
         let told = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(told.contains("more than 25000 tokens"), "{path}: {told}");
+        assert_eq!(answer["error"]["code"], -32603, "{path}");
     }
     let uri = json!({"uri": "ctx://file/empty.js"});
     let answer = client.ask("resources/read", uri).await;
