@@ -51,9 +51,9 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<usize, Fault> 
 }
 
 /// Twelve digits that tell one text from another.
-pub(crate) fn digest(parts: &[&str]) -> String {
+pub(crate) fn digest<T: AsRef<str>>(parts: &[T]) -> String {
     let mut hasher = blake3::Hasher::new();
-    for part in parts {
+    for part in parts.iter().map(AsRef::as_ref) {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
