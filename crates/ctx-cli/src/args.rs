@@ -359,7 +359,7 @@ pub(crate) struct ShowArgs {
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
-    /// Write the lines as one JSON value
+    /// Write one JSON value: path, language, rendition (with --max-tokens, strategy) and lines
     #[arg(long, conflicts_with = "numbers")]
     pub(crate) json: bool,
 }
