@@ -24,6 +24,12 @@ const ALIKE: f64 = 0.85;
 /// # Errors
 /// The file cannot be read, or does not have what is asked for.
 pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
+    if !args.matches.is_empty() && args.rendition != RenditionKind::Excerpt {
+        return Err(
+            Failure::usage("--match says what an excerpt is about, and none is shown")
+                .with_hint("give --rendition excerpt, or leave --match out"),
+        );
+    }
     let place = Place::of(&args.place)?;
     let text = read(&place.path, args.max_file_size, args.secrets.secrets())?;
     if let Some(converted) = text.converted() {

@@ -83,6 +83,7 @@ pub struct Installation {
     client: Client,
     program: PathBuf,
     root: PathBuf,
+    index: Option<PathBuf>,
 }
 
 impl Installation {
@@ -92,7 +93,15 @@ impl Installation {
             client,
             program: program.into(),
             root: root.into(),
+            index: None,
         }
+    }
+
+    /// Has the program keep its indexes in the folder `index`, an absolute path.
+    #[must_use]
+    pub fn with_index(mut self, index: impl Into<PathBuf>) -> Self {
+        self.index = Some(index.into());
+        self
     }
 
     /// The file it belongs in; `home` is the user's folder.
@@ -122,8 +131,16 @@ impl Installation {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let root = self.root.to_string_lossy().into_owned();
-        vec!["mcp".to_owned(), "--root".to_owned(), root]
+        let mut arguments = vec!["mcp".to_owned()];
+        let folders = [
+            ("--root", Some(&self.root)),
+            ("--index", self.index.as_ref()),
+        ];
+        for (flag, folder) in folders {
+            let folder = folder.map(|it| it.to_string_lossy().into_owned());
+            arguments.extend(folder.map(|it| [flag.to_owned(), it]).into_iter().flatten());
+        }
+        arguments
     }
 
     fn entry(&self) -> Value {

@@ -49,6 +49,34 @@ fn nothing_to_do_is_a_usage_error() {
 }
 
 #[test]
+fn flags_that_have_no_say_are_refused() {
+    let folder = Folder::of([("a.rs", b"fn a() {}\n")]);
+    for args in [
+        &["show", "a.rs", "--counter", "gpt-4o"][..],
+        &["show", "a.rs", "--match", "1"],
+        &["show", "a.rs", "--match", "1", "--rendition", "skeleton"],
+        &["show", "a.rs", "--match", "1", "--max-tokens", "9"],
+        &["query", "a", "--no-index-update", "--wait", "5"],
+        &[
+            "serve",
+            "--data-dir",
+            "d",
+            "--database-url",
+            "postgres://127.0.0.1:1/x",
+        ],
+    ] {
+        folder.run(args).fails(2, &[]);
+    }
+    let excerpt = ["show", "a.rs", "--match", "1", "--rendition", "excerpt"];
+    assert_eq!(folder.run(excerpt).ok(), "fn a() {}\n");
+    let config = ["mcp", "--index", "kept", "--install", "cursor"];
+    let kept = folder.path().canonicalize().unwrap().join("kept");
+    let (config, kept) = (folder.run(config), kept.to_string_lossy().into_owned());
+    let value: serde_json::Value = config.json();
+    assert_eq!(value["mcpServers"]["ctx"]["args"][4], kept, "{value}");
+}
+
+#[test]
 fn without_a_terminal_there_are_no_escape_sequences() {
     let folder = Folder::of([
         ("a.rs", b"fn a() {}\n"),

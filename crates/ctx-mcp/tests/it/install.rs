@@ -44,6 +44,16 @@ fn each_configuration_starts_the_program_for_the_root() {
 }
 
 #[test]
+fn the_program_keeps_its_index_where_it_is_told_to() {
+    let installation = installation(Client::Cursor, "/src".as_ref()).with_index("/var/ctx");
+    let value: Value = serde_json::from_str(&installation.text()).unwrap();
+    assert_eq!(
+        value["mcpServers"]["ctx"]["args"],
+        serde_json::json!(["mcp", "--root", "/src", "--index", "/var/ctx"])
+    );
+}
+
+#[test]
 fn writing_keeps_what_else_there_is() {
     let folder = tempfile::tempdir().unwrap();
     for client in Client::ALL {
