@@ -7,11 +7,13 @@ use std::process::Stdio;
 #[cfg(unix)]
 use std::process::{Child, ChildStdin, Command};
 #[cfg(unix)]
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 #[cfg(unix)]
 use ctx_testkit::hostile::OBEYED;
 
+#[cfg(unix)]
+use crate::index::hold;
 #[cfg(unix)]
 use crate::query::Asked;
 #[cfg(unix)]
@@ -230,24 +232,37 @@ fn the_front_page_and_the_help_agree() {
     assert_eq!(codes(table, "| "), codes(&ctx(["--help"], "").stdout, "  "));
 }
 
-/// What a run shows on a terminal, and what it says on standard error.
+/// A terminal: our end of it, and the other.
 #[cfg(unix)]
-fn on_a_terminal(mut command: Command) -> (String, String) {
+fn terminal() -> (File, File) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
     let theirs = File::options().write(true).open(name).unwrap();
+    (ours.into(), theirs)
+}
+
+/// What is shown on our end, until nobody has the other any more.
+#[cfg(unix)]
+fn reading(mut ours: File) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut shown = Vec::new();
+        // It ends in an error then.
+        let _ = ours.read_to_end(&mut shown);
+        String::from_utf8(shown).unwrap()
+    })
+}
+
+/// What a run shows on a terminal, and what it says on standard error.
+#[cfg(unix)]
+fn on_a_terminal(mut command: Command) -> (String, String) {
+    let (ours, theirs) = terminal();
     let child = command.stdout(theirs).spawn().unwrap();
     // The other end is the child's alone from here on.
     drop(command);
-    let reader = thread::spawn(move || {
-        let mut shown = Vec::new();
-        // It ends in an error when nobody has the other end any more.
-        let _ = File::from(ours).read_to_end(&mut shown);
-        String::from_utf8(shown).unwrap()
-    });
+    let reader = reading(ours);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     // A terminal makes two characters of a line feed.
@@ -295,4 +310,23 @@ fn a_terminal_obeys_nothing_that_documents_say() {
     }
     // A program has the bytes as they are.
     assert_eq!(asked.run(&["show", &name]).ok(), text);
+}
+
+#[cfg(unix)]
+#[test]
+fn who_asks_for_quiet_is_shown_no_progress() {
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    let _lock = hold(&asked.folder());
+    for (flags, is_shown) in [(&[][..], true), (&["--quiet"], false)] {
+        let (ours, theirs) = terminal();
+        let mut index = asked.command(&[&["index", "--wait", "1"], flags].concat());
+        let mut child = index.env("TERM", "xterm").stderr(theirs).spawn().unwrap();
+        drop(index);
+        let shown = reading(ours);
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        let shown = shown.join().unwrap();
+        assert!(shown.contains("process 4711"), "{shown:?}");
+        assert_eq!(shown.contains("indexing"), is_shown, "{shown:?}");
+    }
 }
