@@ -91,6 +91,12 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let tool = served::build(workspace, false)?;
     let plain = replay(&tool, options, false)?;
     let checked = replay(&tool, options, true)?;
+    ensure!(
+        checked.compared == checked.builds,
+        "of {} answers {} were looked at",
+        checked.builds,
+        checked.compared
+    );
     let section = section(workspace, options, &plain, &checked)?;
     println!("\n{section}");
     for fault in checked.stale.iter().chain(&checked.foreign) {
@@ -304,11 +310,7 @@ impl User {
             let client = self.client.clone();
             let one = self.build(&asked, topic);
             let (one, other) = tokio::join!(one, client.ask(other));
-            let other = other?;
-            other.data()?;
-            self.look_for_others(&other, &asked);
-            self.outcome.builds += 1;
-            self.outcome.repeats += 1;
+            self.take(&other?, &asked, topic).await?;
             one?
         } else {
             self.build(&asked, topic).await?
@@ -349,16 +351,21 @@ impl User {
         Ok(())
     }
 
-    /// Asks for a context, and looks at what came. Its handle.
+    /// Asks for a context, and takes what came. Its handle.
     async fn build(&mut self, asked: &Value, topic: usize) -> Result<String> {
         let request = post("/v1/context/build", &self.token, asked)?;
         let reply = self.client.ask(request).await?;
+        self.take(&reply, asked, topic).await
+    }
+
+    /// Counts what came, and looks at it. Its handle.
+    async fn take(&mut self, reply: &Reply, asked: &Value, topic: usize) -> Result<String> {
         let data = reply.data()?;
         self.outcome.builds += 1;
         let is_repeat = !self.asked.insert(asked.to_string());
         self.outcome.repeats += usize::from(is_repeat);
         let shown = data["context"].as_str().unwrap_or_default();
-        self.look_for_others(&reply, asked);
+        self.look_for_others(reply, asked);
         self.look(shown, topic, asked);
         if self.checks {
             self.compare(asked, shown).await?;

@@ -339,7 +339,7 @@ pub(crate) struct ShowArgs {
     /// How much of it
     #[arg(short, long, value_name = "KIND", default_value = "full", value_parser = Words::<RenditionKind>::of(&["full", "excerpt", "skeleton", "signature", "mention"]))]
     pub(crate) rendition: RenditionKind,
-    /// A line that an excerpt is about; may be given more than once
+    /// With --rendition excerpt, a line that it is about; may be given more than once
     #[arg(long = "match", value_name = "LINE", allow_negative_numbers = true)]
     pub(crate) matches: Vec<u32>,
     /// Show no more than so many tokens
@@ -348,8 +348,8 @@ pub(crate) struct ShowArgs {
     /// Which lines matter most then
     #[arg(long, value_name = "NAME", default_value = "signature-first", value_parser = ["signature-first", "bookend", "head", "outline"], requires = "max_tokens")]
     pub(crate) strategy: String,
-    /// Who counts: an encoding, a model, character-based or word-based
-    #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter)]
+    /// Who counts them: an encoding, a model, character-based or word-based
+    #[arg(short, long, value_name = "NAME", default_value = "o200k_base", value_parser = options::counter, requires = "max_tokens")]
     pub(crate) counter: CounterName,
     /// Write the number of each line before it
     #[arg(short, long)]
@@ -359,7 +359,7 @@ pub(crate) struct ShowArgs {
     pub(crate) max_file_size: u64,
     #[command(flatten)]
     pub(crate) secrets: SecretFlags,
-    /// Write the lines as one JSON value
+    /// Write one JSON value: path, language, rendition (with --max-tokens, strategy) and lines
     #[arg(long, conflicts_with = "numbers")]
     pub(crate) json: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
     let secrets = args.secrets.secrets();
     let mut resolved = Resolved::default();
     if let Some(root) = &args.root {
-        resolved = resolve_below(root, chunks, args.context_lines, secrets)?;
+        resolved = resolve_below(root, chunks, args.context_lines, secrets, report)?;
     } else {
         resolved.chunks = chunks;
         if secrets == Secrets::Masked {
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &AssembleArgs, report: Report, cancel: &Cancel) -> Resul
             resolved.warnings.extend(masked);
         }
     }
-    let mut built = build(&resolved.chunks, &options, args.options.deadline(), cancel)?;
+    let deadline = args.options.deadline();
+    let mut built = build(&resolved.chunks, &options, deadline, report, cancel)?;
     let is_other = |it: &&Warning| !emit::is_masked(it);
     match resolved.warnings.iter().filter(is_other).count() {
         0 => {}
@@ -73,12 +74,13 @@ fn resolve_below(
     chunks: Vec<Chunk>,
     context_lines: u32,
     secrets: Secrets,
+    report: Report,
 ) -> Result<Resolved, Failure> {
     let root = Root::open(root).map_err(|error| {
         Failure::input(error)
             .with_hint("give the folder that the paths of the chunks are relative to")
     })?;
-    let _progress = Progress::start("resolving", 0);
+    let _progress = Progress::start("resolving", 0, report);
     let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
     let resolver = Resolver::new(sources, syntax::Limits::default());
     Ok(resolver.with_context_lines(context_lines).resolve(chunks))
@@ -113,9 +115,10 @@ pub(crate) fn build(
     chunks: &[Chunk],
     options: &BuildOptions,
     deadline: Option<Duration>,
+    report: Report,
     cancel: &Cancel,
 ) -> Result<BuiltContext, Failure> {
-    let _progress = Progress::start("assembling", 0);
+    let _progress = Progress::start("assembling", 0, report);
     let counter = ctx::tokens::counter(&options.counter)?;
     let start = Instant::now();
     let control = Control::default()

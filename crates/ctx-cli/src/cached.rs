@@ -210,13 +210,19 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
         kept: Vec::new(),
         bytes: 0,
     };
-    let mut failed = 0;
+    let (mut failed, mut written) = (0, Ok(()));
     for found in &cache.indexes {
         let Some(why) = found.is_unwanted(args.unused_for, now) else {
             continue;
         };
         match remove(&found.stored, args.dry_run) {
-            Ok(true) => pruned.removed(found, why, args)?,
+            Ok(true) => {
+                let line = pruned.removed(found, why);
+                // Who does not read it wants the others removed all the same.
+                if !args.json && written.is_ok() {
+                    written = emit::write(|out| writeln!(out, "{line}"));
+                }
+            }
             Ok(false) => pruned.kept(found, "it was used or removed meanwhile".to_owned()),
             Err(error) => {
                 failed += u64::from(!matches!(error, IndexError::Busy { .. }));
@@ -226,8 +232,8 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
     }
     let (removed, bytes) = (pruned.removed.len() as u64, pruned.bytes);
     if args.json {
-        emit::json(&pruned)?;
-    } else {
+        written = emit::json(&pruned);
+    } else if written.is_ok() {
         let done = if args.dry_run {
             "would be removed"
         } else {
@@ -238,10 +244,10 @@ pub(crate) fn prune(args: &IndexArgs, report: Report) -> Result<(), Failure> {
             index_or_indexes(removed),
             counted(bytes, "byte")
         );
-        emit::write(|out| writeln!(out, "{line}"))?;
+        written = emit::write(|out| writeln!(out, "{line}"));
     }
     if failed == 0 {
-        return Ok(());
+        return written;
     }
     Err(Failure::program(format!(
         "failed to remove {} of {}",
@@ -274,23 +280,18 @@ struct Pruned<'p> {
 }
 
 impl<'p> Pruned<'p> {
-    fn removed(&mut self, found: &'p Found, why: String, args: &IndexArgs) -> Result<(), Failure> {
+    /// Takes note of it, and tells it on a line.
+    fn removed(&mut self, found: &'p Found, why: String) -> String {
         self.bytes += found.stored.bytes;
-        if !args.json {
-            let (did, name) = (
-                if self.dry_run {
-                    "would remove"
-                } else {
-                    "removed"
-                },
-                found.name(),
-            );
-            let bytes = counted(found.stored.bytes, "byte");
-            let line = format!("{did} {} ({bytes}): {why}", clean(&name));
-            emit::write(|out| writeln!(out, "{line}"))?;
-        }
+        let did = if self.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        let (name, bytes) = (found.name(), counted(found.stored.bytes, "byte"));
+        let line = format!("{did} {} ({bytes}): {why}", clean(&name));
         self.removed.push(found.told(Why::of(why)));
-        Ok(())
+        line
     }
 
     fn kept(&mut self, found: &'p Found, why: String) {

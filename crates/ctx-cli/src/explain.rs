@@ -51,6 +51,20 @@ pub(crate) fn together<'r, T>(
     groups
 }
 
+/// Where parts of the file at `path` are, of the first and last `lines`, which need not be in their order: from the first line of
+/// any of them to the last.
+pub(crate) fn place(path: &str, lines: impl Iterator<Item = (u32, u32)>) -> String {
+    let whole = lines.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    match whole {
+        Some((start, end)) => format!("{path}:{start}-{end}"),
+        None => path.to_owned(),
+    }
+}
+
+fn lines(chunk: &Included) -> Option<(u32, u32)> {
+    chunk.start_line.zip(chunk.end_line)
+}
+
 /// The row of what is shown of a document that was asked for as a whole, or of a chunk.
 fn included(chunks: &[&Included]) -> [String; 6] {
     let [first, _, ..] = chunks else {
@@ -60,10 +74,7 @@ fn included(chunks: &[&Included]) -> [String; 6] {
     let value: f64 = chunks.iter().map(|it| it.value).sum();
     let is_alike = chunks.iter().all(|it| it.rendition == first.rendition);
     let path = clean(first.file_path.as_deref().unwrap_or("-"));
-    // They need not be in the order of their lines.
-    let start = chunks.iter().filter_map(|it| it.start_line).min();
-    let end = chunks.iter().filter_map(|it| it.end_line).max();
-    let lines = start.zip(end);
+    let lines = chunks.iter().filter_map(|it| lines(it));
     [
         grouped(tokens),
         format!("{value:.4}"),
@@ -73,19 +84,14 @@ fn included(chunks: &[&Included]) -> [String; 6] {
             "in part".to_owned()
         },
         path.to_string(),
-        lines.map_or(path.to_string(), |(start, end)| {
-            format!("{path}:{start}-{end}")
-        }),
+        place(&path, lines),
         format!("asked for as a whole, {} parts", chunks.len()),
     ]
 }
 
 fn row(chunk: &Included) -> [String; 6] {
     let path = clean(chunk.file_path.as_deref().unwrap_or("-"));
-    let source = match (chunk.start_line, chunk.end_line) {
-        (Some(start), Some(end)) => format!("{path}:{start}-{end}"),
-        _ => path.into_owned(),
-    };
+    let source = place(&path, lines(chunk).into_iter());
     [
         grouped(chunk.tokens.get().into()),
         format!("{:.4}", chunk.value),

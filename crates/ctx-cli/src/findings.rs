@@ -13,7 +13,7 @@ use ctx::service::Answer;
 use serde::Serialize;
 
 use crate::emit::{self, grouped};
-use crate::explain::{aligned, together};
+use crate::explain::{aligned, place, together};
 use crate::report::clean;
 use crate::settings::Told;
 
@@ -417,10 +417,13 @@ fn asked(query: &Asked<'_>) -> Vec<[String; 2]> {
 
 /// A call of a trace.
 fn frame(frame: &Frame<'_>) -> [String; 3] {
-    let place = |it: &Where<'_>| format!("{}:{}-{}", clean(it.path), it.start_line, it.end_line);
+    let at_lines = |it: &Where<'_>| {
+        let lines = (it.start_line, it.end_line);
+        place(&clean(it.path), [lines].into_iter())
+    };
     let found = match &frame.found[..] {
         [] => "(nothing)".to_owned(),
-        found => some(found.iter(), place).join(", "),
+        found => some(found.iter(), at_lines).join(", "),
     };
     [
         frame.path.map_or_else(String::new, |it| at(it, frame.line)),
@@ -487,11 +490,10 @@ fn item(items: &[&Item<'_>]) -> [String; 6] {
         (1, None) => item.kind.to_owned(),
         (parts, _) => format!("all of it, {parts} parts"),
     };
-    let end = items.iter().map(|it| it.end_line).max();
-    let end = end.unwrap_or(item.end_line);
+    let lines = items.iter().map(|it| (it.start_line, it.end_line));
     [
         format!("{:.4}", item.score),
-        format!("{}:{}-{end}", clean(item.path), item.start_line),
+        place(&clean(item.path), lines),
         what,
         item.role.to_owned(),
         shares.join(", "),
@@ -509,7 +511,11 @@ fn line(items: &[&Item<'_>]) -> [String; 3] {
         _ => format!("{shown} of {}", items.len()),
     };
     let (number, what) = match &item.snippet {
-        _ if items.len() > 1 => (item.start_line, "(it is asked for as a whole)".to_owned()),
+        _ if items.len() > 1 => {
+            let first = items.iter().map(|it| it.start_line).min();
+            let first = first.unwrap_or(item.start_line);
+            (first, "(it is asked for as a whole)".to_owned())
+        }
         Some(snippet) => (snippet.line, clean(&snippet.text).into_owned()),
         None if item.is_read => (
             item.start_line,
@@ -518,4 +524,33 @@ fn line(items: &[&Item<'_>]) -> [String; 3] {
         None => (item.start_line, "(it was not read)".to_owned()),
     };
     [shown, format!("{}:{number}", clean(item.path)), what]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_document_are_those_of_all_its_parts_in_any_order() {
+        let part = |(start_line, end_line)| Item {
+            path: "README.md",
+            start_line,
+            end_line,
+            kind: "section",
+            name: None,
+            role: "document",
+            score: 0.5,
+            contributions: Vec::new(),
+            signals: Vec::new(),
+            shown: true,
+            snippet: None,
+            is_read: true,
+        };
+        for lines in [[(1, 40), (41, 200)], [(41, 200), (1, 40)]] {
+            let parts = lines.map(part);
+            let parts: Vec<_> = parts.iter().collect();
+            assert_eq!(item(&parts)[1], "README.md:1-200", "{lines:?}");
+            assert_eq!(line(&parts)[1], "README.md:1", "{lines:?}");
+        }
+    }
 }

@@ -123,7 +123,7 @@ fn shown_by(
     cancel: &Cancel,
     act: impl FnOnce(&mut Told<'_>) -> Result<Updated, IndexError>,
 ) -> Result<Updated, IndexError> {
-    let progress = Progress::start("indexing", 0);
+    let progress = Progress::start("indexing", 0, report);
     let mut waiting = Waiting::default();
     act(&mut |it| {
         if it.is_waiting {

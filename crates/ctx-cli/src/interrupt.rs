@@ -1,8 +1,14 @@
-//! Ctrl-C: stop soon, and leave nothing half written.
+//! What is told by signals, and above all to stop: soon, and leaving nothing half written.
 
+use std::io;
+use std::process::exit;
+use std::thread;
 use std::time::Duration;
 
 use ctx::assemble::Cancel;
+use tokio::runtime::Builder;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 use crate::report;
@@ -11,6 +17,104 @@ use crate::report;
 /// it waits for input that never comes.
 const GRACE: Duration = Duration::from_millis(300);
 
+/// A signal that is heard. Elsewhere than on Unix there is the first alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    Terminate,
+    Hangup,
+}
+
+impl Signal {
+    /// Those that end the program, but for those that whoever started it wants ignored: `nohup` hang-ups, and a script Ctrl-C for
+    /// what it leaves in the background. Which these are is told by Linux alone.
+    pub(crate) fn ending() -> impl Iterator<Item = Signal> {
+        let ignored = ignored();
+        let all = [Signal::Interrupt, Signal::Terminate, Signal::Hangup];
+        all.into_iter().filter(move |it| !it.is_in(ignored))
+    }
+
+    /// Whether it is in a mask, in which the first bit is the first signal's.
+    #[cfg(unix)]
+    fn is_in(self, mask: u64) -> bool {
+        mask >> (self.kind().as_raw_value() - 1) & 1 == 1
+    }
+
+    #[cfg(not(unix))]
+    fn is_in(self, _: u64) -> bool {
+        false
+    }
+
+    #[cfg(unix)]
+    fn kind(self) -> SignalKind {
+        match self {
+            Signal::Interrupt => SignalKind::interrupt(),
+            Signal::Terminate => SignalKind::terminate(),
+            Signal::Hangup => SignalKind::hangup(),
+        }
+    }
+}
+
+/// The mask of the signals that whoever started this wants ignored.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    mask.unwrap_or_default()
+}
+
+/// Has a thread of its own call `told` at each of `signals` that comes from now on, whatever the others wait for. Of one that
+/// comes several times meanwhile it is told once.
+///
+/// # Errors
+/// The system gives no signals, or no thread.
+#[cfg(unix)]
+pub(crate) fn hear(
+    signals: impl IntoIterator<Item = Signal>,
+    mut told: impl FnMut() + Send + 'static,
+) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let within = runtime.enter();
+    let heard = signals.into_iter().map(|it| signal(it.kind()));
+    let mut heard = heard.collect::<io::Result<Vec<Heard>>>()?;
+    drop(within);
+    let listen = async move {
+        loop {
+            let next = std::future::poll_fn(|context| {
+                let is_told = |it: &mut Heard| it.poll_recv(context).is_ready();
+                if heard.iter_mut().any(is_told) {
+                    std::task::Poll::Ready(())
+                } else {
+                    std::task::Poll::Pending
+                }
+            });
+            next.await;
+            told();
+        }
+    };
+    thread::Builder::new().spawn(move || runtime.block_on(listen))?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn hear(
+    signals: impl IntoIterator<Item = Signal>,
+    mut told: impl FnMut() + Send + 'static,
+) -> io::Result<()> {
+    if signals.into_iter().all(|it| it != Signal::Interrupt) {
+        return Ok(());
+    }
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let listen = async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            told();
+        }
+    };
+    thread::Builder::new().spawn(move || runtime.block_on(listen))?;
+    Ok(())
+}
+
 /// A flag that Ctrl-C (and on Unix a termination or a hang-up) raises.
 ///
 /// Nothing is written to standard output before it is complete, so ending at any moment before
@@ -18,21 +122,22 @@ const GRACE: Duration = Duration::from_millis(300);
 pub(crate) fn install() -> Cancel {
     let cancel = Cancel::default();
     let raised = cancel.clone();
-    // Without a handler the system's own applies: the program ends, only with another exit code.
-    let _ = ctrlc::set_handler(move || {
+    // Where none is heard the system's own handlers apply: the program ends, only with another exit code.
+    let _ = hear(Signal::ending(), move || {
         if raised.is_cancelled() {
             end();
         }
         raised.cancel();
-        std::thread::spawn(|| {
-            std::thread::sleep(GRACE);
+        thread::spawn(|| {
+            thread::sleep(GRACE);
             end();
         });
     });
     cancel
 }
 
-fn end() -> ! {
+/// Ends the program at once.
+pub(crate) fn end() -> ! {
     report::failure(&Failure::cancelled());
-    std::process::exit(i32::from(Exit::Cancelled as u8));
+    exit(i32::from(Exit::Cancelled as u8));
 }

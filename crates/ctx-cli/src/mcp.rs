@@ -1,7 +1,7 @@
 //! `ctx mcp`: the context tools for agents.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 use std::time::Duration;
 
 use clap::Args;
@@ -159,7 +159,11 @@ fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
     })?;
     let program = std::env::current_exe().map_err(|_| missing("the path of this program"))?;
     let home = std::env::home_dir().ok_or_else(|| missing("your home folder"))?;
-    let installation = Installation::new(client, program, root);
+    let mut installation = Installation::new(client, program, root);
+    if let Some(index) = &args.index {
+        let index = absolute(index).map_err(|_| missing("the folder of the index"))?;
+        installation = installation.with_index(index);
+    }
     if args.write {
         let file = installation.write(&home).map_err(|fault| failed(&fault))?;
         report::lines(&format!("written to {}; restart {client}", file.display()));

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::args::OutlineArgs;
 use crate::emit;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::read::{Content, read_each};
 use crate::report::{self, Report, clean};
 use crate::skipped;
@@ -57,7 +58,7 @@ pub(crate) fn outlines(
         files.max_file_size,
         files.secrets.secrets(),
         cancel,
-        "reading",
+        &Progress::start("reading", walked.files.len(), report),
         |index, content| outline(&walked.files[index], content, &limits),
     )?;
     let mut skipped = walked.skipped;

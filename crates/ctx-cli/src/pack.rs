@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
         args.files.max_file_size,
         args.files.secrets.secrets(),
         cancel,
-        "reading",
+        &Progress::start("reading", walked.files.len(), report),
         |index, content| chunk(&walked.files[index], content),
     )?;
     let mut packed = Packed::new(walked.skipped);
@@ -49,12 +49,13 @@ pub(crate) fn run(args: &PackArgs, report: Report, cancel: &Cancel) -> Result<()
         report::warning("there are no files with text here");
     }
     if !args.whole_files && !surely_fits(&packed.chunks, &options) {
-        add_renditions(&mut packed.chunks, cancel);
+        add_renditions(&mut packed.chunks, report, cancel);
         weigh(&mut packed.chunks);
         // What may be shown in several ways has to be weighed.
         options.selection = args.options.selection().unwrap_or(Selection::Optimal);
     }
-    let mut built = assemble::build(&packed.chunks, &options, args.options.deadline(), cancel)?;
+    let deadline = args.options.deadline();
+    let mut built = assemble::build(&packed.chunks, &options, deadline, report, cancel)?;
     built.warnings.append(&mut packed.masked);
     emit::warnings(&built, report);
     packed.tell(&mut built);
@@ -71,9 +72,9 @@ fn surely_fits(chunks: &[Chunk], options: &BuildOptions) -> bool {
 }
 
 /// Gives each file the ways to show it in part. O(bytes), on several threads.
-fn add_renditions(chunks: &mut [Chunk], cancel: &Cancel) {
+fn add_renditions(chunks: &mut [Chunk], report: Report, cancel: &Cancel) {
     let limits = Limits::default();
-    let _progress = Progress::start("outlining", 0);
+    let _progress = Progress::start("outlining", 0, report);
     chunks.par_iter_mut().for_each(|chunk| {
         if let (Some(span), false) = (chunk.span, cancel.is_cancelled()) {
             let path = chunk.path.as_deref().unwrap_or_default();

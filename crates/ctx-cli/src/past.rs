@@ -104,7 +104,7 @@ pub(crate) fn up_to_date(
     let Some(Past::Known(changes)) = &opened else {
         return Ok(opened);
     };
-    let progress = Progress::start("reading git history", 0);
+    let progress = Progress::start("reading git history", 0, report);
     let updated = changes.update(&mut |it| {
         progress.set(it.done, it.of);
         if cancel.is_cancelled() {

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::report::Report;
+
 /// Work shorter than this is not worth a line.
 const PATIENCE: Duration = Duration::from_millis(300);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Shows progress on standard error for as long as it lives, when that is a terminal and the work
-/// is long; otherwise does nothing at all.
+/// Shows progress on standard error for as long as it lives, when that is a terminal, the work is
+/// long and nobody asked for quiet; otherwise does nothing at all.
 #[derive(Debug)]
 pub(crate) struct Progress {
     done: Arc<AtomicUsize>,
@@ -26,10 +28,11 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Begins work of `total` steps, or of an unknown number when that is 0.
-    pub(crate) fn start(what: &'static str, total: usize) -> Self {
+    pub(crate) fn start(what: &'static str, total: usize, report: Report) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
         let total = Arc::new(AtomicUsize::new(total));
-        let watcher = stderr().is_terminal().then(|| {
+        let is_shown = !report.is_quiet() && stderr().is_terminal();
+        let watcher = is_shown.then(|| {
             let (alive, closed) = channel();
             let (steps, all) = (Arc::clone(&done), Arc::clone(&total));
             let watch = move || {

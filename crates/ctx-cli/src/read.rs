@@ -40,11 +40,10 @@ pub(crate) fn read_each<T: Send>(
     limit: u64,
     secrets: Secrets,
     cancel: &Cancel,
-    what: &'static str,
+    progress: &Progress,
     work: impl Fn(usize, Content) -> T + Sync,
 ) -> Result<Vec<T>, Failure> {
     let files = &walked.files;
-    let progress = Progress::start(what, files.len());
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::with_capacity(files.len()));
     let worker = || {

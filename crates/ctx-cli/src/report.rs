@@ -45,6 +45,10 @@ impl Report {
         Report { verbosity }
     }
 
+    pub(crate) fn is_quiet(self) -> bool {
+        self.verbosity == Verbosity::Quiet
+    }
+
     pub(crate) fn is_verbose(self) -> bool {
         self.verbosity == Verbosity::Verbose
     }

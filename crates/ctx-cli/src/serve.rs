@@ -58,7 +58,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data_dir: PathBuf,
     /// Keep everything in this PostgreSQL database instead
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
     database_url: Option<String>,
     /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]. After a hang-up
     /// (SIGHUP) it is read again; if it has a fault then, the tokens stay those they were
@@ -124,7 +124,10 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
         .with_counters(counters)
         .with_hosts(args.hosts.clone())
         .with_origins(args.origins.clone());
-    runtime.block_on(serve(args, options, token.as_deref(), report))
+    let outcome = runtime.block_on(serve(args, options, token.as_deref(), report));
+    // Requests had their time: what is still computed is for nobody.
+    runtime.shutdown_background();
+    outcome
 }
 
 async fn serve(
@@ -142,7 +145,7 @@ async fn serve(
     let open = async || backend(args, workers).await;
     let server = Server::bind_then(args.addr, options.with_limits(limits), open);
     let server = server.await.map_err(refused)?;
-    let stop = Stop::new(args.tokens.is_none() && !signals::ignores_hangups())?;
+    let stop = Stop::new(args.tokens.is_none())?;
     if let Some(path) = &args.tokens {
         signals::read_again(path.clone(), server.credentials(), report)?;
     }

@@ -1,4 +1,8 @@
 use std::process::Command;
+#[cfg(unix)]
+use std::process::Output;
+#[cfg(unix)]
+use std::time::Duration;
 
 use super::tell_panics_by_place;
 
@@ -28,6 +32,14 @@ fn a_panic_is_told_by_its_place_alone() {
     assert_eq!(told.matches("serve_tests.rs:").count(), 2, "{told}");
 }
 
+/// Sends this process a Ctrl-C.
+#[cfg(unix)]
+fn interrupt() {
+    let id = std::process::id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(sent.success());
+}
+
 /// The child of the test below: a signal is the whole process's.
 #[cfg(unix)]
 #[test]
@@ -36,23 +48,58 @@ fn is_interrupted_before_it_waits() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let stop = super::Stop::new(false).unwrap();
-        let id = std::process::id().to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
-        assert!(sent.success());
+        interrupt();
         stop.wait().await;
         println!("it was let end");
     });
 }
 
+/// The same of the test after it.
+#[cfg(unix)]
+#[test]
+#[ignore = "it is run by another test"]
+fn is_interrupted_again_while_it_ends() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let stop = super::Stop::new(false).unwrap();
+        interrupt();
+        stop.wait().await;
+    });
+    runtime.spawn_blocking(|| {
+        std::thread::sleep(Duration::from_millis(100));
+        interrupt();
+        std::thread::sleep(Duration::from_secs(10));
+    });
+    drop(runtime);
+}
+
+/// What becomes of the test `name`, which heeds signals though whoever runs this may ignore them.
+#[cfg(unix)]
+fn child(name: &str) -> Output {
+    let program = std::env::current_exe().unwrap();
+    let mut command = if cfg!(target_os = "linux") {
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT").arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    let command = command.args(["--exact", name, "--ignored", "--nocapture"]);
+    command.arg("--test-threads=1").output().unwrap()
+}
+
 #[cfg(unix)]
 #[test]
 fn a_ctrl_c_before_anybody_waits_for_one_is_heard() {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "serve::tests::is_interrupted_before_it_waits"])
-        .args(["--ignored", "--nocapture", "--test-threads=1"])
-        .output()
-        .unwrap();
+    let child = child("serve::tests::is_interrupted_before_it_waits");
     let told = String::from_utf8(child.stdout).unwrap();
     assert!(child.status.success(), "{:?} {told}", child.status);
     assert!(told.contains("it was let end"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_what_is_still_computed() {
+    let child = child("serve::tests::is_interrupted_again_while_it_ends");
+    assert_eq!(child.status.code(), Some(5), "{child:?}");
 }

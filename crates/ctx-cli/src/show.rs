@@ -24,6 +24,12 @@ const ALIKE: f64 = 0.85;
 /// # Errors
 /// The file cannot be read, or does not have what is asked for.
 pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
+    if !args.matches.is_empty() && args.rendition != RenditionKind::Excerpt {
+        return Err(
+            Failure::usage("--match says what an excerpt is about, and none is shown")
+                .with_hint("give --rendition excerpt, or leave --match out"),
+        );
+    }
     let place = Place::of(&args.place)?;
     let text = read(&place.path, args.max_file_size, args.secrets.secrets())?;
     if let Some(converted) = text.converted() {
@@ -64,7 +70,7 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
         report::warning("not even one line fits");
     }
     if args.json {
-        emit::json(&Wire::of(&path, source.language(), args.rendition, &lines))
+        emit::json(&Wire::of(&path, source.language(), args, &lines))
     } else if args.numbers {
         emit::text(&numbered(&lines))
     } else {
@@ -207,7 +213,11 @@ fn numbered(lines: &Lines<'_>) -> String {
 struct Wire<'a> {
     path: &'a str,
     language: Option<&'static str>,
-    rendition: RenditionKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendition: Option<RenditionKind>,
+    /// In place of a rendition: what was left out by it is in none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strategy: Option<&'a str>,
     lines: Vec<LineWire<'a>>,
 }
 
@@ -222,7 +232,7 @@ impl<'a> Wire<'a> {
     fn of(
         path: &'a str,
         language: Option<Language>,
-        rendition: RenditionKind,
+        args: &'a ShowArgs,
         lines: &'a Lines<'_>,
     ) -> Self {
         let line = |line: &'a ctx::syntax::Line<'_>| LineWire {
@@ -232,7 +242,8 @@ impl<'a> Wire<'a> {
         Wire {
             path,
             language: language.map(Language::name),
-            rendition,
+            rendition: args.max_tokens.is_none().then_some(args.rendition),
+            strategy: args.max_tokens.is_some().then_some(&*args.strategy),
             lines: lines.as_slice().iter().map(line).collect(),
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::args::TokensArgs;
 use crate::emit::{self, exactness, grouped};
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::read::{Content, read_each};
 use crate::report::{Report, clean};
 use crate::skipped;
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &TokensArgs, report: Report, cancel: &Cancel) -> Result<
         limit,
         args.files.secrets.secrets(),
         cancel,
-        "counting",
+        &Progress::start("counting", walked.files.len(), report),
         |_, content| match content {
             Content::Text {
                 text, converted, ..

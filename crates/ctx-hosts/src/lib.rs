@@ -3,9 +3,11 @@
 mod door;
 mod error;
 mod hosts;
+mod peers;
 mod sites;
 
 pub use door::{Admitted, Door, NoToken, Refused, bearer};
 pub use error::HostsError;
 pub use hosts::{ANY_HOST, Foreign, Hosts};
+pub use peers::{Peer, Peers};
 pub use sites::{Cors, Sites};

@@ -17,6 +17,18 @@ const ECHO: usize = 80;
 pub struct Fault {
     what: String,
     hint: String,
+    kind: Kind,
+}
+
+/// What a fault is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What was asked for, which is not there.
+    NotFound,
+    /// How it was asked for: that names nothing which could be there.
+    Parameters,
+    /// Anything else.
+    Other,
 }
 
 impl Fault {
@@ -25,7 +37,17 @@ impl Fault {
         Fault {
             what: what.into(),
             hint: hint.into(),
+            kind: Kind::Other,
         }
+    }
+
+    pub(crate) fn of(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// What to try instead.
@@ -65,7 +87,12 @@ pub(crate) fn echo(text: &str) -> String {
 
 impl From<SourceError> for Fault {
     fn from(error: SourceError) -> Self {
-        match error {
+        let kind = match error {
+            SourceError::NotFound { .. } | SourceError::DeadLink { .. } => Kind::NotFound,
+            SourceError::Path { .. } | SourceError::NotAFile { .. } => Kind::Parameters,
+            _ => Kind::Other,
+        };
+        let fault = match error {
             SourceError::NotFound { path } => Fault::new(
                 format!("read {}: there is no such file", echo(&path)),
                 "context_outline with the path of its folder, or none, to see which files there are",
@@ -109,7 +136,8 @@ impl From<SourceError> for Fault {
                 "open the root folder",
                 "ask the user to check that it exists",
             ),
-        }
+        };
+        fault.of(kind)
     }
 }
 

@@ -5,15 +5,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Admitted, Cors, Door, Hosts, HostsError, NoToken};
+use ctx_hosts::{Admitted, Cors, Door, Hosts, HostsError, NoToken, Peers};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -35,6 +35,8 @@ const PATH: &str = "/mcp";
 const MOST_BYTES: usize = 8 << 20;
 /// Further connections wait, unless [`Http::with_connections`] says otherwise.
 const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");
+/// With the first answer after so long a connection ends, unless [`Http::with_connection_time`] says otherwise.
+const CONNECTION_TIME: Duration = Duration::from_mins(10);
 /// The headers of a request must have come by then.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// The body of a request must have come so long after them.
@@ -130,6 +132,7 @@ pub struct Http {
     router: Router,
     stop: CancellationToken,
     connections: NonZeroUsize,
+    connection_time: Duration,
 }
 
 impl Http {
@@ -169,13 +172,22 @@ impl Http {
             router,
             stop,
             connections: MOST_CONNECTIONS,
+            connection_time: CONNECTION_TIME,
         })
     }
 
-    /// Serves at most so many connections at a time, 256 unless said; further ones wait.
+    /// Serves at most so many connections at a time, 256 unless said; further ones wait. One address has seven eighths of them at
+    /// most, and further ones are closed at once.
     #[must_use]
     pub fn with_connections(mut self, most: NonZeroUsize) -> Self {
         self.connections = most;
+        self
+    }
+
+    /// Ends a connection with the first answer that is begun after so long, ten minutes unless said.
+    #[must_use]
+    pub fn with_connection_time(mut self, longest: Duration) -> Self {
+        self.connection_time = longest;
         self
     }
 
@@ -202,6 +214,7 @@ impl Http {
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
         let most = self.connections.get().min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(most));
+        let peers = Arc::new(Peers::new(most - most / 8));
         loop {
             let next = async {
                 let place = Arc::clone(&places).acquire_owned().await;
@@ -213,14 +226,19 @@ impl Http {
                 next = next => next,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, addr)) => {
+                    // Whoever has too many finds this one closed.
+                    let Some(peer) = peers.enter(addr.ip()) else {
+                        continue;
+                    };
                     let (router, ended) = (self.router.clone(), self.stop.clone());
+                    let served = connection(stream, router, self.connection_time);
                     tokio::spawn(async move {
                         tokio::select! {
                             () = ended.cancelled() => {}
-                            () = connection(stream, router) => {}
+                            () = served => {}
                         }
-                        drop(place);
+                        drop((peer, place));
                     });
                 }
                 // Of one connection that failed the others know nothing; where there are too many, some will end.
@@ -235,8 +253,14 @@ impl Http {
     }
 }
 
-/// Serves one connection to its end. Whoever is slow to say what it wants, or reads nothing of an answer, is cut off.
-async fn connection(stream: TcpStream, router: Router) {
+/// Serves one connection to its end, which comes with the first answer after `longest`. Whoever is slow to say what it wants, or
+/// reads nothing of an answer, is cut off.
+async fn connection(stream: TcpStream, router: Router, longest: Duration) {
+    let ends = Instant::now() + longest;
+    let is_old = move || Instant::now() >= ends;
+    let ending =
+        move |answer: Response| async move { if is_old() { last(answer) } else { answer } };
+    let router = router.layer(middleware::map_response(ending));
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TAKEN_WITHIN));
     let mut http = hyper::server::conn::http1::Builder::new();
@@ -288,7 +312,8 @@ fn unauthorized(shown: Result<&str, NoToken>) -> Response {
 async fn at_door(State(entry): State<Arc<Entry>>, request: Request, next: Next) -> Response {
     let asking = entry.door.asking(request.headers());
     let mut response = match entry.answer(&request) {
-        Some(response) => response,
+        // Whoever shows no token keeps no connection from those who do.
+        Some(response) => last(response),
         None => next.run(request).await,
     };
     entry.door.tell(asking, response.headers_mut());
@@ -325,7 +350,14 @@ async fn with_body(request: Request, next: Next) -> Response {
         ),
     };
     // What is left of the body is no request.
-    (status, [(header::CONNECTION, "close")], why).into_response()
+    last((status, why).into_response())
+}
+
+/// `answer`, with which its connection ends.
+fn last(mut answer: Response) -> Response {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(header::CONNECTION, close);
+    answer
 }
 
 fn is_too_long(error: &axum::Error) -> bool {

@@ -1,16 +1,19 @@
 //! What a client's configuration says so that it finds the server.
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError};
 
 use crate::Fault;
 
 /// The name of the server in configurations.
 const NAME: &str = "ctx";
+/// The table of a configuration in TOML that servers are in.
+const TABLES: &str = "mcp_servers";
 
 /// A program that agents run in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +83,7 @@ pub struct Installation {
     client: Client,
     program: PathBuf,
     root: PathBuf,
+    index: Option<PathBuf>,
 }
 
 impl Installation {
@@ -89,7 +93,15 @@ impl Installation {
             client,
             program: program.into(),
             root: root.into(),
+            index: None,
         }
+    }
+
+    /// Has the program keep its indexes in the folder `index`, an absolute path.
+    #[must_use]
+    pub fn with_index(mut self, index: impl Into<PathBuf>) -> Self {
+        self.index = Some(index.into());
+        self
     }
 
     /// The file it belongs in; `home` is the user's folder.
@@ -119,8 +131,16 @@ impl Installation {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let root = self.root.to_string_lossy().into_owned();
-        vec!["mcp".to_owned(), "--root".to_owned(), root]
+        let mut arguments = vec!["mcp".to_owned()];
+        let folders = [
+            ("--root", Some(&self.root)),
+            ("--index", self.index.as_ref()),
+        ];
+        for (flag, folder) in folders {
+            let folder = folder.map(|it| it.to_string_lossy().into_owned());
+            arguments.extend(folder.map(|it| [flag.to_owned(), it]).into_iter().flatten());
+        }
+        arguments
     }
 
     fn entry(&self) -> Value {
@@ -133,19 +153,12 @@ impl Installation {
     }
 
     fn toml(&self) -> String {
-        // A string of JSON without control characters is one of TOML too.
-        let quoted = |text: &str| Value::from(text).to_string();
-        let arguments: Vec<String> = self.arguments().iter().map(|it| quoted(it)).collect();
-        format!(
-            "{}\ncommand = {}\nargs = [{}]\n",
-            table(),
-            quoted(&self.program.to_string_lossy()),
-            arguments.join(", ")
-        )
+        let empty = self.merged_toml("");
+        empty.expect("in an empty file nothing is in the way")
     }
 
-    /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`.
-    /// Returns the file.
+    /// Writes it, beside what the file says already; the file as it was is kept beside it as `.bak`, or `.bak1` and so on
+    /// where that says something else. Where the file is a link, all of this is where it leads. Returns the file.
     ///
     /// # Errors
     /// The file cannot be read or written, or is not what it ought to be: then it stays as it is.
@@ -160,18 +173,23 @@ impl Installation {
                 ),
             )
         };
-        let before = match fs::read_to_string(&file) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed("read", &error)),
+        // What is there and leads nowhere is not begun anew.
+        let is_there = file.symlink_metadata().is_ok();
+        let target = if is_there {
+            let target = file.canonicalize();
+            target.map_err(|error| failed("read", &error))?
+        } else {
+            file.clone()
         };
+        let before = is_there.then(|| fs::read_to_string(&target)).transpose();
+        let before = before.map_err(|error| failed("read", &error))?;
         let text = self
             .merged(before.as_deref())
             .map_err(|why| failed("change", &why))?;
         if before.as_deref() == Some(&*text) {
             return Ok(file);
         }
-        write(&file, before.as_deref(), &text).map_err(|error| failed("write", &error))?;
+        write(&target, before.as_deref(), &text).map_err(|error| failed("write", &error))?;
         Ok(file)
     }
 
@@ -179,7 +197,7 @@ impl Installation {
     fn merged(&self, before: Option<&str>) -> Result<String, String> {
         let before = before.unwrap_or_default();
         if self.client == Client::Codex {
-            return Ok(merged_toml(before, &self.toml()));
+            return self.merged_toml(before);
         }
         let mut document: Value = match before.trim() {
             "" => Value::Object(Map::new()),
@@ -197,39 +215,57 @@ impl Installation {
         servers.insert(NAME.to_owned(), self.entry());
         Ok(pretty(&document))
     }
+
+    /// `before` with this server in its table, however that is written; what else stands in the table is the user's.
+    fn merged_toml(&self, before: &str) -> Result<String, String> {
+        let mut document = parsed(before)?;
+        let servers = table_in(document.as_table_mut(), TABLES)?;
+        let ours = table_in(servers, NAME)?;
+        let arguments = self.arguments().into_iter().collect();
+        put(ours, "command", (&*self.program.to_string_lossy()).into())?;
+        put(ours, "args", toml_edit::Value::Array(arguments))?;
+        let text = document.to_string();
+        parsed(&text).map_err(|_| "it is written in a way that this cannot add to")?;
+        Ok(text)
+    }
 }
 
-fn table() -> String {
-    format!("[mcp_servers.{NAME}]")
+/// The table `name` of `tables`, which is begun where there is none.
+fn table_in<'t>(
+    tables: &'t mut dyn TableLike,
+    name: &str,
+) -> Result<&'t mut dyn TableLike, String> {
+    if !tables.contains_key(name) {
+        let mut table = Table::new();
+        // It has no header of its own as long as there is nothing else in it than tables.
+        table.set_implicit(true);
+        tables.insert(name, Item::Table(table));
+    }
+    let table = tables.get_mut(name).and_then(Item::as_table_like_mut);
+    table.ok_or_else(|| format!("its {name} is no table"))
 }
 
-/// `before` with the table of this server replaced, or at its end.
-fn merged_toml(before: &str, entry: &str) -> String {
-    let mut text = String::new();
-    let (mut is_ours, mut is_there) = (false, false);
-    for line in before.lines() {
-        let is_header = line.trim_start().starts_with('[');
-        if is_header {
-            is_ours = line.trim() == table();
-            if is_ours && !is_there {
-                text.push_str(entry);
-                is_there = true;
-            }
+/// Has `key` say `value`, with the comments that stand about it.
+fn put(table: &mut dyn TableLike, key: &str, value: toml_edit::Value) -> Result<(), String> {
+    match table.get_mut(key) {
+        None => drop(table.insert(key, Item::Value(value))),
+        Some(Item::Value(there)) => {
+            let decor = there.decor().clone();
+            *there = value;
+            *there.decor_mut() = decor;
         }
-        // What else stands in our table is the user's.
-        let key = line.split('=').next().unwrap_or_default().trim();
-        if !is_ours || !(is_header || matches!(key, "command" | "args")) {
-            text.push_str(line);
-            text.push('\n');
-        }
+        Some(_) => return Err(format!("its {key} is a table")),
     }
-    if !is_there {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(entry);
-    }
-    text
+    Ok(())
+}
+
+fn parsed(text: &str) -> Result<DocumentMut, String> {
+    text.parse().map_err(|error: TomlError| {
+        let at = error.span().map_or(0, |it| it.start);
+        let line = text.bytes().take(at).filter(|it| *it == b'\n').count() + 1;
+        let why = error.message().replace('\n', ", ");
+        format!("it is no TOML in line {line}: {why}")
+    })
 }
 
 fn pretty(value: &Value) -> String {
@@ -238,19 +274,73 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-/// Written beside the file first, so that the file is whole at any moment.
+/// Written beside the file first, so that the file is whole at any moment, and never for more people to read than the file is.
 fn write(file: &Path, before: Option<&str>, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = |end: &str| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
+    let mut permissions = None;
     if let Some(before) = before {
-        fs::write(beside(".bak"), before)?;
+        permissions = Some(fs::metadata(file)?.permissions());
+        keep(file, before, permissions.as_ref())?;
     }
-    fs::write(beside(".new"), text)?;
-    fs::rename(beside(".new"), file)
+    let mut names = beside(file, ".new");
+    let new = names.find_map(|it| made(it, text, permissions.as_ref()).transpose());
+    let new = new.ok_or(io::ErrorKind::AlreadyExists)??;
+    fs::rename(&new, file).inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+/// Keeps what `file` says under a name that nothing else has.
+fn keep(file: &Path, text: &str, permissions: Option<&Permissions>) -> io::Result<()> {
+    for name in beside(file, ".bak") {
+        let is_there = fs::read(&name).is_ok_and(|it| it == text.as_bytes());
+        if is_there || made(name, text, permissions)?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Names beside `file`: with `end`, and with a number after it.
+fn beside(file: &Path, end: &'static str) -> impl Iterator<Item = PathBuf> {
+    let numbers = (1_u32..).map(|it| it.to_string());
+    std::iter::once(String::new())
+        .chain(numbers)
+        .map(move |number| {
+            let mut name = file.as_os_str().to_owned();
+            name.push(end);
+            name.push(number);
+            PathBuf::from(name)
+        })
+}
+
+/// Makes the file `name`, which says `text`; `None` where there is something of that name, also a link.
+fn made(
+    name: PathBuf,
+    text: &str,
+    permissions: Option<&Permissions>,
+) -> io::Result<Option<PathBuf>> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if permissions.is_some() {
+        // For nobody else, until it is known for whom.
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut file = match options.open(&name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        file => file?,
+    };
+    let written = file.write_all(text.as_bytes());
+    let written = written.and_then(|()| match permissions {
+        Some(permissions) => file.set_permissions(permissions.clone()),
+        None => Ok(()),
+    });
+    match written.and_then(|()| file.sync_all()) {
+        Ok(()) => Ok(Some(name)),
+        Err(error) => {
+            let _ = fs::remove_file(name);
+            Err(error)
+        }
+    }
 }

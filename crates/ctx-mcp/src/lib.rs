@@ -7,6 +7,7 @@ mod install;
 mod listing;
 mod pages;
 mod pending;
+mod progress;
 mod query;
 mod read;
 mod reply;

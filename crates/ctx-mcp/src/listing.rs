@@ -5,7 +5,7 @@ use ctx_format::{Slot, neutralise};
 use ctx_secrets::is_secret_file;
 use ctx_source::{EntryKind, Root, Step, WalkFault, WalkOptions};
 
-use crate::fault::{Fault, echo};
+use crate::fault::{Fault, Kind, echo};
 
 /// Files that one walk lists.
 const MOST: usize = 100_000;
@@ -109,7 +109,8 @@ fn clean(within: &str) -> Result<String, Fault> {
         return Err(Fault::new(
             format!("list {}: it may lead out of the root", echo(within)),
             "a path relative to the root, as the tools show them",
-        ));
+        )
+        .of(Kind::Parameters));
     }
     Ok(parts.join("/"))
 }

@@ -5,6 +5,11 @@ use ctx_tokens::TokenCounter;
 use crate::fault::{Fault, echo};
 use crate::reply::{Limit, Reply};
 
+/// The fact that there is more, and where it is.
+const CURSOR: &str = "cursor";
+/// The fact that a line is shown in part; no cursor leads to the rest of it.
+const CUT: &str = "cut";
+
 /// Lines of which a beginning is shown.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
@@ -46,13 +51,20 @@ pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<usize, Fault> 
 }
 
 /// Twelve digits that tell one text from another.
-pub(crate) fn digest(parts: &[&str]) -> String {
+pub(crate) fn digest<T: AsRef<str>>(parts: &[T]) -> String {
     let mut hasher = blake3::Hasher::new();
-    for part in parts {
+    for part in parts.iter().map(AsRef::as_ref) {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
     hasher.finalize().to_hex()[..12].to_owned()
+}
+
+/// Whether `reply` is one page and all of it.
+pub(crate) fn is_whole(reply: &Reply) -> bool {
+    [CURSOR, CUT]
+        .iter()
+        .all(|it| !reply.facts.contains_key(*it))
 }
 
 impl Page<'_> {
@@ -127,7 +139,7 @@ impl Page<'_> {
             self.tool
         );
         reply.notes.insert(0, note);
-        reply.fact("cursor", cursor);
+        reply.fact(CURSOR, cursor);
     }
 
     /// The beginning of a line of which not all fits.
@@ -146,6 +158,7 @@ impl Page<'_> {
             let end = ends.get(count).copied().unwrap_or(line.len());
             let mut reply = reply.clone();
             reply.text = format!("{}\n{}", self.title, &line[..end]);
+            reply.fact(CUT, true);
             let what = format!("Of line 1 here {end} of {} bytes are shown. ", line.len());
             if is_last {
                 reply.notes.insert(0, what);

@@ -60,7 +60,7 @@ pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Repl
         return in_turn(call, rest(call, cursor, QUERY), shown, limit).await;
     }
     let asked = Asked::of(call, &arguments).await?;
-    in_turn(call, asked.find(call), shown, limit).await
+    in_turn(call, asked.find(call, limit.tokens()), shown, limit).await
 }
 
 /// `context_assemble`.
@@ -150,8 +150,8 @@ impl Asked {
         })
     }
 
-    /// What the stores of all folders find, with paths as the client knows them.
-    async fn find(self, call: &Call) -> Result<Material, Fault> {
+    /// What the stores of all folders find for a reply of `max_tokens`, with paths as the client knows them.
+    async fn find(self, call: &Call, max_tokens: Tokens) -> Result<Material, Fault> {
         let mut material = Material {
             nothing: "Nothing in the project fits the query. Try other words, identifiers, or fewer include_types.",
             tool: QUERY,
@@ -159,6 +159,7 @@ impl Asked {
         };
         // The resolved chunks are wanted; the context is built from those of all folders together.
         let none = BuildOptions::default()
+            .with_max_tokens(max_tokens)
             .with_max_chunks(Some(0))
             .with_notice(false)
             .with_merge(false)

@@ -8,7 +8,7 @@ use ctx_model::{LineSpan, RenditionKind};
 use ctx_source::Text;
 use ctx_syntax::{Language, Outline, Source};
 
-use crate::fault::{Fault, echo};
+use crate::fault::{Fault, Kind, echo};
 use crate::listing::{self, Listed};
 use crate::pages::{self, Page};
 use crate::reply::{Limit, Reply, o200k};
@@ -187,15 +187,17 @@ pub(crate) fn outline(
         files.extend(below.map(|it| (Arc::clone(folder), prefix.clone(), it)));
     }
     if files.is_empty() {
-        let why = if notes.is_empty() {
-            "there is no such file or folder, or ignore files name all of it".to_owned()
+        let (kind, why) = if notes.is_empty() {
+            let why = "there is no such file or folder, or ignore files name all of it";
+            (Kind::NotFound, why.to_owned())
         } else {
-            notes.join(" ")
+            (Kind::Other, notes.join(" "))
         };
         return Err(Fault::new(
             format!("outline {}: {why}", echo(path)),
             "context_outline without path to see which files there are",
-        ));
+        )
+        .of(kind));
     }
     if is_file {
         let (folder, prefix, rest) = &files[0];
@@ -239,8 +241,13 @@ fn of_folder(
     limit: &Limit,
     cancel: &Cancel,
 ) -> Result<Reply, Fault> {
-    let paths: Vec<&str> = files.iter().map(|(_, _, path)| &**path).collect();
-    let digest = pages::digest(&paths);
+    // By their stamps: what they define is known of those alone that are shown.
+    let states = files.iter().map(|(folder, prefix, path)| {
+        let stamp = folder.root().stamp(path);
+        let stamp = stamp.map(|it| format!("{} {}", it.length(), it.modified()));
+        format!("{prefix}{path}\n{}", stamp.unwrap_or_default())
+    });
+    let digest = pages::digest(&states.collect::<Vec<String>>());
     let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let shown = if path.is_empty() { "." } else { path };
     let title = format!("{} ({} files)", title(shown), files.len());

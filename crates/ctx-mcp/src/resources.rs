@@ -7,8 +7,9 @@ use rmcp::model::{
     ResourceTemplate, Role,
 };
 
-use crate::fault::{Fault, echo};
+use crate::fault::{Fault, Kind, echo};
 use crate::listing;
+use crate::pages;
 use crate::read;
 use crate::reply::{Limit, MOST_TOKENS, Reply};
 use crate::roots::{escape, unescape};
@@ -65,8 +66,10 @@ pub(crate) fn read(
 ) -> Result<String, Fault> {
     let limit = Limit::of(Some(MOST_TOKENS.into()), id.clone())?;
     let path = |rest: &str| {
-        unescape(rest)
-            .ok_or_else(|| Fault::new(format!("read {}: it is no address", echo(uri)), hint()))
+        unescape(rest).ok_or_else(|| {
+            let what = format!("read {}: it is no address", echo(uri));
+            Fault::new(what, hint()).of(Kind::Parameters)
+        })
     };
     let reply = if let Some(rest) = uri.strip_prefix(FILE) {
         let arguments = ReadArguments {
@@ -86,10 +89,8 @@ pub(crate) fn read(
         };
         read::outline(workspace, &arguments, &limit, cancel)?
     } else {
-        return Err(Fault::new(
-            format!("read {}: there is no such resource", echo(uri)),
-            hint(),
-        ));
+        let what = format!("read {}: there is no such resource", echo(uri));
+        return Err(Fault::new(what, hint()).of(Kind::NotFound));
     };
     whole(reply, uri)
 }
@@ -100,7 +101,7 @@ fn hint() -> String {
 
 /// The text without its title; a resource is read as a whole or not at all.
 fn whole(reply: Reply, uri: &str) -> Result<String, Fault> {
-    if reply.facts.contains_key("cursor") || reply.text.is_empty() {
+    if !pages::is_whole(&reply) {
         return Err(Fault::new(
             format!(
                 "read {}: it takes more than {MOST_TOKENS} tokens",
@@ -109,10 +110,11 @@ fn whole(reply: Reply, uri: &str) -> Result<String, Fault> {
             "context_read or context_outline, which give it in parts",
         ));
     }
-    Ok(match reply.text.split_once('\n') {
-        Some((_, text)) if uri.starts_with(FILE) => text.to_owned(),
-        _ => reply.text,
-    })
+    if !uri.starts_with(FILE) {
+        return Ok(reply.text);
+    }
+    let text = reply.text.split_once('\n');
+    Ok(text.map_or_else(String::new, |(_, text)| text.to_owned()))
 }
 
 pub(crate) fn prompts() -> Vec<Prompt> {

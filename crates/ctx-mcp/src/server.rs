@@ -7,27 +7,26 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ctx_assemble::Cancel;
-use ctx_index::Progress;
 use ctx_retrieve::Hold;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InputRequest, InputRequiredResult, InputResponses, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, RequestId, ResourceContents, ServerCapabilities, ServerConfig,
-    ServerRequest, SubscribeRequestParams, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InputRequest, InputRequiredResult, InputResponses,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, RequestId, ResourceContents, ServerCapabilities,
+    ServerConfig, ServerRequest, SubscribeRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RequestHandle};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::{Fault, echo};
+use crate::fault::{Fault, Kind, echo};
 use crate::pending::Pending;
+use crate::progress::progress;
 use crate::query;
 use crate::read;
 use crate::reply::{Limit, Reply, o200k, refusal};
@@ -482,40 +481,6 @@ impl Helpers {
     }
 }
 
-/// Tells the client how far indexing is, where it asked for that.
-fn progress(context: &RequestContext<RoleServer>) -> (Report, Option<JoinHandle<()>>) {
-    let Some(token) = context.meta.get_progress_token() else {
-        return (Arc::new(|_| {}), None);
-    };
-    let (sender, mut receiver) = mpsc::unbounded_channel::<Progress>();
-    let peer = context.peer.clone();
-    let forward = tokio::spawn(async move {
-        let (mut before, mut last) = (0, 0);
-        while let Some(Progress { done, of, .. }) = receiver.recv().await {
-            // Of a further folder: progress only ever grows.
-            if done < last {
-                before += last;
-            }
-            last = done;
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "there are fewer than 2^52 files"
-            )]
-            let parameters = ProgressNotificationParam::new(token.clone(), (before + done) as f64)
-                .with_total((before + of) as f64)
-                .with_message("indexing files");
-            if peer.notify_progress(parameters).await.is_err() {
-                break;
-            }
-        }
-    });
-    let report = move |progress| {
-        // A client that is gone needs no progress.
-        let _ = sender.send(progress);
-    };
-    (Arc::new(report), Some(forward))
-}
-
 /// A question to a client. Dropped before it is answered, it is taken back: until then the SDK keeps it.
 struct Question(Option<RequestHandle<RoleServer>>);
 
@@ -601,6 +566,15 @@ fn no_method(method: &str) -> ErrorData {
 /// None of the parameters is at fault.
 fn internal_error(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.text(), None)
+}
+
+/// Why a resource is not read. Of what is there nobody is told that it is not.
+fn resource_error(fault: &Fault) -> ErrorData {
+    match fault.kind() {
+        Kind::NotFound => ErrorData::resource_not_found(fault.text(), None),
+        Kind::Parameters => protocol_error(fault),
+        Kind::Other => internal_error(fault),
+    }
 }
 
 fn protocol_error(fault: &Fault) -> ErrorData {
@@ -699,7 +673,7 @@ impl ServerHandler for Connection {
         let work = move || resources::read(&workspace, &uri, &id, &cancel);
         let text = call.work(work).await.and_then(|it| it);
         helpers.end(call).await;
-        let text = text.map_err(|fault| ErrorData::resource_not_found(fault.text(), None))?;
+        let text = text.map_err(|fault| resource_error(&fault))?;
         let contents = vec![ResourceContents::text(text, request.uri)];
         Ok(ReadResourceResult::new(contents).into())
     }
@@ -721,6 +695,14 @@ impl ServerHandler for Connection {
         prompt
             .map(Into::into)
             .map_err(|fault| protocol_error(&fault))
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(no_method("completion/complete"))
     }
 
     #[expect(deprecated, reason = "clients that log still ask for it")]

@@ -1,6 +1,6 @@
 //! The folders that a client may read, and what is known of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use ctx_source::{Limits, Root, Sources};
 use tokio::sync::Mutex;
 use tracing::debug;
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind, echo};
 use crate::roots::Place;
 use crate::server::Call;
 
@@ -242,23 +242,22 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Names each folder by the last part of its path, and equals by their number besides.
+    /// Names each folder by the last part of its path, and equals by a number besides that makes the name of no other.
     pub(crate) fn new(folders: Vec<Arc<Folder>>) -> Self {
-        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-        let named = folders.into_iter().map(|folder| {
-            let name = folder.path().file_name().unwrap_or_default();
-            let name = name.to_string_lossy().into_owned();
-            let count = taken.entry(name.clone()).or_default();
-            *count += 1;
-            let name = if *count > 1 {
-                format!("{name}-{count}")
-            } else {
-                name
-            };
-            (name, folder)
-        });
+        let names: Vec<String> = folders.iter().map(|it| last_part(it.path())).collect();
+        let mut taken = BTreeSet::new();
+        let free = |own: &String| {
+            if taken.insert(own.clone()) {
+                return own.clone();
+            }
+            let numbered = (2_u32..).map(|it| format!("{own}-{it}"));
+            let mut free = numbered.filter(|it| !names.contains(it));
+            let name = free.find(|it| taken.insert(it.clone()));
+            name.expect("there are fewer folders than numbers")
+        };
+        let free: Vec<String> = names.iter().map(free).collect();
         Workspace {
-            folders: named.collect(),
+            folders: free.into_iter().zip(folders).collect(),
         }
     }
 
@@ -306,12 +305,10 @@ impl Workspace {
             .map(|(name, _)| &**name)
             .collect();
         Err(Fault::new(
-            format!(
-                "read {}: it begins with the name of no root",
-                crate::fault::echo(path)
-            ),
+            format!("read {}: it begins with the name of no root", echo(path)),
             format!("a path that begins with one of: {}", names.join(", ")),
-        ))
+        )
+        .of(Kind::NotFound))
     }
 
     /// Reads what `chunks` name in their folders. Chunks whose path is in no folder are told as unreadable.
@@ -360,6 +357,11 @@ impl Workspace {
     }
 }
 
+fn last_part(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// `chunk` with its path as the client knows it.
 pub(crate) fn with_prefix(mut chunk: Chunk, prefix: &str) -> Chunk {
     if let (Some(path), false) = (&mut chunk.path, prefix.is_empty()) {
@@ -382,6 +384,30 @@ mod tests {
 
     use super::*;
     use crate::{Options, Server};
+
+    #[test]
+    fn no_two_roots_have_one_name() {
+        let all = tempfile::tempdir().unwrap();
+        let server = Server::new(Options::new(all.path())).unwrap();
+        let roots = ["x/a", "y/a", "z/a-2", "w/a", "v/a-2"];
+        let uri = |root: &str| {
+            let path = all.path().join(root);
+            fs::create_dir_all(&path).unwrap();
+            format!("file://{}", path.display())
+        };
+        let uris = roots.map(uri);
+        let shared = Call::of(&server, CancellationToken::new()).shared;
+        let workspace = shared.roots.declared(uris.iter().map(|it| &**it));
+        let workspace = workspace.unwrap();
+        let prefixes: Vec<String> = workspace.folders().map(|it| it.0).collect();
+        assert_eq!(prefixes, ["a/", "a-3/", "a-2/", "a-4/", "a-2-2/"]);
+        for (prefix, root) in prefixes.iter().zip(roots) {
+            let path = format!("{prefix}b.rs");
+            let (folder, own, rest) = workspace.at(&path).unwrap();
+            assert!(folder.path().ends_with(root), "{path}: {folder:?}");
+            assert_eq!((&own, rest), (prefix, "b.rs"));
+        }
+    }
 
     #[test]
     fn who_waits_for_an_index_has_no_turn_and_goes_when_it_is_cancelled() {

@@ -21,7 +21,6 @@ mod openapi;
 mod owner;
 mod page;
 mod paths;
-mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod problem;

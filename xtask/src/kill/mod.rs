@@ -10,7 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use fastrand::Rng;
 use tokio::task::JoinSet;
@@ -234,9 +234,7 @@ async fn once(
     }
     let count = |told: &[Acknowledged]| -> usize { told.iter().map(Acknowledged::count).sum() };
     let before = count(&shared.borrow());
-    while count(&shared.borrow()) == before && !writers.is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    acknowledged(&mut writers, || count(&shared.borrow()) > before).await?;
     tokio::time::sleep(life).await;
     place.kill(&mut served, writers).await?;
     *told = shared.take();
@@ -246,4 +244,55 @@ async fn once(
         look(&client, owner, told, (run, is_last), &mut faults).await?;
     }
     Ok(faults)
+}
+
+/// Waits until something is acknowledged.
+///
+/// # Errors
+/// All that write have ended before that, and why one of them did.
+async fn acknowledged(writers: &mut JoinSet<Result<()>>, is_told: impl Fn() -> bool) -> Result<()> {
+    let mut why = None;
+    while !is_told() {
+        while let Some(ended) = writers.try_join_next() {
+            why = why.or(ended.map_err(Error::from).and_then(|it| it).err());
+        }
+        if writers.is_empty() {
+            let why = why.unwrap_or_else(|| anyhow!("nothing was written"));
+            return Err(why.context("failed to have anything acknowledged"));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+    #[tokio::test]
+    async fn nobody_waits_for_those_who_write_no_more() {
+        let mut writers = JoinSet::new();
+        for why in ["first", "second"] {
+            writers.spawn(future::ready(Err(anyhow!("the {why} is refused"))));
+        }
+        let soon = Duration::from_secs(5);
+        let waited = tokio::time::timeout(soon, acknowledged(&mut writers, || false)).await;
+        let told = format!("{:#}", waited.expect("it ends").unwrap_err());
+        let said = "failed to have anything acknowledged: the ";
+        assert!(told.starts_with(said), "{told}");
+        // One that ended is no reason not to wait for the others.
+        writers.spawn(future::ready(Err(anyhow!("it is refused"))));
+        writers.spawn(async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            IS_TOLD.store(true, Ordering::Relaxed);
+            Ok(())
+        });
+        let is_told = || IS_TOLD.load(Ordering::Relaxed);
+        acknowledged(&mut writers, is_told).await.unwrap();
+    }
 }

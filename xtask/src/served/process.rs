@@ -95,12 +95,12 @@ impl Served {
         builds: Option<NonZeroUsize>,
     ) -> Result<Self> {
         let mut call = Call::new(tool)
-            .args(["serve", "--addr", "127.0.0.1:0", "--data-dir"])
-            .args([folder.join("data")])
+            .args(["serve", "--addr", "127.0.0.1:0"])
             .args(["--tokens".as_ref(), folder.join("tokens").as_os_str()]);
-        if let Some(url) = &store.url {
-            call = call.args(["--database-url", url]);
-        }
+        call = match &store.url {
+            Some(url) => call.args(["--database-url", url]),
+            None => call.args(["--data-dir".as_ref(), folder.join("data").as_os_str()]),
+        };
         if let Some(builds) = builds {
             call = call.args(["--builds".to_owned(), builds.to_string()]);
         }

@@ -148,7 +148,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "FILE")]
     pub(crate) hits: Option<PathBuf>,
     /// Answer from the index as it is, whatever changed since
-    #[arg(long)]
+    #[arg(long, conflicts_with = "wait")]
     pub(crate) no_index_update: bool,
 }
 

@@ -1,124 +1,62 @@
 //! What `ctx serve` does when it is told something by a signal.
 
+use std::io;
 use std::path::PathBuf;
 
 use ctx_server::{Credentials, LiveCredentials};
-#[cfg(unix)]
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
+use crate::interrupt::{self, Signal};
 use crate::report::{self, Report};
 
-/// Ctrl-C, and on Unix a termination, or a hang-up where that means nothing else: the first lets requests end, the second does
-/// not wait for them.
-pub(super) struct Stop {
-    #[cfg(unix)]
-    interrupt: Signal,
-    #[cfg(unix)]
-    terminate: Signal,
-    #[cfg(unix)]
-    hangup: Option<Signal>,
-}
-
-/// Whether whoever started this wants hang-ups ignored, as `nohup` does; told by Linux alone.
-pub(super) fn ignores_hangups() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
-    // The first bit is the first signal's.
-    mask.is_some_and(|it| it & 1 == 1)
-}
+/// What ends the server, a hang-up only where that means nothing else: the first lets requests end, the second does not wait for
+/// them, nor for anything else.
+pub(super) struct Stop(CancellationToken);
 
 impl Stop {
-    /// On Unix from now on, and not from when it is waited for; also by a hang-up, if `is_hung_up`.
-    #[cfg_attr(
-        not(unix),
-        expect(
-            unused_variables,
-            clippy::unnecessary_wraps,
-            reason = "there is Ctrl-C alone"
-        )
-    )]
+    /// From now on, and not from when it is waited for; also by a hang-up, if `is_hung_up`.
     pub(super) fn new(is_hung_up: bool) -> Result<Self, Failure> {
-        Ok(Stop {
-            #[cfg(unix)]
-            interrupt: signals(SignalKind::interrupt())?,
-            #[cfg(unix)]
-            terminate: signals(SignalKind::terminate())?,
-            #[cfg(unix)]
-            hangup: is_hung_up
-                .then(|| signals(SignalKind::hangup()))
-                .transpose()?,
-        })
-    }
-
-    /// Waits for the first; the second ends the process.
-    pub(super) async fn wait(mut self) {
-        self.signal().await;
-        tokio::spawn(async move {
-            self.signal().await;
-            std::process::exit(i32::from(Exit::Cancelled as u8));
-        });
-    }
-
-    #[cfg(unix)]
-    async fn signal(&mut self) {
-        let hangup = async {
-            match &mut self.hangup {
-                Some(hangup) => drop(hangup.recv().await),
-                None => std::future::pending().await,
+        let signals = Signal::ending().filter(|it| is_hung_up || *it != Signal::Hangup);
+        let told = CancellationToken::new();
+        let stop = Stop(told.clone());
+        let heard = interrupt::hear(signals, move || {
+            if told.is_cancelled() {
+                interrupt::end();
             }
-        };
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            () = hangup => {}
-        }
+            told.cancel();
+        });
+        heard.map_err(no_signals)?;
+        Ok(stop)
     }
 
-    #[cfg(not(unix))]
-    async fn signal(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
+    /// Waits for the first.
+    pub(super) async fn wait(self) {
+        self.0.cancelled().await;
     }
 }
 
-/// Has the tokens at `path` read again after each hang-up, for as long as the server runs.
-#[cfg(unix)]
+/// Has the tokens at `path` read again after each hang-up, for as long as the program runs.
 pub(super) fn read_again(
     path: PathBuf,
     credentials: LiveCredentials,
     report: Report,
 ) -> Result<(), Failure> {
-    let mut hangup = signals(SignalKind::hangup())?;
-    tokio::spawn(async move {
-        while hangup.recv().await.is_some() {
-            let from = path.clone();
-            let read = tokio::task::spawn_blocking(move || Credentials::read(&from)).await;
-            match read.map_err(anyhow::Error::from).and_then(|it| Ok(it?)) {
-                Ok(read) => {
-                    let (count, path) = (read.len(), path.display());
-                    credentials.replace(read);
-                    report.note(&format!(
-                        "the tokens in {path} are let in from now on: {count}"
-                    ));
-                }
-                Err(error) => report::warning(&format!(
-                    "the tokens stay those that they were: failed to {error:#}"
-                )),
-            }
+    let again = move || match Credentials::read(&path).map_err(anyhow::Error::from) {
+        Ok(read) => {
+            let (count, path) = (read.len(), path.display());
+            credentials.replace(read);
+            report.note(&format!(
+                "the tokens in {path} are let in from now on: {count}"
+            ));
         }
-    });
-    Ok(())
+        Err(error) => report::warning(&format!(
+            "the tokens stay those that they were: failed to {error:#}"
+        )),
+    };
+    interrupt::hear([Signal::Hangup], again).map_err(no_signals)
 }
 
-/// There are no hang-ups.
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "as it is where there are")]
-pub(super) fn read_again(_: PathBuf, _: LiveCredentials, _: Report) -> Result<(), Failure> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn signals(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|error| Failure::start(error, "the system gives no signals"))
+fn no_signals(error: io::Error) -> Failure {
+    Failure::start(error, "the system gives no signals")
 }

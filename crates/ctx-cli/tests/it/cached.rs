@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use crate::query::{Asked, BUDGET};
-use crate::run::{Folder, Ran};
+use crate::run::{self, Folder, Ran};
 
 /// The index of another folder in the same cache, and that folder.
 fn another(asked: &Asked) -> (Folder, PathBuf) {
@@ -352,4 +352,17 @@ fn a_cache_that_is_read_only_is_told_and_loses_nothing() {
         );
     }
     assert!(contents(disk.path()) == before);
+}
+
+#[test]
+fn all_that_is_to_go_goes_where_nobody_reads_of_it() {
+    let asked = Asked::small();
+    for _ in 0..3 {
+        drop(another(&asked));
+    }
+    assert_eq!(list(&asked).len(), 3);
+    let mut prune = asked.command(&["index", "--prune"]);
+    let ended = prune.stdout(run::unread()).status().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert_eq!(list(&asked), Vec::<Value>::new());
 }

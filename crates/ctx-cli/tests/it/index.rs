@@ -12,7 +12,7 @@ use crate::query::{Asked, BUDGET, paths, setting};
 use crate::run::{Folder, Ran};
 
 /// Holds the right to write, as process 4711 would.
-fn hold(folder: &Path) -> File {
+pub(crate) fn hold(folder: &Path) -> File {
     let mut lock = File::options()
         .create(true)
         .write(true)

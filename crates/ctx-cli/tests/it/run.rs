@@ -121,6 +121,49 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Com
     command
 }
 
+/// A pipe that nobody reads.
+pub(crate) fn unread() -> Stdio {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer.into()
+}
+
+/// The program by a shell that has `signals` ignored from the beginning (`trap`).
+#[cfg(target_os = "linux")]
+pub(crate) fn ignoring(signals: &str) -> Command {
+    let mut shell = Command::new("sh");
+    let ignored = format!("trap '' {signals}; exec \"$0\" \"$@\"");
+    shell.args(["-c", &ignored, env!("CARGO_BIN_EXE_ctx")]);
+    shell
+}
+
+/// The program, which heeds signals though whoever runs the tests may have them ignored.
+#[cfg(unix)]
+pub(crate) fn heeding() -> Command {
+    let name = env!("CARGO_BIN_EXE_ctx");
+    let mut program = Command::new(name);
+    if cfg!(target_os = "linux") {
+        program = Command::new("env");
+        program.args(["--default-signal=HUP,INT,TERM", name]);
+    }
+    program
+}
+
+/// The signals of which nothing comes to process `id`: the first bit is the first signal's.
+#[cfg(target_os = "linux")]
+pub(crate) fn ignored(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap()
+}
+
+/// Sends process `id` a signal: `TERM`, `HUP`.
+#[cfg(unix)]
+pub(crate) fn signal(id: u32, name: &str) {
+    let words = [format!("-{name}"), id.to_string()];
+    let sent = Command::new("kill").args(words).status();
+    assert!(sent.unwrap().success());
+}
+
 /// Runs the program on `input`.
 pub(crate) fn ctx<S: AsRef<OsStr>>(
     args: impl IntoIterator<Item = S>,

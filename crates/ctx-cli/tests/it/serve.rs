@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ctx_testkit::disk;
 
 use crate::query::Asked;
-use crate::run::Folder;
+use crate::run::{self, Folder};
 
 struct Serving {
     child: Child,
@@ -32,22 +32,13 @@ impl Serving {
     /// The same, of a program that is to ignore hang-ups.
     #[cfg(target_os = "linux")]
     fn ignoring_hangups(folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
-        let mut shell = Command::new("sh");
-        let program = env!("CARGO_BIN_EXE_ctx");
-        shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", program]);
-        Serving::by(shell, folder, flags, errors)
+        Serving::by(run::ignoring("HUP"), folder, flags, errors)
     }
 
-    /// The same, of one that is not, though whoever runs the tests is.
+    /// The same, of one that ignores no signal, though whoever runs the tests may.
     #[cfg(unix)]
-    fn heeding_hangups(folder: &Folder) -> Self {
-        let name = env!("CARGO_BIN_EXE_ctx");
-        let mut program = Command::new(name);
-        if cfg!(target_os = "linux") {
-            program = Command::new("env");
-            program.args(["--default-signal=HUP", name]);
-        }
-        Serving::by(program, folder, &[], Stdio::null())
+    fn heeding_signals(folder: &Folder) -> Self {
+        Serving::by(run::heeding(), folder, &[], Stdio::null())
     }
 
     fn by(program: Command, folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
@@ -89,19 +80,7 @@ impl Serving {
     /// Sends it a signal: `TERM`, `HUP`.
     #[cfg(unix)]
     fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill")
-            .args([&format!("-{name}"), &id])
-            .status();
-        assert!(sent.unwrap().success());
-    }
-
-    /// Whether a hang-up comes to nothing.
-    #[cfg(target_os = "linux")]
-    fn ignores_hangups(&self) -> bool {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
-        u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap() & 1 == 1
+        run::signal(self.child.id(), name);
     }
 
     /// The status of what is answered.
@@ -400,7 +379,7 @@ fn a_hang_up_lets_the_tokens_in_that_the_file_has_by_then() {
 #[cfg(unix)]
 fn a_hang_up_ends_it_as_a_termination_does_where_there_is_no_file_of_tokens() {
     let folder = Folder::new();
-    let mut serving = Serving::heeding_hangups(&folder);
+    let mut serving = Serving::heeding_signals(&folder);
     serving.signal("HUP");
     assert_eq!(serving.child.wait().unwrap().code(), Some(0));
 }
@@ -412,7 +391,7 @@ fn a_hang_up_that_is_ignored_from_the_beginning_does_not_end_it() {
     let folder = Folder::new();
     let mut serving = Serving::ignoring_hangups(&folder, &[], Stdio::null());
     serving.signal("HUP");
-    assert!(serving.ignores_hangups());
+    assert_eq!(run::ignored(serving.child.id()) & 1, 1);
     assert_eq!(serving.status("GET /v1/threads", &serving.token), "200");
     serving.signal("TERM");
     assert_eq!(serving.child.wait().unwrap().code(), Some(0));
@@ -440,7 +419,7 @@ fn with_a_file_of_tokens_a_hang_up_has_it_read_again_also_where_it_is_ignored_fr
 fn a_second_signal_does_not_wait_for_requests() {
     let folder = Folder::new();
     for (first, second) in [("TERM", "TERM"), ("INT", "TERM"), ("TERM", "INT")] {
-        let mut serving = Serving::start(&folder);
+        let mut serving = Serving::heeding_signals(&folder);
         let mut stream = TcpStream::connect(&serving.addr).unwrap();
         // It has ten seconds for its body.
         let head = format!(

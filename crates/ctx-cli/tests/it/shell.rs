@@ -3,17 +3,21 @@
 #[cfg(unix)]
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-#[cfg(unix)]
-use std::process::Command;
 use std::process::Stdio;
 #[cfg(unix)]
-use std::thread;
+use std::process::{Child, ChildStdin, Command};
+#[cfg(unix)]
+use std::thread::{self, JoinHandle};
 
 #[cfg(unix)]
 use ctx_testkit::hostile::OBEYED;
 
 #[cfg(unix)]
+use crate::index::hold;
+#[cfg(unix)]
 use crate::query::Asked;
+#[cfg(unix)]
+use crate::run;
 use crate::run::{Folder, command, ctx};
 
 #[test]
@@ -44,6 +48,34 @@ fn help_shows_examples_and_exit_codes() {
 fn nothing_to_do_is_a_usage_error() {
     let run = ctx::<&str>([], "");
     assert_eq!((run.code, &*run.stdout), (2, ""));
+}
+
+#[test]
+fn flags_that_have_no_say_are_refused() {
+    let folder = Folder::of([("a.rs", b"fn a() {}\n")]);
+    for args in [
+        &["show", "a.rs", "--counter", "gpt-4o"][..],
+        &["show", "a.rs", "--match", "1"],
+        &["show", "a.rs", "--match", "1", "--rendition", "skeleton"],
+        &["show", "a.rs", "--match", "1", "--max-tokens", "9"],
+        &["query", "a", "--no-index-update", "--wait", "5"],
+        &[
+            "serve",
+            "--data-dir",
+            "d",
+            "--database-url",
+            "postgres://127.0.0.1:1/x",
+        ],
+    ] {
+        folder.run(args).fails(2, &[]);
+    }
+    let excerpt = ["show", "a.rs", "--match", "1", "--rendition", "excerpt"];
+    assert_eq!(folder.run(excerpt).ok(), "fn a() {}\n");
+    let config = ["mcp", "--index", "kept", "--install", "cursor"];
+    let kept = folder.path().canonicalize().unwrap().join("kept");
+    let (config, kept) = (folder.run(config), kept.to_string_lossy().into_owned());
+    let value: serde_json::Value = config.json();
+    assert_eq!(value["mcpServers"]["ctx"]["args"][4], kept, "{value}");
 }
 
 #[test]
@@ -117,10 +149,11 @@ fn output_that_cannot_be_written_is_a_failure() {
     );
 }
 
+/// What assembles, and has read so much that it hears signals.
 #[cfg(unix)]
-#[test]
-fn an_interrupt_ends_it_with_nothing_on_standard_output() {
-    let mut child = command(["assemble", "-"])
+fn assembling(mut program: Command) -> (Child, ChildStdin) {
+    let mut child = program
+        .args(["assemble", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -130,19 +163,38 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
     // More than a pipe holds: once that is written, it reads, and can be interrupted.
     let chunk = b"{\"id\": \"a\", \"content\": \"x\", \"relevance\": 1}\n";
     stdin.write_all(&chunk.repeat(10_000)).unwrap();
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
+    (child, stdin)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_nothing_on_standard_output() {
+    for name in ["INT", "TERM", "HUP"] {
+        let (child, stdin) = assembling(run::heeding());
+        run::signal(child.id(), name);
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        assert!(output.stdout.is_empty());
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "error: cancelled\n"
+        );
+    }
+}
+
+/// As by `nohup`, and by a script for what it leaves in the background.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_ignored_from_the_beginning_does_not_end_it() {
+    let (child, stdin) = assembling(run::ignoring("HUP INT"));
+    run::signal(child.id(), "HUP");
+    run::signal(child.id(), "INT");
+    assert_eq!(run::ignored(child.id()) & 0b11, 0b11);
+    run::signal(child.id(), "TERM");
     let output = child.wait_with_output().unwrap();
     drop(stdin);
     assert_eq!(output.status.code(), Some(5), "{output:?}");
-    assert!(output.stdout.is_empty());
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "error: cancelled\n"
-    );
 }
 
 #[test]
@@ -180,24 +232,37 @@ fn the_front_page_and_the_help_agree() {
     assert_eq!(codes(table, "| "), codes(&ctx(["--help"], "").stdout, "  "));
 }
 
-/// What a run shows on a terminal, and what it says on standard error.
+/// A terminal: our end of it, and the other.
 #[cfg(unix)]
-fn on_a_terminal(mut command: Command) -> (String, String) {
+fn terminal() -> (File, File) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
     let theirs = File::options().write(true).open(name).unwrap();
+    (ours.into(), theirs)
+}
+
+/// What is shown on our end, until nobody has the other any more.
+#[cfg(unix)]
+fn reading(mut ours: File) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut shown = Vec::new();
+        // It ends in an error then.
+        let _ = ours.read_to_end(&mut shown);
+        String::from_utf8(shown).unwrap()
+    })
+}
+
+/// What a run shows on a terminal, and what it says on standard error.
+#[cfg(unix)]
+fn on_a_terminal(mut command: Command) -> (String, String) {
+    let (ours, theirs) = terminal();
     let child = command.stdout(theirs).spawn().unwrap();
     // The other end is the child's alone from here on.
     drop(command);
-    let reader = thread::spawn(move || {
-        let mut shown = Vec::new();
-        // It ends in an error when nobody has the other end any more.
-        let _ = File::from(ours).read_to_end(&mut shown);
-        String::from_utf8(shown).unwrap()
-    });
+    let reader = reading(ours);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     // A terminal makes two characters of a line feed.
@@ -245,4 +310,23 @@ fn a_terminal_obeys_nothing_that_documents_say() {
     }
     // A program has the bytes as they are.
     assert_eq!(asked.run(&["show", &name]).ok(), text);
+}
+
+#[cfg(unix)]
+#[test]
+fn who_asks_for_quiet_is_shown_no_progress() {
+    let asked = Asked::small();
+    asked.run(&["index"]).ok();
+    let _lock = hold(&asked.folder());
+    for (flags, is_shown) in [(&[][..], true), (&["--quiet"], false)] {
+        let (ours, theirs) = terminal();
+        let mut index = asked.command(&[&["index", "--wait", "1"], flags].concat());
+        let mut child = index.env("TERM", "xterm").stderr(theirs).spawn().unwrap();
+        drop(index);
+        let shown = reading(ours);
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        let shown = shown.join().unwrap();
+        assert!(shown.contains("process 4711"), "{shown:?}");
+        assert_eq!(shown.contains("indexing"), is_shown, "{shown:?}");
+    }
 }

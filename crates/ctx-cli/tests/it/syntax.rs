@@ -68,6 +68,7 @@ fn lines_are_a_value_with_numbers_but_for_marks() {
     assert_eq!(value["path"], "src/a.rs");
     assert_eq!(value["language"], "rust");
     assert_eq!(value["rendition"], "signature");
+    assert!(value.get("strategy").is_none(), "{value}");
     assert_eq!(
         value["lines"][1],
         json!({"number": 2, "text": "pub fn add(a: i32) -> i32 {"})
@@ -109,6 +110,14 @@ fn what_is_cut_keeps_its_tokens() {
             "{limit}: {shown}"
         );
     }
+}
+
+#[test]
+fn what_is_cut_passes_for_no_rendition() {
+    let args = ["show", "src/a.rs", "--max-tokens", "20", "--json"];
+    let value = folder().run(args).json();
+    assert_eq!(value["strategy"], "signature-first");
+    assert!(value.get("rendition").is_none(), "{value}");
 }
 
 #[test]

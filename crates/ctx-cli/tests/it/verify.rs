@@ -1,8 +1,10 @@
 //! `ctx verify`.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::run::{Folder, Ran, ctx};
+use crate::run::{self, Folder, Ran, ctx};
 
 const A: &[u8] = b"fn a() {\n    one();\n}\n";
 const B: &[u8] = b"# Title\r\n\r\nText with ``` in it.\r\nAnd \xe2\x80\xae more.";
@@ -51,6 +53,26 @@ fn a_good_receipt_holds_in_every_format() {
         ran.ok();
         outcomes(&ran, ["ok"; 7]);
         assert!(ran.stdout.contains("2 citations compared"), "{ran:?}");
+    }
+}
+
+#[test]
+fn the_verdict_is_the_same_where_nobody_reads_it() {
+    let (folder, mut receipt) = packed("markdown");
+    for (is_good, code) in [(true, 0), (false, 6)] {
+        if !is_good {
+            receipt["digest"] = "0".repeat(64).into();
+        }
+        folder.write("receipt.json", receipt.to_string());
+        for args in [
+            &["verify", "receipt.json"][..],
+            &["verify", "receipt.json", "--json"],
+        ] {
+            let mut verify = run::command(args);
+            verify.current_dir(folder.path()).stdout(run::unread());
+            let ended = verify.stderr(Stdio::null()).status().unwrap();
+            assert_eq!(ended.code(), Some(code), "{args:?}");
+        }
     }
 }
 

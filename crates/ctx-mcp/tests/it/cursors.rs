@@ -55,6 +55,37 @@ async fn a_cursor_is_of_the_text_it_was_given_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_of_a_folder_is_of_what_its_files_define() {
+    let files: Vec<String> = ["one", "two"]
+        .iter()
+        .flat_map(|root| (0..40).map(move |it| format!("{root}/file_{it}.rs")))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&**it, "fn apple() {}\n")).collect();
+    let project = Project::of(&files);
+    let uris = ["one", "two"].map(|it| format!("file://{}/{it}", project.root().display()));
+    let uris: Vec<&str> = uris.iter().map(|it| &**it).collect();
+    let mut client = Client::with_roots(&project.server(), &uris).await;
+    let mut arguments = json!({"path": "one", "max_tokens": 400});
+    let first = client.call("context_outline", arguments.clone()).await;
+    let cursor = first.cursor().expect("not all of it fits");
+    arguments["cursor"] = cursor.into();
+    let reply = client.call("context_outline", arguments.clone()).await;
+    assert!(!reply.is_error(), "{}", reply.text());
+    arguments["path"] = "two".into();
+    let other = client.call("context_outline", arguments.clone()).await;
+    project.write("one/file_0.rs", "fn pear() {}\nfn apple() {}\n");
+    arguments["path"] = "one".into();
+    let changed = client.call("context_outline", arguments).await;
+    for reply in [other, changed] {
+        let text = reply.text();
+        assert!(
+            reply.is_error() && text.contains("has changed since"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_cursor_of_a_context_gives_the_parts_that_did_not_fit() {
     let function = |it: usize| {
         format!(

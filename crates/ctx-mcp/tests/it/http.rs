@@ -23,11 +23,15 @@ struct Served {
 }
 
 async fn serve() -> Served {
-    serve_at_once(NonZeroUsize::new(256).unwrap()).await
+    serve_as(|http| http).await
 }
 
 /// Serves so many connections at a time.
 async fn serve_at_once(connections: NonZeroUsize) -> Served {
+    serve_as(|http| http.with_connections(connections)).await
+}
+
+async fn serve_as(set_up: impl FnOnce(Http) -> Http) -> Served {
     let project = Project::new();
     let token = Token::generate().unwrap();
     let access = Access::new(token.clone())
@@ -39,7 +43,7 @@ async fn serve_at_once(connections: NonZeroUsize) -> Served {
         .unwrap();
     let address = http.address().unwrap();
     let stop = CancellationToken::new();
-    let ended = tokio::spawn(http.with_connections(connections).serve(stop.clone()));
+    let ended = tokio::spawn(set_up(http).serve(stop.clone()));
     Served {
         address,
         token: token.reveal().to_owned(),
@@ -443,13 +447,79 @@ async fn a_body_that_is_too_long_or_broken_is_told_so() {
     served.stop.cancel();
 }
 
+/// What is answered without the tools, over a connection that is kept.
+fn asking(served: &Served, host: &str, token: &str) -> String {
+    let port = served.address.port();
+    format!("GET /other HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {token}\r\n\r\n")
+}
+
+/// The answer, if the connection ends with it.
+async fn last_answer(served: &Served, asked: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    // Before it is cut off for what it does not send.
+    let ended = tokio::time::timeout(Duration::from_secs(5), stream.read_to_string(&mut answer));
+    let is_ended = ended.await.is_ok();
+    is_ended.then_some(answer)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_ends_with_a_refusal_and_when_it_is_old() {
+    let served = serve().await;
+    let token = &served.token;
+    let preflight = format!(
+        "OPTIONS /mcp HTTP/1.1\r\nHost: {}\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST\r\n\r\n",
+        served.address
+    );
+    for (asked, status) in [
+        (asking(&served, "localhost", "x"), "401"),
+        (asking(&served, "nobody", token), "421"),
+        (preflight, "204"),
+    ] {
+        let answer = last_answer(&served, &asked).await.expect(status);
+        assert_eq!(answer.get(9..12), Some(status), "{answer}");
+    }
+    let asked = asking(&served, "localhost", token);
+    assert_eq!(last_answer(&served, &asked).await, None);
+    served.stop.cancel();
+    let served = serve_as(|http| http.with_connection_time(Duration::ZERO)).await;
+    let asked = asking(&served, "localhost", &served.token);
+    let answer = last_answer(&served, &asked).await.unwrap();
+    assert_eq!(answer.get(9..12), Some("404"), "{answer}");
+    served.stop.cancel();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_address_has_all_connections() {
+    let served = serve_at_once(NonZeroUsize::new(8).unwrap()).await;
+    let mut held = Vec::new();
+    for _ in 0..7 {
+        held.push(TcpStream::connect(served.address).await.unwrap());
+    }
+    let asked = asking(&served, "localhost", &served.token);
+    let mut more = TcpStream::connect(served.address).await.unwrap();
+    let _ = more.write_all(asked.as_bytes()).await;
+    assert!(!matches!(more.read(&mut [0]).await, Ok(1..)));
+    let other = TcpSocket::new_v4().unwrap();
+    other.bind(SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
+    let mut other = other.connect(served.address).await.unwrap();
+    other.write_all(asked.as_bytes()).await.unwrap();
+    let soon = Duration::from_secs(5);
+    let answered = tokio::time::timeout(soon, other.read_u8()).await;
+    assert_eq!(answered.unwrap().unwrap(), b'H');
+    drop(held);
+    served.stop.cancel();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_reads_no_answer_is_cut_off() {
     let served = serve().await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut stream = socket.connect(served.address).await.unwrap();
-    let asked = "POST /mcp HTTP/1.1\r\nHost: nobody\r\nContent-Length: 0\r\n\r\n".repeat(100);
+    let asked = asking(&served, "localhost", &served.token).repeat(100);
     let ask = async { while stream.write_all(asked.as_bytes()).await.is_ok() {} };
     // A server that waits for its answers to be read would wait for ever.
     let cut_off = tokio::time::timeout(Duration::from_mins(2), ask).await;
@@ -463,10 +533,8 @@ async fn a_server_without_a_place_left_ends_when_told_to() {
     let mut answered = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
-        stream
-            .write_all(b"POST /mcp HTTP/1.1\r\nHost: nobody\r\nContent-Length: 0\r\n\r\n")
-            .await
-            .unwrap();
+        let asked = asking(&served, "localhost", &served.token);
+        stream.write_all(asked.as_bytes()).await.unwrap();
         stream.read_u8().await.unwrap();
         answered.push(stream);
     }

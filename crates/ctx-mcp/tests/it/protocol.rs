@@ -85,6 +85,32 @@ async fn what_limits_a_question_is_honoured() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_many_parts_are_looked_for_as_the_reply_may_hold() {
+    let function = |it: usize| {
+        format!(
+            "/// Adds {it} to a total.\nfn add_{it}(total: i64) -> i64 {{\n    total + {it}\n}}\n\n"
+        )
+    };
+    let files: Vec<(String, String)> = (0..75)
+        .map(|file| {
+            let path = format!("src/{file}.rs");
+            (path, (0..4).map(|it| function(file * 4 + it)).collect())
+        })
+        .collect();
+    let files = files.iter().map(|(path, text)| (&**path, &**text));
+    let project = Project::of(&files.collect::<Vec<_>>());
+    let mut client = Client::connect(&project.server()).await;
+    for (max_tokens, least) in [(8_000, 1), (25_000, 200)] {
+        let arguments = json!({"query": "add to a total", "max_tokens": max_tokens});
+        let reply = client.call("context_query", arguments).await;
+        let text = reply.text();
+        let found = text.lines().filter(|it| it.starts_with("fn add_")).count();
+        assert!(found >= least, "{found} of {least} in {max_tokens}");
+        assert_eq!(found > 100, max_tokens > 8_000, "{found} in {max_tokens}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn own_hits_are_read_from_their_files() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
@@ -338,6 +364,15 @@ async fn a_method_that_is_not_there_is_told_with_those_that_are() {
             "unknown method \"logging/setLevel\"",
         ),
         (
+            "completion/complete",
+            json!({
+                "ref": {"type": "ref/prompt", "name": "answer"},
+                "argument": {"name": "question", "value": "w"},
+            }),
+            -32601,
+            "unknown method \"completion/complete\"",
+        ),
+        (
             "resources/subscribe",
             json!({"uri": "ctx://file/README.md"}),
             -32601,
@@ -413,21 +448,22 @@ async fn files_and_outlines_are_resources() {
             .unwrap()
             .contains("parse_sum")
     );
-    for uri in [
-        "ctx://file/../x",
-        "ctx://file/%2e%2e/x",
-        "file:///etc/passwd",
-        "ctx://file/%FF",
-        "ctx://file/gone",
+    project.write(".env", "KEY=1\n");
+    for (uri, code) in [
+        ("ctx://file/../x", -32602),
+        ("ctx://file/%2e%2e/x", -32602),
+        ("ctx://outline/../x", -32602),
+        ("ctx://file/%FF", -32602),
+        ("ctx://file/src", -32602),
+        ("file:///etc/passwd", -32002),
+        ("ctx://file/gone", -32002),
+        ("ctx://outline/gone", -32002),
+        ("ctx://file/.env", -32603),
     ] {
         let answer = client.ask("resources/read", json!({"uri": uri})).await;
-        assert!(
-            answer["error"]["message"]
-                .as_str()
-                .unwrap()
-                .contains("try: "),
-            "{uri}"
-        );
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert!(told.contains("try: "), "{uri} {told}");
+        assert_eq!(answer["error"]["code"], code, "{uri} {told}");
     }
     let answer = client.ask("resources/templates/list", json!({})).await;
     assert_eq!(
@@ -437,6 +473,28 @@ async fn files_and_outlines_are_resources() {
             .len(),
         2
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resource_is_all_of_it_or_none() {
+    let long = "let a = 1; ".repeat(20_000);
+    let lines = "let a = 1;\n".repeat(20_000);
+    let project = Project::of(&[("long.js", &long), ("lines.js", &lines), ("empty.js", "")]);
+    let mut client = Client::connect(&project.server()).await;
+    for path in ["long.js", "lines.js"] {
+        let uri = format!("ctx://file/{path}");
+        let answer = client.ask("resources/read", json!({"uri": uri})).await;
+        let told = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(told.contains("more than 25000 tokens"), "{path}: {told}");
+        assert_eq!(answer["error"]["code"], -32603, "{path}");
+    }
+    let uri = json!({"uri": "ctx://file/empty.js"});
+    let answer = client.ask("resources/read", uri).await;
+    assert_eq!(answer["result"]["contents"][0]["text"], "", "{answer}");
+    let reply = client
+        .call("context_read", json!({"path": "long.js"}))
+        .await;
+    assert_eq!((reply.fact("cut"), reply.cursor()), (&true.into(), None));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -506,7 +564,8 @@ async fn progress_is_told_while_indexing_and_not_after() {
         .filter(|it| it["params"]["progressToken"] == "p")
         .map(|it| it["params"]["progress"].as_f64().unwrap())
         .collect();
-    assert!(told.len() >= 2 && told.is_sorted(), "{told:?}");
+    assert!(told.len() >= 2, "{told:?}");
+    assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
     assert_eq!(client.heard[0]["params"]["total"], 3.0);
     // Whatever came later would be heard before this answer.
     client.ask("ping", json!({})).await;

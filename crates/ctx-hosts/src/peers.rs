@@ -4,31 +4,32 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The connections of all addresses.
+/// The connections of all addresses, so that none of them has all.
 #[derive(Debug)]
-pub(crate) struct Peers {
+pub struct Peers {
     most: usize,
     counts: Mutex<BTreeMap<IpAddr, usize>>,
 }
 
 /// One connection of an address, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Peer {
+pub struct Peer {
     peers: Arc<Peers>,
     addr: IpAddr,
 }
 
 impl Peers {
     /// Each address has at most so many.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Peers {
             most,
             counts: Mutex::default(),
         }
     }
 
-    /// One more of `addr`, unless it has as many as may be.
-    pub(crate) fn enter(self: &Arc<Self>, addr: IpAddr) -> Option<Peer> {
+    /// One more of `addr`, unless it has as many as may be: an address is one of version 4, or a network of 64 bits of version 6.
+    /// O(log addresses).
+    pub fn enter(self: &Arc<Self>, addr: IpAddr) -> Option<Peer> {
         let addr = whose(addr);
         let mut counts = self.counts();
         let count = counts.get(&addr).copied().unwrap_or(0);
