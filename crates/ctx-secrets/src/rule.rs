@@ -11,6 +11,10 @@ use secrets_scanner::rules::validation::{AllowlistConfig, RegexTarget};
 /// No expression takes more memory, in bytes.
 const SIZE: usize = 32 << 20;
 
+/// What is longer, in bytes, and goes over several lines is no secret: a mark that keys begin with has met one that another ends
+/// with.
+const LONGEST: usize = 64 << 10;
+
 pub(crate) struct Rule {
     pub(crate) id: String,
     expression: Regex,
@@ -59,8 +63,21 @@ impl Rule {
         {
             return Vec::new();
         }
-        let found = self.expression.captures_iter(text.as_bytes());
-        found.filter_map(|it| self.secret(text, &it)).collect()
+        let mut secrets = Vec::new();
+        let mut from = 0;
+        while from <= text.len()
+            && let Some(found) = self.expression.captures_at(text.as_bytes(), from)
+            && let Some(whole) = found.get(0).map(|it| it.range())
+        {
+            from = if is_of_two(text, &whole) {
+                // What begins before ends there as well, and is as long.
+                whole.end - LONGEST
+            } else {
+                secrets.extend(self.secret(text, &found));
+                whole.end + usize::from(whole.is_empty())
+            };
+        }
+        secrets
     }
 
     fn secret(&self, text: &str, found: &Captures<'_>) -> Option<Range<usize>> {
@@ -110,6 +127,11 @@ fn compile(expression: &str) -> Result<Regex, String> {
     let mut builder = RegexBuilder::new(expression);
     let built = builder.unicode(false).size_limit(SIZE).build();
     built.map_err(|it| it.to_string())
+}
+
+/// Whether a match is longer than any secret, from a mark of one to a mark of another.
+fn is_of_two(text: &str, found: &Range<usize>) -> bool {
+    found.len() > LONGEST && text.as_bytes()[found.clone()].contains(&b'\n')
 }
 
 /// The line that a match begins on.

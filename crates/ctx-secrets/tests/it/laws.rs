@@ -62,6 +62,19 @@ fn a_remark_does_not_keep_a_secret_shown() {
     }
 }
 
+#[test]
+fn a_mark_that_no_key_follows_hides_no_text() {
+    let key = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----",
+        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(26)
+    );
+    let code = "let kept = of_all.get(&name);\n".repeat(2_300);
+    let text = format!("const MARK: &str = \"-----BEGIN PRIVATE KEY-----\";\n{code}{key}\n{code}{key}\n");
+    let found = find("a.rs", &text);
+    let keys: Vec<&str> = found.iter().map(|it| &text[it.span.clone()]).collect();
+    assert_eq!(keys, [&key, &key]);
+}
+
 /// Words that rules ask for, beginnings of what they find that go on for ever, and what is found, on one line and on many.
 #[test]
 fn secrets_are_looked_for_in_linear_time() {
