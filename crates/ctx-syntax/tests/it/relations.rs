@@ -148,6 +148,40 @@ fn what_is_ambiguous_stays_so_and_nothing_is_invented() {
 }
 
 #[test]
+fn a_name_leads_to_the_first_that_have_it() {
+    let calls = format!("def target():\n{}", "    a()\n".repeat(600));
+    let importing = format!("import b\nimport c\n{calls}");
+    let one = "def a(): pass\n";
+    let out = |files: &[(&str, &str)]| {
+        let outlines = outlines(files);
+        let graph = graph(&outlines);
+        let calls = graph.outgoing(graph.find("target")[0]).to_vec();
+        (calls.len(), calls.first().map(|it| it.weight))
+    };
+    for count in [16_u16, 17, 300] {
+        let defined = one.repeat(count.into());
+        let expected = (16, Some(1.0 / f64::from(count)));
+        // Of those in the same file, and of those in imported ones.
+        assert_eq!(out(&[("a.py", &format!("{defined}{calls}"))]), expected);
+        let files = [("a.py", &*importing), ("b.py", &defined), ("d.py", one)];
+        assert_eq!(out(&files), expected);
+        // Elsewhere, a name that so many have leads nowhere.
+        let expected = if count == 16 { expected } else { (0, None) };
+        assert_eq!(out(&[("a.py", &calls), ("b.py", &defined)]), expected);
+    }
+}
+
+#[test]
+fn edges_are_no_more_than_references_times_sixteen() {
+    let text = "def a(): a(); a()\n".repeat(400);
+    let outlines = outlines(&[("a.py", &text)]);
+    let graph = graph(&outlines);
+    let all = (0..graph.nodes().len()).map(|it| graph.outgoing(it).len());
+    let edges: usize = all.sum();
+    assert!((1..400 * 18).contains(&edges), "{edges}");
+}
+
+#[test]
 fn a_neighbourhood_is_bounded_and_has_a_direction() {
     let outlines = outlines(FILES);
     let graph = graph(&outlines);
