@@ -141,6 +141,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             included.push(shown);
             citations.push(citation);
             for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
+                control.check()?;
                 citations.push(ids.cite(part, &Block::full(part), *hashes));
             }
         }
