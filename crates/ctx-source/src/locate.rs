@@ -107,11 +107,12 @@ fn without_file(wanted: Wanted<'_>, error: &SourceError) -> Located {
                 content: content.to_owned(),
             }
         }
-        (Some(content), error) => Located::Stale {
-            content: content.to_owned(),
+        // What such a file said is no more to be shown than what it says.
+        (_, SourceError::Secret { .. }) | (None, _) => Located::Unavailable {
             why: error.to_string(),
         },
-        (None, error) => Located::Unavailable {
+        (Some(content), error) => Located::Stale {
+            content: content.to_owned(),
             why: error.to_string(),
         },
     }

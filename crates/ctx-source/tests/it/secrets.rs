@@ -1,7 +1,7 @@
 //! Secrets in files.
 
 use ctx_model::LineSpan;
-use ctx_source::{Secrets, SourceError};
+use ctx_source::{Located, Secrets, SourceError, Wanted};
 
 #[test]
 fn a_secret_is_masked_where_it_stands_and_told_by_its_line() {
@@ -56,6 +56,18 @@ fn files_of_keys_and_settings_are_read_by_those_alone_who_ask_for_secrets() {
         );
         let shown = super::sources(&folder).with_secrets(Secrets::Shown);
         assert!(shown.text(path).is_ok());
+        for content in [None, Some("PASSWORD=word")] {
+            let located = super::sources(&folder).locate(Wanted {
+                path,
+                span: LineSpan::new(1, 1).unwrap(),
+                content,
+                content_hash: None,
+            });
+            assert!(
+                matches!(&located, Located::Unavailable { why } if why.contains("secrets")),
+                "{located:?}"
+            );
+        }
     }
 }
 
