@@ -307,6 +307,8 @@ struct Builder<'f> {
     files: Vec<(usize, usize)>,
     /// A path without its extension → its file.
     stems: RapidHashMap<&'f str, SmallVec<[usize; 2]>>,
+    /// The bytes of the longest of those.
+    longest_stem: usize,
     /// The names that are referred to.
     said: RapidHashSet<&'f str>,
     /// Each of them → its symbols: file and node.
@@ -324,6 +326,7 @@ impl<'f> Builder<'f> {
             span: None,
         });
         for part in stems(path) {
+            self.longest_stem = self.longest_stem.max(part.len());
             self.stems.entry(part).or_default().push(file);
         }
         for (index, symbol) in outline.symbols.iter().enumerate() {
@@ -420,16 +423,20 @@ impl<'f> Builder<'f> {
     }
 
     /// The files that `module` may name, as written in the file at `path`: those whose path ends as it
-    /// does. Several are told apart by how much of the path they share with the importing file.
+    /// does. Several are told apart by how much of the path they share with the importing file. O(bytes of `module` +
+    /// the square of the longest such end).
     fn imported(&self, path: &str, module: &str) -> Vec<usize> {
         let parts = module
             .split(['/', '.', ':', '\\', '{', '}', ',', ' ', ';'])
             .filter(|part| !part.is_empty() && !matches!(*part, "crate" | "self" | "super" | "*"));
-        let mut wanted = String::with_capacity(module.len());
+        let mut wanted = String::new();
         for part in parts {
-            if !wanted.is_empty() {
-                wanted.push('/');
+            let slash = usize::from(!wanted.is_empty());
+            // What is longer than any stem is none, whatever follows.
+            if wanted.len() + slash + part.len() > self.longest_stem {
+                break;
             }
+            wanted.extend(std::iter::repeat_n('/', slash));
             wanted.push_str(part);
         }
         while !wanted.is_empty() {

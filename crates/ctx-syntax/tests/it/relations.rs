@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_syntax::{Direction, Edge, EdgeKind, Graph, Language, Limits, Outline};
+use ctx_testkit::laws::linear;
 
 fn outline(path: &str, text: &str) -> Outline {
     Outline::of(text, Language::of(path, text), &Limits::default())
@@ -179,6 +180,25 @@ fn edges_are_no_more_than_references_times_sixteen() {
     let all = (0..graph.nodes().len()).map(|it| graph.outgoing(it).len());
     let edges: usize = all.sum();
     assert!((1..400 * 18).contains(&edges), "{edges}");
+}
+
+#[test]
+fn a_module_is_found_by_the_first_of_what_it_names() {
+    use EdgeKind::Imports;
+    let list = "Name, ".repeat(1_000);
+    let importing = format!("use crate::app::shapes::{{{list}}};\n");
+    let outlines = outlines(&[("main.rs", &importing), ("src/app/shapes.rs", "")]);
+    let graph = graph(&outlines);
+    let expected = [(Imports, "src/app/shapes.rs", "", 1.0)];
+    edges(&graph, "main.rs", &expected);
+}
+
+#[test]
+fn a_long_module_is_looked_for_in_linear_time() {
+    let outline = |n| outline("a.js", &format!("import \"{}\";\n", "b/".repeat(n)));
+    linear("parts of a module", outline, |it| {
+        Graph::new([("a.js", it)]).nodes().len()
+    });
 }
 
 #[test]
