@@ -75,7 +75,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             counter.exactness(),
             self.split()?,
         );
-        built.shared_prefix = shared_prefix(options, counter, &document, &included);
+        built.shared_prefix = shared_prefix(options, self.plan.pricer, &document, &included)?;
         built.files = self.files();
         built.average_relevance = self.average_relevance();
         built.was_truncated = lessened || omitted.iter().any(no_room);

@@ -558,6 +558,7 @@ pub(crate) struct Certificate {
 pub(crate) struct SharedPrefix {
     tokens: u32,
     bytes: u64,
+    /// The first chunk that is not repeated whole; left out where all are.
     #[schema(nullable = false)]
     first_difference: Option<String>,
 }
