@@ -189,6 +189,12 @@ fn keep_places<'u>(
             }),
         }
     }
-    all.extend(rest);
+    for Section { group, members } in rest {
+        match all.last_mut() {
+            // The heading stands there already.
+            Some(last) if group.is_some() && last.group == group => last.members.extend(members),
+            _ => all.push(Section { group, members }),
+        }
+    }
     all
 }

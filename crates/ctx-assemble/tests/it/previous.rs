@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, GroupBy, Order, Previous, Selection, Tokens,
+    BuildOptions, BuiltContext, Chunk, GroupBy, LineSpan, Order, Previous, Selection, Tokens,
 };
 use ctx_tokens::{Additivity, TokenCounter};
 
-use crate::support::{build, files, options, try_build};
+use crate::support::{build, chunk, files, options, try_build};
 
 fn previous(built: &BuiltContext) -> Previous {
     Previous {
@@ -117,6 +117,33 @@ fn what_is_shared_is_counted_in_parts() {
         "{longest} of {}",
         first.context.len()
     );
+}
+
+#[test]
+fn a_heading_that_goes_on_is_paid_once() {
+    let lines = |id: &str, start: u32| {
+        let span = LineSpan::new(start, start + 2).unwrap();
+        let content = format!("{id} one\n{id} two\n{id} three");
+        chunk(id, 1.0, &content)
+            .with_path("src/a.rs")
+            .with_span(span)
+    };
+    let mut chunks = [lines("x", 1), lines("y", 11)];
+    let file = |tokens| options(tokens).with_group_by(GroupBy::File);
+    let first = build(&chunks[..1], &file(2_000));
+    let second = |tokens| file(tokens).with_previous(Some(previous(&first)));
+    let all = build(&chunks, &second(2_000)).tokens.total.get();
+    assert_eq!(build(&chunks, &second(all)).included.len(), 2);
+    for it in &mut chunks {
+        it.pinned = true;
+    }
+    assert_eq!(build(&chunks, &second(all)).included.len(), 2);
+    // With a notice of what is left out, both are no more.
+    let beside = chunk("z", 0.1, &"word ".repeat(200)).with_path("src/b.rs");
+    let three = [chunks[0].clone(), chunks[1].clone(), beside];
+    let two = build(&three, &second(all + 40));
+    let exact = build(&three, &second(two.tokens.total.get()));
+    assert_eq!((two.included.len(), exact.included.len()), (2, 2));
 }
 
 #[test]
