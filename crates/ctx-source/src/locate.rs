@@ -6,8 +6,8 @@ use ctx_model::{LineSpan, lines as lines_of};
 
 use crate::{SourceError, Sources, Text};
 
-/// At most so many bytes are hashed to find lines of which only the hash is known; where it would take more, they are
-/// not looked for.
+/// Lines of which only the hash is known are looked for where all places for them have at most so many bytes together, of
+/// which each is hashed up to three times.
 const MOST_HASHED: usize = 64 << 20;
 
 /// Lines with fewer words than this may stand anywhere; elsewhere, they are no evidence.
