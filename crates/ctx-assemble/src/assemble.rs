@@ -152,7 +152,7 @@ impl Run<'_> {
             pricer: &self.pricer,
             candidates: &candidates,
             fixed: &fixed,
-            problem: candidates.problem(&fixed, self.options),
+            problem: candidates.problem(&fixed, self.options, control)?,
             least: self.pricer.recount(&empty.text)?,
             leaves_out: sorted.leaves_out(),
         };

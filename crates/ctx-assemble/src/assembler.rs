@@ -102,7 +102,7 @@ impl Assembler for ContextAssembler {
         options: BuildOptions,
         cancel: Cancel,
     ) -> Result<BuiltContext, AssembleError> {
-        let counter = self.counters.get(&options.counter)?;
+        let counters = Arc::clone(&self.counters);
         let cancel = cancel.child();
         let control = Control {
             clock: self.clock.clone(),
@@ -112,7 +112,12 @@ impl Assembler for ContextAssembler {
         // Should the future be dropped, nobody waits for the answer any more.
         let _stop = CancelOnDrop(cancel);
         let span = tracing::Span::current();
-        let work = move || span.in_scope(|| assemble(&chunks, &options, &*counter, &control));
+        let build = move || {
+            // Where it is a file, it is read now, or another waited for who reads it.
+            let counter = counters.get(&options.counter)?;
+            assemble(&chunks, &options, &*counter, &control)
+        };
+        let work = move || span.in_scope(build);
         tokio::task::spawn_blocking(work)
             .await
             .map_err(|_| AssembleError::Lost)?

@@ -6,13 +6,13 @@ use ctx_budget::{Capacity, Choice, Item, Problem};
 use ctx_format::Group;
 use ctx_model::{BuildOptions, Chunk};
 
-use crate::AssembleError;
 use crate::arrange::{Section, arrange};
 use crate::features::features;
 use crate::fixed::Fixed;
 use crate::price::{Price, Pricer};
 use crate::showing::{Piece, Showing, Showings};
 use crate::unit::Unit;
+use crate::{AssembleError, Control};
 
 /// One unit that may be shown.
 #[derive(Debug)]
@@ -81,8 +81,13 @@ impl<'u> Candidates<'u> {
         Ok(candidates)
     }
 
-    /// The same in numbers; what may be spent is left open.
-    pub(crate) fn problem(&self, fixed: &Fixed, options: &BuildOptions) -> Problem {
+    /// The same in numbers; what may be spent is left open. Stops early when `control` says so.
+    pub(crate) fn problem(
+        &self,
+        fixed: &Fixed,
+        options: &BuildOptions,
+        control: &Control,
+    ) -> Result<Problem, AssembleError> {
         let item = |candidate: &Candidate<'_>| {
             let choice = |showing: &Showing<'_>| Choice {
                 weight: weight(showing, fixed),
@@ -97,16 +102,17 @@ impl<'u> Candidates<'u> {
         };
         let mut items: Vec<Item> = self.all.iter().map(item).collect();
         if options.diversity.is_some_and(|diversity| diversity > 0.0) {
-            for (item, features) in items.iter_mut().zip(features(&self.all, options)) {
+            let features = features(&self.all, options, control)?;
+            for (item, features) in items.iter_mut().zip(features) {
                 item.features = features;
             }
         }
-        Problem {
+        Ok(Problem {
             items,
             groups: self.group_prices.iter().map(|price| price.weight).collect(),
             capacity: Capacity::default(),
             max_items: options.max_chunks,
-        }
+        })
     }
 
     /// How many bytes the context will have, or somewhat more.
@@ -183,6 +189,12 @@ fn keep_places<'u>(
             }),
         }
     }
-    all.extend(rest);
+    for Section { group, members } in rest {
+        match all.last_mut() {
+            // The heading stands there already.
+            Some(last) if group.is_some() && last.group == group => last.members.extend(members),
+            _ => all.push(Section { group, members }),
+        }
+    }
     all
 }

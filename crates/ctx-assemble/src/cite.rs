@@ -2,7 +2,7 @@
 
 use ctx_format::Block;
 use ctx_model::{Chunk, Citation, LineSpan, Origin};
-use rapidhash::RapidHashSet;
+use rapidhash::{RapidHashMap, RapidHashSet};
 
 /// Hexadecimal digits of a citation id: 40 bits, so that among 1,000 chunks two are alike once in
 /// two million contexts; [`Citations`] then takes more.
@@ -12,6 +12,8 @@ const DIGITS: usize = 10;
 #[derive(Debug, Default)]
 pub(crate) struct Citations {
     taken: RapidHashSet<String>,
+    /// How many ids of each beginning and identity are known to be taken, the shortest first.
+    tried: RapidHashMap<(&'static str, blake3::Hash), usize>,
 }
 
 /// What is hashed of a block that is cited.
@@ -50,15 +52,19 @@ impl Citations {
     fn id(&mut self, chunk: &Chunk, hashes: Hashes) -> String {
         let hex = hashes.identity.to_hex();
         let prefix = prefix_of(chunk.origin);
-        let digits = (DIGITS..=hex.len()).map(|digits| format!("{prefix}-{}", &hex[..digits]));
-        // Two chunks of one source, span and text: nothing but a number tells them apart.
-        let numbered = (2_u64..).map(|n| format!("{prefix}-{hex}-{n}"));
-        let id = digits
-            .chain(numbered)
-            .find(|id| !self.taken.contains(id))
-            .expect("the numbers do not end");
-        self.taken.insert(id.clone());
-        id
+        let tried = self.tried.entry((prefix, hashes.identity)).or_default();
+        loop {
+            let digits = DIGITS + *tried;
+            *tried += 1;
+            let id = match hex.get(..digits) {
+                Some(digits) => format!("{prefix}-{digits}"),
+                // Two chunks of one source, span and text: nothing but a number tells them apart.
+                None => format!("{prefix}-{hex}-{}", digits + 1 - hex.len()),
+            };
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
     }
 }
 
@@ -144,6 +150,12 @@ mod tests {
         let mut citations = Citations::default();
         let ids: BTreeSet<String> = (0..80).map(|_| cite(&mut citations, &chunk)).collect();
         assert_eq!(ids.len(), 80);
+        let hex = citation_id(&chunk);
+        assert!(ids.contains(&hex) && ids.contains(&format!("{hex}-2")));
+        assert!(ids.contains(&format!("{hex}-26")));
+        // None is tried twice, or the last of many would be found after all before it.
+        let tried: usize = citations.tried.values().sum();
+        assert_eq!(tried, 80);
     }
 
     #[test]

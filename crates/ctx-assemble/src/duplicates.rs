@@ -24,7 +24,7 @@ const COMPARISONS: usize = 16;
 
 /// For each of `chunks`, the index of the one that stands for it, where it is a duplicate of
 /// another. `chunks` come best first, each with the survey of its full text. Chunks of one path are
-/// compared only where they have no lines: what stands twice in one file has two places. O(bytes)
+/// compared only where they have no lines, or the same: what stands twice in one file has two places. O(bytes)
 /// of the texts that share a line; O(n) besides.
 pub(crate) fn duplicates(
     chunks: &[&Chunk],

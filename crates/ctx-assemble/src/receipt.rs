@@ -8,6 +8,7 @@ use ctx_model::{
     BuiltContext, Chunk, Citation, Included, LineSpan, Omitted, OmittedReason, RenditionKind,
     TokenSplit, Tokens, Warning,
 };
+use ctx_tokens::TokenCounter;
 use rapidhash::RapidHashMap;
 
 use crate::candidates::Candidate;
@@ -47,6 +48,14 @@ struct Reading {
     neutralised: usize,
 }
 
+/// What a token weighs, where there are many.
+#[expect(clippy::cast_precision_loss, reason = "it is below 2^52")]
+fn weight_of_a_token(counter: &dyn TokenCounter) -> f64 {
+    // A multiple of what counters divide by, so that nothing is rounded.
+    const MANY: u64 = 60 << 20;
+    MANY as f64 / f64::from(counter.count_of(MANY).get().max(1))
+}
+
 impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
     /// The result: the document, and what is to be known of it.
     pub(crate) fn write(&self, document: Document) -> Result<BuiltContext, AssembleError> {
@@ -75,11 +84,12 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             counter.exactness(),
             self.split()?,
         );
-        built.shared_prefix = shared_prefix(options, counter, &document, &included);
+        built.shared_prefix = shared_prefix(options, self.plan.pricer, &document, &included)?;
         built.files = self.files();
         built.average_relevance = self.average_relevance();
         built.was_truncated = lessened || omitted.iter().any(no_room);
         built.certificate = self.outcome.certificate;
+        built.certificate.lambda *= weight_of_a_token(counter);
         built.warnings = self.warnings(&readings);
         built.included = included;
         built.omitted = omitted;
@@ -141,6 +151,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
             included.push(shown);
             citations.push(citation);
             for (part, hashes) in piece.parts.iter().zip(&reading.parts) {
+                control.check()?;
                 citations.push(ids.cite(part, &Block::full(part), *hashes));
             }
         }

@@ -1,20 +1,26 @@
 //! What a prompt cache keeps: the beginning that two contexts share.
 
 use ctx_model::{BuildOptions, Included, SharedPrefix};
-use ctx_tokens::{TokenCounter, is_safe_joint};
+use ctx_tokens::is_safe_joint;
 
+use crate::AssembleError;
 use crate::emit::Document;
+use crate::price::Pricer;
 
 /// How much of the previous context, where the caller still has it, is repeated at the beginning of
 /// `document`. The tokens are those up to the last line break at which no tokenizer joins what is
-/// before it to what follows, in either context: at least so many are the same. O(bytes shared).
+/// before it to what follows, in either context: at least so many are the same. O(bytes shared). Stops early when the
+/// control of `pricer` says so.
 pub(crate) fn shared_prefix(
     options: &BuildOptions,
-    counter: &dyn TokenCounter,
+    pricer: &Pricer<'_>,
     document: &Document,
     included: &[Included],
-) -> Option<SharedPrefix> {
-    let previous = options.previous.as_ref()?.context.as_deref()?;
+) -> Result<Option<SharedPrefix>, AssembleError> {
+    let previous = options.previous.as_ref();
+    let Some(previous) = previous.and_then(|it| it.context.as_deref()) else {
+        return Ok(None);
+    };
     let text = document.text.as_str();
     let bytes = text
         .bytes()
@@ -23,14 +29,14 @@ pub(crate) fn shared_prefix(
         .count();
     let block = document.block_ends.partition_point(|&end| end <= bytes);
     let is_same = bytes == text.len() && bytes == previous.len();
-    Some(SharedPrefix {
-        tokens: counter.count(&text[..settled(text, previous, bytes)]),
+    Ok(Some(SharedPrefix {
+        tokens: pricer.recount(&text[..settled(text, previous, bytes)])?,
         bytes,
         first_difference: included
             .get(block)
             .filter(|_| !is_same)
             .map(|it| it.id.clone()),
-    })
+    }))
 }
 
 /// The last place at or before `bytes` where both texts may be cut without changing a token.

@@ -42,7 +42,12 @@ pub(crate) fn solve(
     settings: &Settings,
     ticker: &mut Ticker<'_>,
 ) -> Result<Solved, Stop> {
-    let mut best = solve_once(problem, capacity, settings, ticker)?;
+    let effort = if settings.exact {
+        Effort::EXACT
+    } else {
+        Effort::ORDINARY
+    };
+    let mut best = solve_once(problem, capacity, effort, ticker)?;
     if best.proved || !best.finished {
         return Ok(best);
     }
@@ -53,7 +58,7 @@ pub(crate) fn solve(
         if upper - best.lambda * real(less) <= best.value {
             break;
         }
-        let other = match solve_once(problem, capacity - less, settings, ticker) {
+        let other = match solve_once(problem, capacity - less, effort, ticker) {
             Ok(other) => other,
             Err(Stop::Finish) => {
                 best.finished = false;
@@ -76,7 +81,7 @@ pub(crate) fn solve(
 fn solve_once(
     problem: &Problem,
     capacity: u64,
-    settings: &Settings,
+    effort: Effort,
     ticker: &mut Ticker<'_>,
 ) -> Result<Solved, Stop> {
     // Smaller capacities may not hold the pins: then there is nothing to be found there.
@@ -92,11 +97,6 @@ fn solve_once(
         (Err(stop), _) => return Err(stop),
     };
     let answer = round(&prepared, &dual.feasible, ticker)?;
-    let effort = if settings.exact {
-        Effort::EXACT
-    } else {
-        Effort::ORDINARY
-    };
     complete(&prepared, &dual, answer, effort, ticker)
 }
 
@@ -158,3 +158,7 @@ impl Solved {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "optimal_tests.rs"]
+mod tests;

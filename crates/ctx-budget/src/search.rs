@@ -27,7 +27,7 @@ const ROOT: u32 = u32::MAX;
 pub(crate) struct Effort {
     /// States kept from one block to the next.
     pub(crate) width: usize,
-    /// States made in all.
+    /// States made in all, and what is made of one list more.
     pub(crate) work: usize,
 }
 
@@ -237,9 +237,14 @@ impl Search<'_, '_> {
                 let mut closed = self.expand(list, &[*close], ahead)?;
                 let opened = self.expand(list, &[*open], inside[0])?;
                 let mut opened = self.settle(opened, inside[0]);
-                for (member, &ahead) in members.iter().zip(&inside[1..]) {
-                    let next = self.expand(&opened, &member.alternatives, ahead)?;
-                    opened = self.settle(next, ahead);
+                for (index, member) in members.iter().enumerate() {
+                    if self.made >= self.effort.work {
+                        let left = std::mem::take(&mut opened);
+                        self.drop_all(&left, inside[index].least_loss);
+                        break;
+                    }
+                    let next = self.expand(&opened, &member.alternatives, inside[index + 1])?;
+                    opened = self.settle(next, inside[index + 1]);
                 }
                 closed.append(&mut opened);
                 Ok(self.settle(closed, ahead))

@@ -170,7 +170,7 @@ fn chunks(built: &BuiltContext) -> Vec<[String; 2]> {
 
 fn shared(prefix: &SharedPrefix) -> [String; 2] {
     let until = match &prefix.first_difference {
-        Some(id) => format!(", up to within {}", clean(id)),
+        Some(id) => format!(", up to {} or into it", clean(id)),
         None => String::new(),
     };
     [

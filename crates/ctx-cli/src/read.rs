@@ -93,7 +93,7 @@ fn read(file: &Found, roots: &[Root], limit: u64, secrets: Secrets) -> Content {
             detail,
         })
     };
-    if secrets == Secrets::Masked && is_secret_file(&file.shown) {
+    if secrets == Secrets::Masked && is_secret(file) {
         let detail = "its name says that it holds secrets (--keep-secrets)";
         return skip(Reason::Secret, detail.to_owned());
     }
@@ -126,6 +126,12 @@ fn read(file: &Found, roots: &[Root], limit: u64, secrets: Secrets) -> Content {
         converted,
         masked,
     }
+}
+
+/// Whether it is there to hold secrets, as its name says or, where a link was named, that of the file it leads to.
+fn is_secret(file: &Found) -> bool {
+    let real = || file.path.canonicalize().ok().filter(|_| file.named);
+    is_secret_file(&file.shown) || real().is_some_and(|it| is_secret_file(&it.to_string_lossy()))
 }
 
 /// What was done to a text, for people.

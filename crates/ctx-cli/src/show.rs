@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use ctx::model::{LineSpan, RenditionKind, listed};
-use ctx::secrets::is_secret_file;
 use ctx::source::{Root, Secrets, SourceError, Text};
 use ctx::syntax::{Language, Limits, Lines, Source, strategies};
 use serde::Serialize;
@@ -160,18 +159,17 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
     let file = file.ok_or_else(|| {
         Failure::input(format!("{} names no file", path.display())).with_hint(&*hint)
     })?;
-    if secrets == Secrets::Masked && is_secret_file(file) {
-        let path = file.to_owned();
-        let error = SourceError::Secret { path };
-        return Err(Failure::input(error).with_hint("--keep-secrets shows it as it is"));
-    }
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let bytes = Root::open(folder)
-        .and_then(|root| root.read(file, limit))
-        .map_err(failed)?;
+    let root = Root::open(folder).map_err(failed)?;
+    if secrets == Secrets::Masked && root.is_secret_file(file).map_err(failed)? {
+        let path = file.to_owned();
+        let error = SourceError::Secret { path };
+        return Err(Failure::input(error).with_hint("--keep-secrets shows it as it is"));
+    }
+    let bytes = root.read(file, limit).map_err(failed)?;
     Text::decode(file, bytes, secrets).ok_or_else(|| {
         Failure::input(format!("{} holds no text", path.display())).with_hint(&*hint)
     })

@@ -4,19 +4,19 @@ use ctx_model::Format;
 
 use crate::FormatError;
 use crate::commonmark::{UNTIL_BLANK, left_open};
-use crate::separator::leading_lines;
 
 /// The separator's name on the wire.
 pub(crate) const SEPARATOR: &str = "chunkSeparator";
 
 /// Whether a piece of a document keeps the rule under which token counts add up: it is empty, or it
-/// ends in a newline and begins with neither a blank line nor `/`.
+/// ends in a newline and begins with neither `/` nor white space that has a newline or `\r` in it.
 ///
 /// Byte-pair encodings cut text after a run of newlines, and `o200k_base` draws a `/` that follows
 /// such a run into it.
 pub fn joins_safely(piece: &str) -> bool {
+    let blank = &piece[..piece.len() - piece.trim_start().len()];
     piece.is_empty()
-        || (piece.ends_with('\n') && leading_lines(piece) == 0 && !piece.starts_with('/'))
+        || (piece.ends_with('\n') && !piece.starts_with('/') && !blank.contains(['\r', '\n']))
 }
 
 /// Checks the caller's own text before it is used as `part` of a document: `chunkSeparator`,

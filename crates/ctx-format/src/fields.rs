@@ -314,7 +314,7 @@ fn metadata(block: &Block<'_>) -> String {
 
 /// Reads one field into `block`; false when `line` is none.
 pub(crate) fn read_field(line: &str, block: &mut ParsedBlock, inline: Inline) -> bool {
-    if let Some(span) = line.strip_prefix(LINES).and_then(read_span) {
+    if let Some(span) = line.strip_prefix(LINES).and_then(|it| it.parse().ok()) {
         block.span = Some(span);
     } else if let Some(relevance) = line.strip_prefix(RELEVANCE).and_then(read_percent) {
         block.relevance = Some(relevance);
@@ -339,11 +339,6 @@ fn read_metadata(line: &str) -> Option<Metadata<'_>> {
         return None;
     }
     serde_json::from_str(line).ok()
-}
-
-pub(crate) fn read_span(text: &str) -> Option<LineSpan> {
-    let (start, end) = text.split_once('-')?;
-    LineSpan::new(start.parse().ok()?, end.parse().ok()?).ok()
 }
 
 fn read_percent(text: &str) -> Option<f64> {

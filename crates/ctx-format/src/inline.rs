@@ -60,13 +60,21 @@ fn acts(line: &str, at: usize, byte: u8) -> bool {
         // At the end, it breaks the line.
         b'\\' => next().is_none_or(|next| next.is_ascii_punctuation()),
         b'<' => {
-            next().is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
+            let is_tag = |it: char| it.is_ascii_alphabetic() || matches!(it, '/' | '!' | '?');
+            next().is_some_and(is_tag) || is_address(rest())
         }
         b'&' => is_entity(rest()),
         // Without what a link leads to, brackets are brackets.
         b']' => matches!(next(), Some('(' | '[')),
         _ => false,
     }
+}
+
+/// Whether `rest`, which comes after `<`, may be an address of mail in a link of it (CommonMark 0.31, 6.5).
+fn is_address(rest: &str) -> bool {
+    let is_local = |it: char| it.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-".contains(it);
+    let domain = rest.trim_start_matches(is_local);
+    domain.len() < rest.len() && domain.starts_with('@')
 }
 
 /// Whether `rest`, which comes after an ampersand, makes a character reference of it.
@@ -102,6 +110,7 @@ mod tests {
             "日本語_テスト.rs",
             "pkg/__init__.py",
             "*a* and **b** of _c_",
+            "i <10, j <= 9, k <-1 <@a.b",
         ] {
             escaped(line, line);
         }
@@ -114,6 +123,9 @@ mod tests {
         escaped("`a` &lt; &#9;", r"\`a\` \&lt; \&#9;");
         escaped(r"a\*b\", r"a\\*b\\");
         escaped("Vec<T>", r"Vec\<T>");
+        for address in ["1@evil.example", ".a@b.c", "+a@b.c", "=@b.c"] {
+            escaped(&format!("see <{address}>"), &format!(r"see \<{address}>"));
+        }
     }
 
     #[test]

@@ -61,7 +61,9 @@ pub struct Chunk {
     pub summary: Option<String>,
     /// How much it matters.
     pub relevance: Relevance,
-    /// A hash of the source it was taken from, as the caller computes it.
+    /// A hash of the source it was taken from: chunks of one path are merged only where it is the same. Where `content` is
+    /// empty and files are read, it tells whether they say the same still: then it is BLAKE3 of the lines, with or without
+    /// what ends the last, or of the whole file, in 64 hexadecimal digits. What cannot be one is not held against a file.
     pub content_hash: Option<String>,
     /// What the file imports, one entry each.
     pub imports: Vec<String>,

@@ -129,7 +129,7 @@ pub struct SharedPrefix {
     pub tokens: Tokens,
     /// How many bytes are equal at the beginning.
     pub bytes: usize,
-    /// The chunk in which the first difference lies; none where it lies in no chunk.
+    /// The first chunk that is not repeated whole, in or before which the first difference lies; none where all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_difference: Option<String>,
 }

@@ -27,7 +27,7 @@ const ENDS: [&str; 9] = [
 ];
 
 /// Whether the file at `path` is one of settings (`.env`, `.env.local`, …) or keys (`id_rsa`, `server.pem`, …),
-/// by its name alone, in any case. Names that end in `.pub` are not.
+/// by its name alone, in any case. A public key (`id_rsa.pub`) is not one.
 pub fn is_secret_file(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.to_ascii_lowercase();

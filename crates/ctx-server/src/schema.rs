@@ -48,7 +48,9 @@ pub(crate) struct Chunk {
     expanded_context: Option<String>,
     /// A shorter text.
     summary: Option<String>,
-    /// A hash of the source it was taken from.
+    /// A hash of the source it was taken from: chunks of one path are merged only where it is the same. Where `content` is
+    /// empty and files are read, it is BLAKE3 of the lines, with or without what ends the last, or of the whole file, in
+    /// 64 hexadecimal digits, and tells whether they say the same still. What cannot be one is not held against a file.
     content_hash: Option<String>,
     /// What the file imports.
     #[schema(nullable = false)]
@@ -558,6 +560,7 @@ pub(crate) struct Certificate {
 pub(crate) struct SharedPrefix {
     tokens: u32,
     bytes: u64,
+    /// The first chunk that is not repeated whole; left out where all are.
     #[schema(nullable = false)]
     first_difference: Option<String>,
 }

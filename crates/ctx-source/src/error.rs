@@ -51,7 +51,8 @@ pub enum SourceError {
         /// The most bytes there may be.
         limit: u64,
     },
-    /// It is there to hold secrets, by its name: see [`ctx_secrets::is_secret_file`].
+    /// It is there to hold secrets, by its name or that of the file it leads to: see
+    /// [`Root::is_secret_file`](crate::Root::is_secret_file).
     #[error("{path:?} is a file of keys or settings, as its name says, and may hold secrets")]
     Secret {
         /// The path.

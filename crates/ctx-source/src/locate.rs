@@ -6,8 +6,8 @@ use ctx_model::{LineSpan, lines as lines_of};
 
 use crate::{SourceError, Sources, Text};
 
-/// At most so many bytes are hashed to find lines of which only the hash is known; where it would take more, they are
-/// not looked for.
+/// Lines of which only the hash is known are looked for where all places for them have at most so many bytes together, of
+/// which each is hashed up to three times.
 const MOST_HASHED: usize = 64 << 20;
 
 /// Lines with fewer words than this may stand anywhere; elsewhere, they are no evidence.
@@ -22,7 +22,8 @@ pub struct Wanted<'a> {
     pub span: LineSpan,
     /// What they said.
     pub content: Option<&'a str>,
-    /// BLAKE3 of that: 64 hexadecimal digits.
+    /// BLAKE3 of that, with or without what ends the last line, or of the whole file as it was: 64 hexadecimal digits in
+    /// any case. What is none says nothing.
     pub content_hash: Option<&'a str>,
 }
 
@@ -89,12 +90,12 @@ pub fn locate(text: Result<&Arc<Text>, &SourceError>, wanted: Wanted<'_>) -> Loc
     };
     match (wanted.content, wanted.content_hash) {
         (Some(content), _) => by_content(text, wanted.span, content),
-        (None, Some(hash)) => by_hash(text, wanted.span, hash),
-        (None, None) if text.slice(wanted.span).is_some() => Located::Unverified {
+        (None, Some(hash)) if is_hash(hash) => by_hash(text, wanted.span, hash),
+        (None, _) if text.slice(wanted.span).is_some() => Located::Unverified {
             text,
             span: wanted.span,
         },
-        (None, None) => Located::Unavailable {
+        (None, _) => Located::Unavailable {
             why: too_short(&text, wanted.span),
         },
     }
@@ -107,11 +108,12 @@ fn without_file(wanted: Wanted<'_>, error: &SourceError) -> Located {
                 content: content.to_owned(),
             }
         }
-        (Some(content), error) => Located::Stale {
-            content: content.to_owned(),
+        // What such a file said is no more to be shown than what it says.
+        (_, SourceError::Secret { .. }) | (None, _) => Located::Unavailable {
             why: error.to_string(),
         },
-        (None, error) => Located::Unavailable {
+        (Some(content), error) => Located::Stale {
+            content: content.to_owned(),
             why: error.to_string(),
         },
     }
@@ -189,17 +191,24 @@ fn grown(lines: &[&str], borders: &[usize], mut matched: usize, line: &str) -> u
     matched + 1
 }
 
+/// Whether it may be BLAKE3 of something.
+fn is_hash(hash: &str) -> bool {
+    hash.len() == 2 * blake3::OUT_LEN && hash.bytes().all(|it| it.is_ascii_hexdigit())
+}
+
 fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
+    let hash = hash.to_ascii_lowercase();
     let is_it = |span: LineSpan| {
         text.slice(span).is_some_and(|lines| {
             let as_it_is = text.lines().range(span).map(|range| &text.as_str()[range]);
             let terminated = format!("{lines}\n");
             [lines, &terminated, as_it_is.unwrap_or(lines)]
                 .iter()
-                .any(|text| blake3::hash(text.as_bytes()).to_hex().as_str() == hash)
+                .any(|text| *blake3::hash(text.as_bytes()).to_hex() == *hash)
         })
     };
-    if is_it(span) {
+    let is_same_file = text.content_hash() == hash && text.slice(span).is_some();
+    if is_same_file || is_it(span) {
         return Located::Fresh { text, span };
     }
     let length = span.line_count();

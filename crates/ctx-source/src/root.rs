@@ -144,6 +144,22 @@ impl Root {
         }
     }
 
+    /// Whether the file at `path` is there to hold secrets: by its name, or by that of the file that it leads to by
+    /// links; see [`ctx_secrets::is_secret_file`]. One look at each folder of the path.
+    ///
+    /// # Errors
+    /// Those of [`Root::read`] but for what is too large or not a file.
+    pub fn is_secret_file(&self, path: impl AsRef<Path>) -> Result<bool, SourceError> {
+        let path = path.as_ref();
+        let is_secret = |path: &Path| ctx_secrets::is_secret_file(&path.to_string_lossy());
+        if is_secret(path) {
+            return Ok(true);
+        }
+        let real = self.dir.canonicalize(check(path)?);
+        let real = real.map_err(|source| failed(&self.dir, path, source))?;
+        Ok(is_secret(&real))
+    }
+
     /// The state of the file at `path`, without opening it.
     ///
     /// # Errors

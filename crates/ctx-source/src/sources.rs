@@ -264,6 +264,11 @@ impl Sources {
     }
 
     fn load(&self, folder: &Folder, path: &str) -> Result<(Arc<Text>, Stamp), SourceError> {
+        // A link may have any name.
+        if self.secrets == Secrets::Masked && folder.root.is_secret_file(path)? {
+            let path = path.to_owned();
+            return Err(SourceError::Secret { path });
+        }
         let (bytes, stamp) = folder.read(path)?;
         self.reads.fetch_add(1, Ordering::Relaxed);
         let text = Text::decode(path, bytes, self.secrets).ok_or_else(|| SourceError::Binary {

@@ -250,7 +250,7 @@ impl Root {
         let mut walk = Walk {
             root: self,
             options,
-            deadline: Instant::now() + options.time,
+            deadline: Instant::now().checked_add(options.time),
             entries: 0,
             path_bytes: 0,
             above: PathBuf::new(),
@@ -311,7 +311,8 @@ impl From<io::Error> for End {
 struct Walk<'w> {
     root: &'w Root,
     options: &'w WalkOptions,
-    deadline: Instant,
+    /// `None` where no clock comes so far.
+    deadline: Option<Instant>,
     entries: usize,
     path_bytes: usize,
     /// What the rules of folders above call the root.
@@ -342,7 +343,7 @@ impl Walk<'_> {
         let first = self.pending.len();
         for (name, kind) in &names {
             let path = folder.path.join(name);
-            if Instant::now() >= self.deadline {
+            if self.deadline.is_some_and(|it| Instant::now() >= it) {
                 return Err(End::Limit(path, WalkLimit::Time(self.options.time)));
             }
             if self.is_left_out(rules.as_deref(), &path, *kind) {

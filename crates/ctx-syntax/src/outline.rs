@@ -122,7 +122,8 @@ pub struct Symbol {
     pub signature: LineSpan,
     /// The lines of its body that can be left out without cutting a line.
     pub body: Option<LineSpan>,
-    /// The comments, attributes and decorators before it, or the string its body begins with.
+    /// The comments, attributes and decorators before it, or the string its body begins with. Of definitions beside each
+    /// other in a row, only the first has those above it.
     pub doc: Option<LineSpan>,
     /// The symbol it is in, by index.
     pub parent: Option<usize>,
@@ -318,6 +319,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
     } = reading;
     let definitions = once_each(definitions);
     let lines = pieces::lines(text);
+    let comments = Comments::new(comment_rows);
     let mut symbols: Vec<Symbol> = Vec::with_capacity(definitions.len());
     let mut heads: Vec<Option<LineSpan>> = Vec::with_capacity(definitions.len());
     let mut open: Vec<usize> = Vec::new();
@@ -357,6 +359,13 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             Some(body) => body.start().saturating_sub(1).max(span.start()),
             None => span.end(),
         };
+        // What stands above a row is said of the first definition in it, under all its names, and of what that begins with.
+        let beside = symbols.last().filter(|it| it.span.start() == span.start());
+        let doc = match beside {
+            None => comments.before(definition.rows.start),
+            Some(it) if it.bytes == definition.bytes => it.doc,
+            Some(it) => it.doc.filter(|_| parent == Some(symbols.len() - 1)),
+        };
         heads.push(definition.head.as_ref().and_then(span_of));
         open.push(symbols.len());
         symbols.push(Symbol {
@@ -367,7 +376,7 @@ fn build(text: &str, reading: Reading, language: Language) -> Outline {
             bytes: definition.bytes,
             signature: LineSpan::new(span.start(), last_of_signature).unwrap_or(span),
             body,
-            doc: comments_before(&comment_rows, definition.rows.start),
+            doc,
             parent,
         });
     }
@@ -557,17 +566,36 @@ fn elidable(lines: &[&str], whole: &Range<usize>, body: &Body) -> Option<LineSpa
         .and_then(|rows| span_of(&rows))
 }
 
-/// The rows of comments right above row `start`.
-fn comments_before(comment_rows: &[Range<usize>], start: usize) -> Option<LineSpan> {
-    let mut first = start;
-    let before = comment_rows.partition_point(|rows| rows.start < start);
-    for rows in comment_rows[..before].iter().rev() {
-        if rows.end < first {
-            break;
+/// Rows of comments, the end left out.
+struct Comments {
+    /// By their beginnings.
+    rows: Vec<Range<usize>>,
+    /// For each, where those right above it begin.
+    starts: Vec<usize>,
+}
+
+impl Comments {
+    /// `rows` are sorted by their beginnings. O(rows).
+    fn new(rows: Vec<Range<usize>>) -> Self {
+        let mut starts = Vec::with_capacity(rows.len());
+        for (index, it) in rows.iter().enumerate() {
+            let above = index
+                .checked_sub(1)
+                .filter(|&above| rows[above].end >= it.start);
+            starts.push(above.map_or(it.start, |above| starts[above]));
         }
-        first = first.min(rows.start);
+        Comments { rows, starts }
     }
-    (first < start)
-        .then_some(first..start)
-        .and_then(|rows| span_of(&rows))
+
+    /// Those right above row `row`. O(log rows).
+    fn before(&self, row: usize) -> Option<LineSpan> {
+        let last = self
+            .rows
+            .partition_point(|it| it.start < row)
+            .checked_sub(1)?;
+        let is_above = self.rows[last].end >= row;
+        is_above
+            .then(|| span_of(&(self.starts[last]..row)))
+            .flatten()
+    }
 }

@@ -90,7 +90,7 @@ pub fn lines(text: &str) -> Vec<&str> {
 
 /// A text whose `lines` and `outline` these are, cut into the parts that are found one by one, in their order:
 /// a function, a small type, the head of a large one, a run of about 40 lines. No two share a line, and lines
-/// in none of them say nothing. O(lines + symbols).
+/// in none of them say nothing. O(bytes + symbols + references), and log symbols for each of them.
 pub fn pieces(lines: &[&str], outline: &Outline) -> Vec<Piece> {
     let roles = roles(&outline.symbols);
     let owners = owners(lines.len(), &outline.symbols, &roles);
@@ -178,17 +178,30 @@ fn roles(symbols: &[Symbol]) -> Vec<Part> {
     roles
 }
 
-/// For each line the innermost symbol that has it.
+/// For each line the innermost symbol that has it, which is the last of those that do. O(lines + symbols), however many
+/// have the same lines.
 fn owners(count: usize, symbols: &[Symbol], roles: &[Part]) -> Vec<Option<usize>> {
     let mut owners = vec![None; count];
-    for (index, symbol) in symbols.iter().enumerate() {
+    // From each line on, what leads to the first that none of the symbols looked at has.
+    let mut next: Vec<usize> = (0..=count).collect();
+    let first_free = |next: &mut [usize], mut row: usize| {
+        while next[row] != row {
+            next[row] = next[next[row]];
+            row = next[row];
+        }
+        row
+    };
+    for (index, symbol) in symbols.iter().enumerate().rev() {
         if roles[index] == Part::Within {
             continue;
         }
         let span = symbol.span_with_doc();
         let last = (span.end() as usize).min(count);
-        if let Some(lines) = owners.get_mut(span.start() as usize - 1..last) {
-            lines.fill(Some(index));
+        let mut row = first_free(&mut next, (span.start() as usize - 1).min(count));
+        while row < last {
+            owners[row] = Some(index);
+            next[row] = row + 1;
+            row = first_free(&mut next, row + 1);
         }
     }
     owners
@@ -312,11 +325,13 @@ fn piece(span: LineSpan, owner: Option<usize>, outline: &Outline, roles: &[Part]
     };
     let begins =
         |symbol: &Symbol| span.start() <= symbol.span.start() && symbol.span.start() <= span.end();
-    let small = symbols
-        .iter()
-        .enumerate()
-        .filter(|(index, it)| roles[*index] == Part::Within && begins(it));
-    let defines = small.map(|(_, it)| it.name.clone()).collect();
+    // They are in the order of their beginnings.
+    let first = symbols.partition_point(|it| it.span.start() < span.start());
+    let begun = symbols[first..].iter().zip(&roles[first..]);
+    let small = begun
+        .take_while(|(it, _)| begins(it))
+        .filter(|(_, role)| **role == Part::Within);
+    let defines = small.map(|(it, _)| it.name.clone()).collect();
     let Some(symbol) = owner.map(|it| &symbols[it]) else {
         return Piece {
             span,

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 
 use crate::{Outline, Reference, ReferenceKind, SymbolKind};
 
-/// A name that so many symbols have is nobody's in particular.
+/// A name leads to so many symbols, the first of a file or of those it imports. One that more symbols of the project
+/// have, and none of these, is nobody's in particular.
 const MOST_CANDIDATES: usize = 16;
 
 /// How one thing relates to another.
@@ -51,7 +52,8 @@ pub struct Edge {
     pub to: usize,
     /// What it says.
     pub kind: EdgeKind,
-    /// 1 where the name leads to one symbol; where it could be any of n, 1/n to each of them.
+    /// 1 where the name leads to one symbol; where it could be any of n, 1/n to each of them, of which the first 16 have
+    /// an edge.
     pub weight: f64,
 }
 
@@ -271,6 +273,31 @@ impl Holders {
     }
 }
 
+/// What a name may lead to.
+#[derive(Default)]
+struct Targets {
+    /// The nodes of the first.
+    first: SmallVec<[usize; MOST_CANDIDATES]>,
+    /// How many there are.
+    count: usize,
+}
+
+impl Targets {
+    /// With `symbols`, by file and node, after those that it has.
+    fn add(&mut self, symbols: &[(usize, usize)]) {
+        let room = MOST_CANDIDATES - self.first.len();
+        let nodes = symbols.iter().map(|&(_, node)| node);
+        self.first.extend(nodes.take(room));
+        self.count += symbols.len();
+    }
+
+    /// That of each.
+    #[expect(clippy::cast_precision_loss, reason = "symbols are not that many")]
+    fn weight(&self) -> f64 {
+        1.0 / self.count.max(1) as f64
+    }
+}
+
 #[derive(Default)]
 struct Builder<'f> {
     nodes: Vec<Node<'f>>,
@@ -280,6 +307,8 @@ struct Builder<'f> {
     files: Vec<(usize, usize)>,
     /// A path without its extension → its file.
     stems: RapidHashMap<&'f str, SmallVec<[usize; 2]>>,
+    /// The bytes of the longest of those.
+    longest_stem: usize,
     /// The names that are referred to.
     said: RapidHashSet<&'f str>,
     /// Each of them → its symbols: file and node.
@@ -297,6 +326,7 @@ impl<'f> Builder<'f> {
             span: None,
         });
         for part in stems(path) {
+            self.longest_stem = self.longest_stem.max(part.len());
             self.stems.entry(part).or_default().push(file);
         }
         for (index, symbol) in outline.symbols.iter().enumerate() {
@@ -316,7 +346,7 @@ impl<'f> Builder<'f> {
     }
 
     /// The edges that go out from those of a file that are wanted.
-    fn relate(&mut self, file: usize, path: &str, outline: &Outline, wanted: &Holders) {
+    fn relate<'o>(&mut self, file: usize, path: &str, outline: &'o Outline, wanted: &Holders) {
         let (node, first) = self.files[file];
         for (index, symbol) in outline.symbols.iter().enumerate() {
             if wanted.has(symbol.parent) {
@@ -335,18 +365,24 @@ impl<'f> Builder<'f> {
                 self.add(node, to, EdgeKind::Imports, 1.0);
             }
         }
-        for reference in wanted.references(outline) {
-            let kind = match reference.kind {
+        let of_reference = |it: &'o Reference| {
+            let kind = match it.kind {
                 ReferenceKind::Call => EdgeKind::Calls,
                 ReferenceKind::Type => EdgeKind::Uses,
                 ReferenceKind::Extends => EdgeKind::Extends,
             };
-            let from = reference.within.map_or(node, |within| first + within);
-            let targets = self.resolve(&reference.name, file, &imported);
-            #[expect(clippy::cast_precision_loss, reason = "there are at most 16")]
-            let weight = 1.0 / targets.len().max(1) as f64;
-            for to in targets {
-                if to != from {
+            let from = it.within.map_or(node, |within| first + within);
+            (it.name.as_str(), from, kind)
+        };
+        let mut uses: Vec<_> = wanted.references(outline).map(of_reference).collect();
+        // A name is resolved once, and what says the same again adds nothing.
+        uses.sort_unstable();
+        uses.dedup();
+        for uses in uses.chunk_by(|a, b| a.0 == b.0) {
+            let targets = self.resolve(uses[0].0, file, &imported);
+            let weight = targets.weight();
+            for &(_, from, kind) in uses {
+                for &to in targets.first.iter().filter(|it| **it != from) {
                     self.add(from, to, kind, weight);
                 }
             }
@@ -362,43 +398,45 @@ impl<'f> Builder<'f> {
         });
     }
 
-    /// The symbols that `name` may be, as seen from `file`.
-    fn resolve(&self, name: &str, file: usize, imported: &BTreeSet<usize>) -> Vec<usize> {
+    /// The symbols that `name` may be, as seen from `file`. O(imported files) log symbols.
+    fn resolve(&self, name: &str, file: usize, imported: &BTreeSet<usize>) -> Targets {
+        let mut targets = Targets::default();
         let Some(all) = self.names.get(name) else {
-            return Vec::new();
+            return targets;
         };
-        let among = |is_one: &dyn Fn(usize) -> bool| -> Vec<usize> {
-            all.iter()
-                .filter(|(at, _)| is_one(*at))
-                .map(|(_, id)| *id)
-                .collect()
+        // They are in the order of files.
+        let within = |file: usize| {
+            let start = all.partition_point(|&(at, _)| at < file);
+            let count = all[start..].partition_point(|&(at, _)| at == file);
+            &all[start..start + count]
         };
-        let here = among(&|at| at == file);
-        if !here.is_empty() {
-            return here;
+        targets.add(within(file));
+        if targets.count == 0 {
+            for &it in imported {
+                targets.add(within(it));
+            }
         }
-        let there = among(&|at| imported.contains(&at));
-        if !there.is_empty() {
-            return there;
+        if targets.count == 0 && all.len() <= MOST_CANDIDATES {
+            targets.add(all);
         }
-        let anywhere = among(&|_| true);
-        if anywhere.len() > MOST_CANDIDATES {
-            return Vec::new();
-        }
-        anywhere
+        targets
     }
 
     /// The files that `module` may name, as written in the file at `path`: those whose path ends as it
-    /// does. Several are told apart by how much of the path they share with the importing file.
+    /// does. Several are told apart by how much of the path they share with the importing file. O(bytes of `module` +
+    /// the square of the longest such end).
     fn imported(&self, path: &str, module: &str) -> Vec<usize> {
         let parts = module
             .split(['/', '.', ':', '\\', '{', '}', ',', ' ', ';'])
             .filter(|part| !part.is_empty() && !matches!(*part, "crate" | "self" | "super" | "*"));
-        let mut wanted = String::with_capacity(module.len());
+        let mut wanted = String::new();
         for part in parts {
-            if !wanted.is_empty() {
-                wanted.push('/');
+            let slash = usize::from(!wanted.is_empty());
+            // What is longer than any stem is none, whatever follows.
+            if wanted.len() + slash + part.len() > self.longest_stem {
+                break;
             }
+            wanted.extend(std::iter::repeat_n('/', slash));
             wanted.push_str(part);
         }
         while !wanted.is_empty() {

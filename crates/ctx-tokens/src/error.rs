@@ -10,7 +10,7 @@ pub enum TokensError {
     /// A name that is no encoding, no model and no path.
     #[error("unknown token counter {name:?}{}", did_you_mean(.near))]
     UnknownName {
-        /// The name given.
+        /// The name given, of one of more than 64 bytes the beginning.
         name: String,
         /// Known names that look like it, the nearest first.
         near: Vec<String>,

@@ -81,6 +81,9 @@ pub(crate) static ROWS: &[Row] = &[
     calibrated("gemini", (5, 4), GEMINI),
 ];
 
+/// What is longer, in bytes, is a slip of no name, and is not told whole.
+pub(crate) const LONGEST: usize = 64;
+
 /// The row that decides `name`. A provider's prefix (`openai/`) and the case of letters are
 /// overlooked, and so are the `ft:` of a tuned model and the point in a Claude model's version,
 /// which resellers write for the vendor's hyphen.
@@ -103,10 +106,13 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
         .max_by_key(|row| row.family.len())
 }
 
-/// Known names that look like `name`, the nearest first, at most 3.
+/// Known names that look like `name`, the nearest first, at most 3. No name looks like one of more than [`LONGEST`] bytes.
 pub(crate) fn near(name: &str) -> Vec<String> {
     const ENOUGH: f64 = 0.6;
 
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
     let name = name.to_ascii_lowercase();
     let known = ["characterBased", "wordBased"].into_iter();
     let mut scored: Vec<(f64, &str)> = known

@@ -38,11 +38,19 @@ pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError>
         CounterName::Named(model) => match models::find(model) {
             Some(row) => encoding(model, row),
             None => Err(TokensError::UnknownName {
-                name: model.clone(),
+                name: told(model),
                 near: models::near(model),
             }),
         },
     }
+}
+
+/// As an error tells it: a long one by its beginning.
+fn told(name: &str) -> String {
+    if name.len() <= models::LONGEST {
+        return name.to_owned();
+    }
+    name.chars().take(models::LONGEST).chain(['…']).collect()
 }
 
 /// Every name in the table of models, with where its row comes from. A model counts as the

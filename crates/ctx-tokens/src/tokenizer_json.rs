@@ -14,7 +14,7 @@ use crate::{Exactness, TokenCounter, TokensError};
 /// the file may ask for are left out, for they are no part of a count. Counts never add up: what
 /// such a tokenizer does at a joint is unknown. A text that the tokenizer refuses (a vocabulary
 /// without a token for what it does not know) counts a token for each byte, which is no less than
-/// any tokenizer would find.
+/// any tokenizer would find; of that alone the count is a bound, though the counter says that it is exact.
 pub struct TokenizerJson {
     tokenizer: Tokenizer,
     name: String,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
@@ -98,6 +99,27 @@ async fn a_raised_flag_ends_the_work() {
     assert!(cancel.child().child().is_cancelled());
     let answer = assembler.assemble(files(20), options(600), cancel).await;
     assert!(matches!(answer, Err(AssembleError::Cancelled)));
+}
+
+#[test]
+fn nothing_is_done_on_the_thread_that_awaits() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (let_go, held) = std::sync::mpsc::channel();
+        // All threads for work are taken.
+        let busy = tokio::task::spawn_blocking(move || held.recv());
+        let assembler = ContextAssembler::new();
+        let unknown = options(600).with_counter(CounterName::from("no such counter"));
+        let mut answer = assembler.assemble(files(2), unknown, Cancel::new());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(answer.as_mut().poll(&mut context).is_pending());
+        let_go.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+        assert!(matches!(answer.await, Err(AssembleError::Tokens(_))));
+    });
 }
 
 /// Raises a flag when it weighs for the second time, and notes how many bytes it was given in all.

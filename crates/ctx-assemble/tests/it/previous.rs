@@ -1,9 +1,15 @@
 //! A context that follows another keeps its beginning, so that a prompt cache keeps it too.
 
-use ctx_assemble::AssembleError;
-use ctx_model::{BuildOptions, BuiltContext, Chunk, GroupBy, Order, Previous, Selection, Tokens};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{build, files, options, try_build};
+use ctx_assemble::{AssembleError, Control, assemble};
+use ctx_model::{
+    BuildOptions, BuiltContext, Chunk, GroupBy, LineSpan, Order, Previous, Selection, Tokens,
+};
+use ctx_tokens::{Additivity, TokenCounter};
+
+use crate::support::{build, chunk, files, options, try_build};
 
 fn previous(built: &BuiltContext) -> Previous {
     Previous {
@@ -49,6 +55,95 @@ fn what_was_sent_keeps_its_place_and_what_is_new_comes_behind() {
         second.context[..shared.bytes],
         first.context[..shared.bytes]
     );
+}
+
+#[test]
+fn what_differs_before_a_chunk_is_told_by_it() {
+    let with = |header: &str| options(2_000).with_header(Some(header.to_owned()));
+    let first = build(&files(3), &with("one"));
+    let second = build(
+        &files(3),
+        &with("two").with_previous(Some(previous(&first))),
+    );
+    let shared = second.shared_prefix.unwrap();
+    assert!(shared.bytes < 20);
+    assert_eq!(
+        shared.first_difference.as_ref(),
+        Some(&second.included[0].id)
+    );
+    // What is left out at the end is in no chunk.
+    let footer = |footer: &str| options(2_000).with_footer(Some(footer.to_owned()));
+    let first = build(&files(3), &footer("one"));
+    let second = build(
+        &files(3),
+        &footer("two").with_previous(Some(previous(&first))),
+    );
+    assert_eq!(second.shared_prefix.unwrap().first_difference, None);
+}
+
+/// Notes the longest text that it is given.
+struct Longest {
+    counter: Arc<dyn TokenCounter>,
+    bytes: AtomicUsize,
+}
+
+impl TokenCounter for Longest {
+    fn count(&self, text: &str) -> Tokens {
+        self.bytes.fetch_max(text.len(), Ordering::Relaxed);
+        self.counter.count(text)
+    }
+
+    fn additivity(&self) -> Additivity {
+        self.counter.additivity()
+    }
+}
+
+/// A cancel is seen between two counts, so none is long.
+#[test]
+fn what_is_shared_is_counted_in_parts() {
+    let all = files(20_000);
+    let options = options(u32::MAX);
+    let first = build(&all, &options);
+    let counter = Longest {
+        counter: ctx_tokens::counter(&options.counter).unwrap(),
+        bytes: AtomicUsize::new(0),
+    };
+    let options = options.with_previous(Some(previous(&first)));
+    let again = assemble(&all, &options, &counter, &Control::default()).unwrap();
+    assert_eq!(again.shared_prefix.unwrap().tokens, first.tokens.total);
+    let longest = counter.bytes.into_inner();
+    assert!(
+        longest < first.context.len() / 4,
+        "{longest} of {}",
+        first.context.len()
+    );
+}
+
+#[test]
+fn a_heading_that_goes_on_is_paid_once() {
+    let lines = |id: &str, start: u32| {
+        let span = LineSpan::new(start, start + 2).unwrap();
+        let content = format!("{id} one\n{id} two\n{id} three");
+        chunk(id, 1.0, &content)
+            .with_path("src/a.rs")
+            .with_span(span)
+    };
+    let mut chunks = [lines("x", 1), lines("y", 11)];
+    let file = |tokens| options(tokens).with_group_by(GroupBy::File);
+    let first = build(&chunks[..1], &file(2_000));
+    let second = |tokens| file(tokens).with_previous(Some(previous(&first)));
+    let all = build(&chunks, &second(2_000)).tokens.total.get();
+    assert_eq!(build(&chunks, &second(all)).included.len(), 2);
+    for it in &mut chunks {
+        it.pinned = true;
+    }
+    assert_eq!(build(&chunks, &second(all)).included.len(), 2);
+    // With a notice of what is left out, both are no more.
+    let beside = chunk("z", 0.1, &"word ".repeat(200)).with_path("src/b.rs");
+    let three = [chunks[0].clone(), chunks[1].clone(), beside];
+    let two = build(&three, &second(all + 40));
+    let exact = build(&three, &second(two.tokens.total.get()));
+    assert_eq!((two.included.len(), exact.included.len()), (2, 2));
 }
 
 #[test]

@@ -10,6 +10,38 @@ use ctx_model::{
 use crate::support::{build, chunk, files, is_sound, options, try_build};
 
 #[test]
+fn the_price_of_a_token_is_in_tokens_whatever_counts_them() {
+    let chunks = files(40);
+    for counter in [
+        "o200k_base",
+        "characterBased",
+        "wordBased",
+        "claude-opus-4-7",
+        "gemini",
+    ] {
+        let options = options(1_500)
+            .with_counter(counter.parse().unwrap())
+            .with_selection(Selection::Optimal);
+        let built = build(&chunks, &options);
+        let lambda = built.certificate.lambda;
+        let mut told = 0;
+        for it in &built.included {
+            let Some(times) = it.why.strip_prefix("worth ") else {
+                continue;
+            };
+            let times: f64 = times.split_once(' ').unwrap().0.parse().unwrap();
+            let expected = it.value / (lambda * f64::from(it.tokens.get()));
+            assert!(
+                (times - expected).abs() < 0.05 + 0.05 * times,
+                "{counter}: {times} for {expected}"
+            );
+            told += 1;
+        }
+        assert!(told > 3, "{counter}: {:?}", built.included);
+    }
+}
+
+#[test]
 fn nothing_in_gives_a_valid_empty_result() {
     for format in Format::ALL {
         let options = options(100)

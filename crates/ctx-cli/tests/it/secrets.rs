@@ -47,6 +47,20 @@ fn every_verb_masks_secrets_and_says_so() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_link_to_a_file_of_secrets_shows_it_to_nobody_either() {
+    let folder = Folder::of([(".env", b"DB_PASSWORD=hunter2\n")]);
+    std::os::unix::fs::symlink(".env", folder.path().join("setup.txt")).unwrap();
+    for args in [["show", "setup.txt"], ["pack", "setup.txt"]] {
+        let ran = folder.run(args);
+        assert!(!ran.stdout.contains("hunter2"), "{ran:?}");
+        assert!(ran.stderr.contains("--keep-secrets"), "{ran:?}");
+        let shown = folder.run(args.into_iter().chain(["--keep-secrets"]));
+        assert!(shown.ok().contains("hunter2"), "{shown:?}");
+    }
+}
+
+#[test]
 fn chunks_that_bring_secrets_along_do_not_show_them() {
     let chunk = json!({"chunks": [{"id": "a", "content": source(), "relevance": 1}]}).to_string();
     let ran = ctx(["assemble", "-"], chunk.clone());

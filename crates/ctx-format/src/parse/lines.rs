@@ -382,7 +382,7 @@ fn split_span(text: &str) -> (String, Option<ctx_model::LineSpan>) {
     };
     let split = rest.strip_suffix(')').and_then(|rest| {
         let (title, span) = rest.rsplit_once(plain::SPAN)?;
-        Some((title, fields::read_span(span)?))
+        Some((title, span.parse().ok()?))
     });
     let (title, span) = match split {
         Some((title, span)) => (title, Some(span)),

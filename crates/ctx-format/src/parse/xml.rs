@@ -166,7 +166,7 @@ fn block(tag: &BytesStart<'_>) -> Result<ParsedBlock, ParseError> {
             "name" => block.name = Some(value),
             "id" => block.id = Some(value),
             "kind" => block.kind = Some(value),
-            "lines" => block.span = Some(fields::read_span(&value).ok_or_else(|| bad(&value))?),
+            "lines" => block.span = Some(value.parse().map_err(|_| bad(&value))?),
             "language" => block.language = Some(value),
             "relevance" => block.relevance = Some(value.parse().map_err(malformed)?),
             "summary" => block.summary = Some(value),

@@ -22,6 +22,22 @@ fn a_fence_does_not_close_on_content_that_holds_one() {
 }
 
 #[test]
+fn lines_are_read_as_they_are_written_and_no_other_way() {
+    let chunk = chunk("text").with_span(LineSpan::new(3, 9).unwrap());
+    for (format, written) in [
+        (Format::Markdown, "Lines 3-9\n"),
+        (Format::Plain, "(lines 3-9)\n"),
+        (Format::Xml, "lines=\"3-9\""),
+    ] {
+        let text = document_of(format, &FormatOptions::default(), &chunk);
+        assert!(text.contains(written), "{text}");
+        let with_signs = text.replace("3-9", "+3-+9");
+        let span = |text: &str| parse(format, text).ok()?.blocks.first()?.span;
+        assert_eq!((span(&text), span(&with_signs)), (chunk.span, None));
+    }
+}
+
+#[test]
 fn a_block_that_shows_nothing_has_no_frame_around_it() {
     let first = chunk("").with_span(LineSpan::new(1, 2).unwrap());
     let second = Chunk::new("b", "", Relevance::ONE).with_name("b");

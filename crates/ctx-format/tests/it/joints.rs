@@ -32,6 +32,16 @@ fn every_formatter_keeps_the_law() {
     }
 }
 
+#[test]
+fn a_piece_that_begins_with_an_end_of_line_does_not_join_safely() {
+    for piece in ["", "a\n", "  a\n", "\ta\r\n"] {
+        assert!(joins_safely(piece), "{piece:?}");
+    }
+    for piece in ["a", "\na\n", "\ra\n", " \r a\n", "/a\n", " \n"] {
+        assert!(!joins_safely(piece), "{piece:?}");
+    }
+}
+
 #[track_caller]
 fn cuts(format: Format, separator: &str, tail: &str, piece: &str) {
     let options = FormatOptions::default().with_separator(Some(separator.to_owned()));

@@ -493,6 +493,23 @@ fn secrets_are_masked_in_what_files_say_and_in_what_hits_bring_along() {
 }
 
 #[test]
+fn a_hit_in_a_file_of_secrets_is_left_out_whatever_it_brings() {
+    let (folder, _) = setting();
+    fs::write(folder.path().join(".env"), "DB_PASSWORD=hunter2\n").unwrap();
+    let resolve = |secrets| {
+        let root = Root::open(folder.path()).unwrap();
+        let sources = Sources::new(root, Limits::default()).with_secrets(secrets);
+        let hit = hit("env", ".env", (1, 1), "DB_PASSWORD=hunter2");
+        ctx_resolve::resolve(vec![hit], sources, ctx_syntax::Limits::default())
+    };
+    let resolved = resolve(Secrets::Masked);
+    assert!(resolved.chunks.is_empty(), "{resolved:?}");
+    assert_eq!(resolved.omitted[0].reason, OmittedReason::Unreadable);
+    assert!(!format!("{resolved:?}").contains("hunter2"));
+    assert_eq!(resolve(Secrets::Shown).chunks.len(), 1);
+}
+
+#[test]
 fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_indexed() {
     let (folder, resolver) = setting();
     let indexed = hash(SHAPES);

@@ -153,6 +153,27 @@ fn a_hash_is_as_good_as_the_text_but_for_showing_it() {
         assert!(matches!(located, Located::Fresh { .. }), "{located:?}");
         moved(&sources, by_hash(hash, 1, 3), span(5, 7));
     }
+    // That of the whole file tells that nothing has changed.
+    let same = [b.to_uppercase(), blake3::hash(FILE).to_hex().to_string()];
+    for hash in &same {
+        let located = sources.locate(by_hash(hash, 5, 7));
+        assert!(matches!(located, Located::Fresh { .. }), "{located:?}");
+    }
+    // A number of git, one of another length, or a version is no hash of anything here.
+    let letters = "x".repeat(64);
+    let twice = b.repeat(2);
+    for hash in ["", "v7", &b[..40], &b[1..], &twice, &letters] {
+        let located = sources.locate(by_hash(hash, 5, 7));
+        assert!(
+            matches!(located, Located::Unverified { .. }),
+            "{hash}: {located:?}"
+        );
+        let located = sources.locate(by_hash(hash, 5, 99));
+        assert!(
+            matches!(located, Located::Unavailable { .. }),
+            "{hash}: {located:?}"
+        );
+    }
     let other = hash("something else");
     let located = sources.locate(by_hash(&other, 5, 7));
     assert!(

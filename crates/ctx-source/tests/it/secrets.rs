@@ -1,7 +1,7 @@
 //! Secrets in files.
 
 use ctx_model::LineSpan;
-use ctx_source::{Secrets, SourceError};
+use ctx_source::{Located, Secrets, SourceError, Wanted};
 
 #[test]
 fn a_secret_is_masked_where_it_stands_and_told_by_its_line() {
@@ -56,5 +56,50 @@ fn files_of_keys_and_settings_are_read_by_those_alone_who_ask_for_secrets() {
         );
         let shown = super::sources(&folder).with_secrets(Secrets::Shown);
         assert!(shown.text(path).is_ok());
+        for content in [None, Some("PASSWORD=word")] {
+            let located = super::sources(&folder).locate(Wanted {
+                path,
+                span: LineSpan::new(1, 1).unwrap(),
+                content,
+                content_hash: None,
+            });
+            assert!(
+                matches!(&located, Located::Unavailable { why } if why.contains("secrets")),
+                "{located:?}"
+            );
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_such_a_file_is_one() {
+    use std::os::unix::fs::symlink;
+
+    let files: [(&str, &[u8]); 3] = [
+        (".env", b"PASSWORD=word\n"),
+        ("keys/.env.local/a.txt", b"text\n"),
+        ("docs/a.txt", b"text\n"),
+    ];
+    let folder = super::folder(&files);
+    let link = |from: &str, to: &str| symlink(to, folder.path().join(from)).unwrap();
+    link("docs/setup.txt", "../.env");
+    link("docs/second.txt", "setup.txt");
+    link("docs/other.txt", "a.txt");
+    link("folder", "docs");
+    for path in ["docs/setup.txt", "docs/second.txt", "folder/setup.txt"] {
+        let refused = super::sources(&folder).text(path);
+        assert!(
+            matches!(&refused, Err(SourceError::Secret { path: told }) if told == path),
+            "{refused:?}"
+        );
+        let shown = super::sources(&folder).with_secrets(Secrets::Shown);
+        assert_eq!(shown.text(path).unwrap().as_str(), "PASSWORD=word\n");
+    }
+    for path in ["docs/other.txt", "folder/a.txt", "keys/.env.local/a.txt"] {
+        assert_eq!(
+            super::sources(&folder).text(path).unwrap().as_str(),
+            "text\n"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use ctx_source::{EntryKind, Ignoring, Mark, Root, Step, WalkFault, WalkLimit, WalkOptions};
 use tempfile::TempDir;
@@ -35,6 +36,16 @@ fn faulty(root: &Path, expected: &[&str]) -> String {
     assert_eq!(files, expected);
     assert_eq!(faults.len(), 1, "{faults:?}");
     faults[0].to_string()
+}
+
+#[test]
+fn a_walk_may_take_any_time() {
+    let all = folder(&[("a", b"")]);
+    let mut options = WalkOptions::default();
+    options.time = Duration::MAX;
+    let (files, faults) = walked(all.path(), &options);
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!(files, ["a"]);
 }
 
 #[test]
@@ -212,7 +223,7 @@ fn each_limit_is_named_where_it_is_reached() {
     assert_eq!(entries, (3, "b".to_owned(), WalkLimit::Entries(5)));
     let bytes = limited(&many, &|it| it.path_bytes = 8);
     assert_eq!(bytes, (3, "a/2".to_owned(), WalkLimit::PathBytes(8)));
-    let time = limited(&many, &|it| it.time = std::time::Duration::ZERO);
+    let time = limited(&many, &|it| it.time = Duration::ZERO);
     assert!(matches!(time.2, WalkLimit::Time(_)) && time.0 == 0);
     let depth = limited(&deep(9), &|it| it.depth = 8);
     assert_eq!(

@@ -1,15 +1,13 @@
 //! Files cut into the parts that are found one by one.
 
-use ctx_syntax::{Limits, Outline, lines, pieces};
+use ctx_model::LineSpan;
+use ctx_syntax::{Language, Limits, Outline, lines, pieces};
+use ctx_testkit::laws::linear;
 
 #[test]
 fn every_line_that_says_something_is_in_one_piece() {
     let text = "use a;\n\n/// Adds.\nfn add(a: i32) -> i32 {\n    a\n}\n\nconst X: i32 = 1;\n";
-    let outline = Outline::of(
-        text,
-        ctx_syntax::Language::of("a.rs", text),
-        &Limits::default(),
-    );
+    let outline = Outline::of(text, Language::of("a.rs", text), &Limits::default());
     let lines = lines(text);
     let pieces = pieces(&lines, &outline);
     for (row, line) in lines.iter().enumerate() {
@@ -25,11 +23,7 @@ fn every_line_that_says_something_is_in_one_piece() {
 #[cfg(feature = "rust")]
 fn a_function_is_a_piece_whose_texts_are_its_lines() {
     let text = "/// Adds.\nfn add(a: i32) -> i32 {\n    other(a)\n}\n";
-    let outline = Outline::of(
-        text,
-        ctx_syntax::Language::of("a.rs", text),
-        &Limits::default(),
-    );
+    let outline = Outline::of(text, Language::of("a.rs", text), &Limits::default());
     let lines = lines(text);
     let [piece] = &pieces(&lines, &outline)[..] else {
         panic!("there is one function");
@@ -43,6 +37,50 @@ fn a_function_is_a_piece_whose_texts_are_its_lines() {
     assert_eq!(signature, "fn add(a: i32) -> i32 {\n");
     assert_eq!(doc, "/// Adds.\n");
     assert_eq!(body, "    other(a)\n}\n");
+}
+
+#[test]
+fn what_stands_above_a_row_is_said_of_the_first_in_it() {
+    let text = "/** A. */\nfunction a() { return 1 } function b() { return 2 }\n/** C. */\nclass C { d() {} e() {} }\n";
+    let outline = Outline::of(text, Language::of("a.js", text), &Limits::default());
+    let symbols = outline.symbols.iter();
+    let docs = symbols.map(|it| (it.name.as_str(), it.doc.map(LineSpan::start)));
+    let docs: Vec<(&str, Option<u32>)> = docs.collect();
+    let expected = [
+        ("a", Some(1)),
+        ("b", None),
+        ("C", Some(3)),
+        ("d", Some(3)),
+        ("e", None),
+    ];
+    assert_eq!(docs, expected);
+}
+
+#[test]
+fn files_are_cut_in_linear_time() {
+    type Text = fn(usize) -> String;
+    let texts: [(&str, &str, Text); 4] = [
+        ("sections", "a.md", |n| "# a\n".repeat(n)),
+        ("functions", "a.py", |n| "def a():1\n".repeat(n)),
+        ("functions on a row with comments above", "a.js", |n| {
+            format!("{}{}", "//\n".repeat(n), "function a(){}".repeat(n))
+        }),
+        ("functions beside comments", "a.js", |n| {
+            "/**/function a(){}\n".repeat(n)
+        }),
+    ];
+    for (what, path, text) in texts {
+        let limits = Limits::default();
+        let parsed = |n: usize| {
+            let text = text(n.min(limits.bytes / 20));
+            let outline = Outline::of(&text, Language::of(path, &text), &limits);
+            assert_eq!(outline.fallback, None, "{what}");
+            (text, outline)
+        };
+        linear(what, parsed, |(text, outline)| {
+            pieces(&lines(text), outline)
+        });
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_syntax::{Direction, Edge, EdgeKind, Graph, Language, Limits, Outline};
+use ctx_testkit::laws::linear;
 
 fn outline(path: &str, text: &str) -> Outline {
     Outline::of(text, Language::of(path, text), &Limits::default())
@@ -145,6 +146,59 @@ fn what_is_ambiguous_stays_so_and_nothing_is_invented() {
         ],
     );
     edges(&graph, "user", &[]);
+}
+
+#[test]
+fn a_name_leads_to_the_first_that_have_it() {
+    let calls = format!("def target():\n{}", "    a()\n".repeat(600));
+    let importing = format!("import b\nimport c\n{calls}");
+    let one = "def a(): pass\n";
+    let out = |files: &[(&str, &str)]| {
+        let outlines = outlines(files);
+        let graph = graph(&outlines);
+        let calls = graph.outgoing(graph.find("target")[0]).to_vec();
+        (calls.len(), calls.first().map(|it| it.weight))
+    };
+    for count in [16_u16, 17, 300] {
+        let defined = one.repeat(count.into());
+        let expected = (16, Some(1.0 / f64::from(count)));
+        // Of those in the same file, and of those in imported ones.
+        assert_eq!(out(&[("a.py", &format!("{defined}{calls}"))]), expected);
+        let files = [("a.py", &*importing), ("b.py", &defined), ("d.py", one)];
+        assert_eq!(out(&files), expected);
+        // Elsewhere, a name that so many have leads nowhere.
+        let expected = if count == 16 { expected } else { (0, None) };
+        assert_eq!(out(&[("a.py", &calls), ("b.py", &defined)]), expected);
+    }
+}
+
+#[test]
+fn edges_are_no_more_than_references_times_sixteen() {
+    let text = "def a(): a(); a()\n".repeat(400);
+    let outlines = outlines(&[("a.py", &text)]);
+    let graph = graph(&outlines);
+    let all = (0..graph.nodes().len()).map(|it| graph.outgoing(it).len());
+    let edges: usize = all.sum();
+    assert!((1..400 * 18).contains(&edges), "{edges}");
+}
+
+#[test]
+fn a_module_is_found_by_the_first_of_what_it_names() {
+    use EdgeKind::Imports;
+    let list = "Name, ".repeat(1_000);
+    let importing = format!("use crate::app::shapes::{{{list}}};\n");
+    let outlines = outlines(&[("main.rs", &importing), ("src/app/shapes.rs", "")]);
+    let graph = graph(&outlines);
+    let expected = [(Imports, "src/app/shapes.rs", "", 1.0)];
+    edges(&graph, "main.rs", &expected);
+}
+
+#[test]
+fn a_long_module_is_looked_for_in_linear_time() {
+    let outline = |n| outline("a.js", &format!("import \"{}\";\n", "b/".repeat(n)));
+    linear("parts of a module", outline, |it| {
+        Graph::new([("a.js", it)]).nodes().len()
+    });
 }
 
 #[test]

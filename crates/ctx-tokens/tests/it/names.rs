@@ -90,6 +90,21 @@ fn an_unknown_name_is_an_error_that_lists_near_ones() {
     check_unknown("", &[]);
 }
 
+#[test]
+fn a_long_name_is_told_by_its_beginning_and_likened_to_none() {
+    let refused = |length: usize| {
+        let name = format!("gpt-4o{}", "x".repeat(length));
+        let error = counter(&CounterName::Named(name)).err().unwrap();
+        let TokensError::UnknownName { name, near } = error else {
+            panic!("{error}")
+        };
+        (name.chars().count(), name.ends_with('…'), near.is_empty())
+    };
+    assert_eq!(refused(58), (64, false, false));
+    assert_eq!(refused(59), (65, true, true));
+    assert_eq!(refused(4 << 20), (65, true, true));
+}
+
 /// It may come from anybody, and go to a terminal or a log.
 #[test]
 fn a_name_stays_on_its_line_in_an_error() {
