@@ -41,7 +41,8 @@ use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
     Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
+    NewMessage, NewThread, Opened, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo,
+    Vote,
 };
 use crate::build::Priming;
 use crate::chance::random_id;
@@ -193,6 +194,10 @@ impl Backend for Embedded {
             Ok(())
         })
         .await
+    }
+
+    async fn open(&self, owner: &Owner) -> Result<Opened, BackendError> {
+        self.store(owner).await.map(Opened::with)
     }
 
     async fn build(

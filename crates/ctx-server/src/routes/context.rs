@@ -20,15 +20,15 @@ use tokio::task::AbortHandle;
 
 use super::accept::Form;
 use super::query::Id;
-use super::{Building, Json, Keeping, answer, aside, ask, ask_in, plain};
+use super::{Building, Json, Keeping, Looking, answer, aside, ask, ask_in, plain};
 use crate::Owner;
-use crate::admission::Place;
+use crate::admission::{Doing, Place};
 use crate::asked::carried;
 use crate::auth::Identity;
 use crate::backend::{
     Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
 };
-use crate::job::{self, Told};
+use crate::job::{self, Needs, Told};
 use crate::problem::Problem;
 use crate::schema;
 use crate::state::{App, Shared};
@@ -93,7 +93,7 @@ async fn primed(
         let prime = prime.map_err(|error| with_budget(error, reserve))?;
         Ok((prime, started.elapsed()))
     };
-    let (prime, took) = job::run(app, place, told, work).await?;
+    let (prime, took) = job::run(app, place, Needs::Store, told, work).await?;
     app.meter.prime(&prime, took);
     Ok(prime)
 }
@@ -133,7 +133,7 @@ async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Pr
         limit: PageLimit::new(1).unwrap_or_default(),
         after: None,
     };
-    ask(app, identity, |backend, owner| async move {
+    ask(app, identity, Doing::Reads, |backend, owner| async move {
         match backend.messages(&owner, &id, page).await {
             Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
                 what,
@@ -235,7 +235,7 @@ pub(crate) async fn assemble(
         let built = built.map_err(ServiceError::from)?;
         Ok::<_, BackendError>((built, started.elapsed()))
     };
-    let (data, took) = job::run(&app, place, None, work).await?;
+    let (data, took) = job::run(&app, place, Needs::Nothing, None, work).await?;
     app.meter.built(&data, took);
     let meta = ContextMeta::of(&data);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
@@ -288,7 +288,7 @@ pub(crate) async fn receipt(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let kept = ask(&app, &identity, |backend, owner| async move {
+    let kept = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         kept(&*backend, &owner, id).await
     });
     let kept = kept.await?;
@@ -309,7 +309,7 @@ pub(crate) async fn resolve(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, place, .. }: Json<ResolveRequest, Keeping>,
+    Json { request, place, .. }: Json<ResolveRequest, Looking>,
 ) -> Result<Response, Problem> {
     let resolved = ask_in(&app, &identity, place, |backend, owner| async move {
         let kept = kept(&*backend, &owner, id).await?;
