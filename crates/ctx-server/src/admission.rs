@@ -108,6 +108,8 @@ pub(crate) struct Place {
     right: Option<Arc<Semaphore>>,
     /// The body of the request, which is held for as long.
     body: Option<Room>,
+    /// When the request began that it is for.
+    since: Instant,
 }
 
 impl Default for Held {
@@ -208,6 +210,7 @@ impl Admission {
             owner: owner.clone(),
             right,
             body: None,
+            since: Instant::now(),
         })
     }
 
@@ -221,6 +224,17 @@ impl Place {
     pub(crate) fn with_body(mut self, body: Room) -> Self {
         self.body = Some(body);
         self
+    }
+
+    /// The same for a request that began then.
+    pub(crate) fn of_request_since(mut self, since: Instant) -> Self {
+        self.since = since;
+        self
+    }
+
+    /// When the request began that it is for.
+    pub(crate) fn since(&self) -> Instant {
+        self.since
     }
 
     /// Whose it is.

@@ -272,6 +272,13 @@ impl Job {
         }
     }
 
+    /// Work that has been waited for since then.
+    #[must_use]
+    pub fn with_started(mut self, started: Instant) -> Self {
+        self.started = started;
+        self
+    }
+
     /// Waits for each source of a context as long as this, instead of a quarter of the time until the deadline.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {

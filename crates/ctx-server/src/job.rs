@@ -42,7 +42,8 @@ pub(crate) fn enter(
     })
 }
 
-/// Runs `work` in `place` when it is its turn, which it waits for once there is what it needs. Dropping this, or the deadline, raises the flag of the job; the place is
+/// Runs `work` in `place` when it is its turn, which it waits for once there is what it needs, as far as the time of the request
+/// that the place is for goes. Dropping this, or the deadline, raises the flag of the job; the place is
 /// given back when the work has ended, and all that it began and did not wait for; not when nobody waits for it any more.
 ///
 /// # Errors
@@ -62,7 +63,9 @@ where
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller would have nothing.
     let patience = app.limits.source_time.min(limit / 5);
+    let since = place.since();
     let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75))
+        .with_started(since)
         .with_patience(patience)
         .with_counters(Arc::clone(&app.counters));
     if let Some(told) = told {
@@ -107,7 +110,8 @@ where
             hold.within(work).await
         }
     });
-    let done = tokio::time::timeout(limit, task).await;
+    let left = limit.saturating_sub(since.elapsed());
+    let done = tokio::time::timeout(left, task).await;
     drop(guard);
     match done {
         Err(_) => {

@@ -73,7 +73,7 @@ pub(crate) async fn build(
         }
         Form::Events => {
             if let Some(thread) = &wanted.0.thread {
-                check_thread(&app, &identity, thread).await?;
+                check_thread(&app, &identity, thread, place.since()).await?;
             }
             Ok(stream(app, (identity, place), wanted))
         }
@@ -127,13 +127,21 @@ fn reply<'p>(prime: &'p Prime, built: &'p BuiltContext) -> Reply<ContextData<'p>
 }
 
 /// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
-async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Problem> {
+/// The request, which began then, has no more time for it.
+async fn check_thread(
+    app: &App,
+    identity: &Identity,
+    id: &str,
+    since: Instant,
+) -> Result<(), Problem> {
     let id = id.to_owned();
+    let place = job::enter(app, &app.store, &identity.owner, Doing::Reads)?;
+    let place = place.of_request_since(since);
     let page = Page {
         limit: PageLimit::new(1).unwrap_or_default(),
         after: None,
     };
-    ask(app, identity, Doing::Reads, |backend, owner| async move {
+    ask_in(app, identity, place, |backend, owner| async move {
         match backend.messages(&owner, &id, page).await {
             Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
                 what,
@@ -149,7 +157,7 @@ async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Pr
 /// The build as a stream of events. It ends with the stream, whoever ends that.
 fn stream(app: Shared, from: (Identity, Place), wanted: (PrimeRequest, Reserve)) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
-    let started = Instant::now();
+    let started = from.1.since();
     let telling = sender.clone();
     let told = move |stage: Stage| {
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ctx_server::{
-    Appended, BackendError, Ingested, Job, Limits, Listing, Owner, Prime, PrimeRequest, Thread,
+    Appended, BackendError, Ingested, Job, Limits, Listing, Message, Owner, Prime, PrimeRequest,
+    Thread,
 };
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ struct Gated {
     slow: &'static [&'static str],
     open: AtomicBool,
     began: Mutex<Sender<Slow>>,
+    /// How long builds had been waited for when they began.
+    waited: Mutex<Vec<Duration>>,
     /// How many of each run, and the most that ever did.
     running: Mutex<BTreeMap<Slow, (usize, usize)>>,
 }
@@ -37,6 +40,7 @@ impl Gated {
             slow,
             open: AtomicBool::new(false),
             began: Mutex::new(began),
+            waited: Mutex::default(),
             running: Mutex::default(),
         };
         (Arc::new(gated), starts)
@@ -84,8 +88,9 @@ impl Builds for Gated {
         self: Arc<Self>,
         owner: &Owner,
         _: PrimeRequest,
-        _: &Job,
+        job: &Job,
     ) -> Result<Prime, BackendError> {
+        self.waited.lock().unwrap().push(job.started.elapsed());
         self.pass("build", owner).await;
         // What it says does not matter here, only that it came to an end.
         no()
@@ -99,6 +104,12 @@ impl Builds for Gated {
     async fn append(&self, owner: &Owner) -> Result<Appended, BackendError> {
         self.pass("message", owner).await;
         no()
+    }
+
+    async fn messages(&self, owner: &Owner) -> Result<Listing<Message>, BackendError> {
+        self.pass("messages", owner).await;
+        let (items, next) = (Vec::new(), None);
+        Ok(Listing { items, next })
     }
 
     async fn threads(&self, _: &Owner) -> Result<Listing<Thread>, BackendError> {
@@ -222,4 +233,28 @@ fn who_waits_for_what_is_opened_has_no_turn_and_gives_its_place_back_when_it_goe
     gated.let_go();
     all_are(builds, 500);
     all_are(reads, 200);
+}
+
+#[test]
+fn a_stream_has_the_time_of_one_request_and_tells_it_from_the_beginning() {
+    const LOOKED: Duration = Duration::from_millis(50);
+    let (gated, starts) = Gated::new(&["messages"]);
+    let server = start(&gated, limits(1, 1));
+    let wanted = json!({"message": "x", "threadId": "t"});
+    let (path, stream) = ("/v1/context/build", [("Accept", "text/event-stream")]);
+    let answer = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| server.post_with(ADA, path, &wanted, &stream));
+        starts.recv().unwrap();
+        // So long it takes to see that there is the thread.
+        std::thread::sleep(LOOKED);
+        gated.let_go();
+        asking.join().unwrap()
+    });
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let told = answer.body.lines().find(|it| it.contains("elapsedMs"));
+    let told = told.and_then(|it| it.strip_prefix("data:")).unwrap();
+    let told: Value = serde_json::from_str(told).unwrap();
+    assert!(told["elapsedMs"].as_u64().unwrap() >= 50, "{told}");
+    let builds = gated.waited.lock().unwrap();
+    assert!(builds.len() == 1 && builds[0] >= LOOKED, "{builds:?}");
 }
