@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ctx::assemble::{Cancel, Control};
 use ctx::index::{Index, IndexError, Reason, Updated, has_index};
-use ctx::model::{BuildOptions, BuiltContext, Warning, listed};
+use ctx::model::{BuildOptions, BuiltContext, Warning, listed, with_causes};
 use ctx::rank::Query;
 use ctx::resolve::Resolver;
 use ctx::retrieve::{self, Near, Retriever, Strategy, Usage as _};
@@ -332,7 +332,7 @@ fn ask(
     answer.map_err(|error| match error {
         ServiceError::Tokens(error) => error.into(),
         ServiceError::Assemble(error) => error.into(),
-        other => Failure::program(format!("failed to {other}"))
+        other => Failure::program(format!("failed to {}", with_causes(&other)))
             .with_hint("`ctx index --rebuild` makes the index anew"),
     })
 }

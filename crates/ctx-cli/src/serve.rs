@@ -141,8 +141,9 @@ async fn serve(
         Some(builds) => limits.with_workers(builds),
         None => limits,
     };
-    let workers = limits.workers;
-    let open = async || backend(args, workers).await;
+    // Two for each build at least, as most of them ask for several things at once; a batch of files has one for as long as it takes.
+    let connections = 2 * limits.workers + limits.batch_workers;
+    let open = async || backend(args, connections).await;
     let server = Server::bind_then(args.addr, options.with_limits(limits), open);
     let server = server.await.map_err(refused)?;
     let stop = Stop::new(args.tokens.is_none())?;
@@ -216,7 +217,7 @@ fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Where everything is kept.
-async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, ServerError> {
+async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend>, ServerError> {
     Ok(match &args.database_url {
         None => {
             let folder = &args.data_dir;
@@ -228,8 +229,7 @@ async fn backend(args: &ServeArgs, builds: usize) -> Result<Arc<dyn Backend>, Se
         }
         Some(url) => {
             let limits = DatabaseLimits::default();
-            // Two for each build at least: most of them ask for several things at once.
-            let connections = (2 * builds).clamp(limits.connections, MOST_CONNECTIONS);
+            let connections = connections.clamp(limits.connections, MOST_CONNECTIONS);
             let limits = limits.with_connections(connections);
             Arc::new(Postgres::connect(url, limits, quota(args)).await?)
         }

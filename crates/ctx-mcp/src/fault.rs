@@ -170,7 +170,7 @@ impl From<ServiceError> for Fault {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::Assemble(error) => error.into(),
-            other => Fault::new(other.to_string(), "the same call again"),
+            other => Fault::new(ctx_model::with_causes(&other), "the same call again"),
         }
     }
 }

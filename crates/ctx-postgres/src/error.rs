@@ -117,7 +117,7 @@ pub enum StoreError {
         code: Option<SqlState>,
     },
     /// A thread ended before its work did.
-    #[error("take files apart: {0}")]
+    #[error("take files apart")]
     Thread(#[from] Ended),
 }
 

@@ -8,10 +8,14 @@
 //! what work took lately. A place that comes up when nobody wants it any more is worth nothing, and what is
 //! turned away at once can be asked for elsewhere. What one owner may have is a part of what there is by both bounds:
 //! of the number alone, it would be all that there is time for.
+//!
+//! What changes something of an owner's is done one after the other, whatever the store. So a request that
+//! [writes](Doing::Writes) waits for those of its owner before it asks for its turn: nobody has a turn who waits for another of
+//! the same owner, and each owner has one of its writes among those that wait for turns. How many wait behind that is
+//! bounded by what writes of that owner took lately.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,9 +26,8 @@ use crate::bodies::Room;
 /// The places of one kind of work.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    places: Arc<Semaphore>,
+    state: Mutex<State>,
     running: Arc<Semaphore>,
-    owners: Mutex<BTreeMap<Owner, usize>>,
     /// The most places of one owner, in percent of those that there are now.
     percent: usize,
     /// So many run at once, and have or wait for a place.
@@ -34,9 +37,43 @@ pub(crate) struct Admission {
     all: usize,
     /// Nobody is let in to wait for longer.
     patience: Duration,
-    /// How long work takes, in nanoseconds: a mean in which the latest counts most. 0 before the first.
-    mean: AtomicU64,
 }
+
+/// What a request does in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It looks at what is kept, if at that: side by side with others.
+    Reads,
+    /// It changes something of its owner's, after those of the same owner that came before.
+    Writes,
+}
+
+/// Who has places.
+#[derive(Debug, Default)]
+struct State {
+    taken: usize,
+    /// So many of these wait for another of their owner, and for no turn yet.
+    behind: usize,
+    owners: BTreeMap<Owner, Held>,
+    /// How long work takes.
+    mean: Mean,
+}
+
+/// What one owner has.
+#[derive(Debug)]
+struct Held {
+    places: usize,
+    /// So many of these write.
+    writes: usize,
+    /// Whoever has it may write.
+    right: Arc<Semaphore>,
+    /// How long that takes.
+    mean: Mean,
+}
+
+/// How long something takes, in nanoseconds: a mean in which the latest counts most. 0 before the first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean(u64);
 
 /// How much the latest piece of work counts in the mean: 1 part in so many.
 const WEIGHT: u64 = 8;
@@ -55,9 +92,11 @@ pub(crate) enum Full {
 /// A turn, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    admission: Arc<Admission>,
     began: Instant,
+    // In this order they are given back.
+    _right: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
+    place: Place,
 }
 
 /// A place, until it is dropped.
@@ -65,9 +104,45 @@ pub(crate) struct Turn {
 pub(crate) struct Place {
     admission: Arc<Admission>,
     owner: Owner,
+    /// That to write, where it is for that.
+    right: Option<Arc<Semaphore>>,
     /// The body of the request, which is held for as long.
     body: Option<Room>,
-    _permit: OwnedSemaphorePermit,
+    /// When the request began that it is for.
+    since: Instant,
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Held {
+            places: 0,
+            writes: 0,
+            right: Arc::new(Semaphore::new(1)),
+            mean: Mean::default(),
+        }
+    }
+}
+
+impl Mean {
+    /// Something took so long.
+    fn note(&mut self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.0 = match self.0 {
+            0 => took,
+            mean => (mean - mean / WEIGHT).saturating_add(took / WEIGHT),
+        };
+    }
+
+    /// How many there may be of what `workers` do, so that the last has to wait no longer than `patience`. Whoever would be the
+    /// first in line is never too late: else one long piece of work would turn all away for good.
+    fn line(self, workers: usize, patience: Duration) -> usize {
+        let all = patience.as_nanos().saturating_mul(workers as u128);
+        // Before anything has ended there is no mean, and only the number counts.
+        let in_time = all.checked_div(u128::from(self.0));
+        let in_time = in_time.unwrap_or(u128::MAX).max(1);
+        let in_time = usize::try_from(in_time).unwrap_or(usize::MAX);
+        workers.saturating_add(in_time)
+    }
 }
 
 impl Admission {
@@ -80,46 +155,34 @@ impl Admission {
         patience: Duration,
     ) -> Self {
         let workers = workers.max(1);
-        let places = workers + queue;
         Admission {
-            places: Arc::new(Semaphore::new(places)),
+            state: Mutex::default(),
             running: Arc::new(Semaphore::new(workers)),
-            owners: Mutex::new(BTreeMap::new()),
             percent: percent.min(100),
             workers,
             cores,
-            all: places,
+            all: workers + queue,
             patience,
-            mean: AtomicU64::new(0),
         }
     }
 
-    /// Why `owner` would not be let in now, if that is so.
-    pub(crate) fn full(&self, owner: &Owner) -> Option<Full> {
-        let line = self.line();
-        match self.places.available_permits() {
-            0 => Some(Full::All),
-            free if self.all - free >= line => Some(Full::Late),
-            _ => {
-                let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-                let held = owners.get(owner).copied().unwrap_or(0);
-                (held >= self.share(line)).then_some(Full::Owner)
-            }
-        }
+    /// Why `owner` would not be let in now to do that, if that is so.
+    pub(crate) fn full(&self, owner: &Owner, doing: Doing) -> Option<Full> {
+        self.refusal(&self.state(), owner, doing)
     }
 
-    /// So many places there are now: one for each that runs, and for those whose turn would come in time. Whoever would
-    /// be the first in line is never too late: else one long piece of work would turn all away for good.
-    fn line(&self) -> usize {
-        let mean = u128::from(self.mean.load(Ordering::Relaxed));
-        let all = self
-            .patience
-            .as_nanos()
-            .saturating_mul(self.workers as u128);
-        // Before anything has ended there is no mean, and only the number counts.
-        let in_time = all.checked_div(mean).unwrap_or(u128::MAX).max(1);
-        let in_time = usize::try_from(in_time).unwrap_or(usize::MAX);
-        self.workers.saturating_add(in_time).min(self.all)
+    fn refusal(&self, state: &State, owner: &Owner, doing: Doing) -> Option<Full> {
+        let line = state.mean.line(self.workers, self.patience).min(self.all);
+        if state.taken >= self.all {
+            return Some(Full::All);
+        }
+        if state.taken - state.behind >= line {
+            return Some(Full::Late);
+        }
+        let held = state.owners.get(owner)?;
+        // One writes at a time.
+        let is_late = doing == Doing::Writes && held.writes >= held.mean.line(1, self.patience);
+        (is_late || held.places >= self.share(line)).then_some(Full::Owner)
     }
 
     /// So many of `line` places one owner may have.
@@ -127,40 +190,32 @@ impl Admission {
         (line.saturating_mul(self.percent) / 100).max(1)
     }
 
-    /// Some work took so long.
-    fn note(&self, took: Duration) {
-        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
-        let next = |mean: u64| match mean {
-            0 => took,
-            mean => (mean - mean / WEIGHT).saturating_add(took / WEIGHT),
-        };
-        // The closure never declines.
-        let _ = self
-            .mean
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| Some(next(it)));
-    }
-
-    /// Lets one request of `owner` in.
-    pub(crate) fn enter(self: &Arc<Self>, owner: &Owner) -> Result<Place, Full> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| Full::All)?;
-        let line = self.line();
-        // The place that it has just taken is among these.
-        if self.all - self.places.available_permits() > line {
-            return Err(Full::Late);
+    /// Lets one request of `owner` in, to do that.
+    pub(crate) fn enter(self: &Arc<Self>, owner: &Owner, doing: Doing) -> Result<Place, Full> {
+        let mut state = self.state();
+        if let Some(full) = self.refusal(&state, owner, doing) {
+            return Err(full);
         }
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = owners.entry(owner.clone()).or_default();
-        if *held >= self.share(line) {
-            return Err(Full::Owner);
+        state.taken += 1;
+        let held = state.owners.entry(owner.clone()).or_default();
+        held.places += 1;
+        let right = (doing == Doing::Writes).then(|| Arc::clone(&held.right));
+        if right.is_some() {
+            held.writes += 1;
+            let is_behind = held.writes > 1;
+            state.behind += usize::from(is_behind);
         }
-        *held += 1;
         Ok(Place {
             admission: Arc::clone(self),
             owner: owner.clone(),
+            right,
             body: None,
-            _permit: place,
+            since: Instant::now(),
         })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,46 +226,87 @@ impl Place {
         self
     }
 
-    /// Waits for its turn; how long that is had tells how long others wait.
-    pub(crate) async fn turn(&self) -> Option<Turn> {
-        let running = Arc::clone(&self.admission.running);
-        let permit = running.acquire_owned().await.ok()?;
-        Some(Turn {
-            admission: Arc::clone(&self.admission),
-            began: Instant::now(),
-            _permit: permit,
-        })
+    /// The same for a request that began then.
+    pub(crate) fn of_request_since(mut self, since: Instant) -> Self {
+        self.since = since;
+        self
     }
 
+    /// When the request began that it is for.
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// Whose it is.
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Waits for its turn; how long that is had tells how long others wait.
+    pub(crate) async fn turn(self) -> Turn {
+        const OPEN: &str = "it is never closed";
+        let right = match self.right.clone() {
+            Some(right) => Some(right.acquire_owned().await.expect(OPEN)),
+            None => None,
+        };
+        let running = Arc::clone(&self.admission.running);
+        let permit = running.acquire_owned().await.expect(OPEN);
+        Turn {
+            began: Instant::now(),
+            _right: right,
+            _permit: permit,
+            place: self,
+        }
+    }
+}
+
+impl Turn {
     /// Whether there are no more than two cores for each that is at work: a second thread answers one caller hardly sooner,
     /// and takes from all.
     pub(crate) fn is_crowded(&self) -> bool {
-        let running = self.admission.workers - self.admission.running.available_permits();
-        2 * running >= self.admission.cores
+        let admission = &self.place.admission;
+        let running = admission.workers - admission.running.available_permits();
+        2 * running >= admission.cores
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.admission.note(self.began.elapsed());
+        let took = self.began.elapsed();
+        let place = &self.place;
+        let mut state = place.admission.state();
+        state.mean.note(took);
+        if place.right.is_some()
+            && let Some(held) = state.owners.get_mut(&place.owner)
+        {
+            held.mean.note(took);
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let owners = &self.admission.owners;
-        let mut owners = owners.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(held) = owners.get_mut(&self.owner) {
-            *held -= 1;
-            if *held == 0 {
-                owners.remove(&self.owner);
-            }
+        let mut state = self.admission.state();
+        let state = &mut *state;
+        state.taken -= 1;
+        let Some(held) = state.owners.get_mut(&self.owner) else {
+            return;
+        };
+        held.places -= 1;
+        if self.right.is_some() {
+            held.writes -= 1;
+            let was_behind = held.writes > 0;
+            state.behind -= usize::from(was_behind);
+        }
+        if held.places == 0 {
+            state.owners.remove(&self.owner);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Doing::{Reads, Writes};
     use super::*;
 
     const PATIENCE: Duration = Duration::from_millis(500);
@@ -219,16 +315,25 @@ mod tests {
         Arc::new(Admission::new((workers, workers), queue, 100, PATIENCE))
     }
 
+    /// Some work took so long.
+    fn note(admission: &Admission, took: Duration) {
+        admission.state().mean.note(took);
+    }
+
+    fn owner(name: &str) -> Owner {
+        Owner::new(name).unwrap()
+    }
+
     /// How many get in, and what the next is told.
     fn fill(admission: &Arc<Admission>) -> (usize, Option<Full>) {
-        let owner = Owner::new("ada").unwrap();
+        let owner = owner("ada");
         let mut places = Vec::new();
         loop {
-            match admission.enter(&owner) {
+            match admission.enter(&owner, Reads) {
                 Ok(place) => places.push(place),
                 Err(full) => {
                     assert_eq!(
-                        admission.full(&owner),
+                        admission.full(&owner, Reads),
                         Some(full),
                         "before a body is read, and after"
                     );
@@ -246,7 +351,7 @@ mod tests {
     #[test]
     fn short_work_fills_the_queue() {
         let short = admission(2, 8);
-        short.note(Duration::from_millis(1));
+        note(&short, Duration::from_millis(1));
         assert_eq!(fill(&short), (10, Some(Full::All)));
     }
 
@@ -254,7 +359,7 @@ mod tests {
     fn the_longer_work_takes_the_fewer_wait() {
         for (milliseconds, wanted) in [(100, 12), (200, 7), (300, 5), (400, 4), (5_000, 3)] {
             let long = admission(2, 16);
-            long.note(Duration::from_millis(milliseconds));
+            note(&long, Duration::from_millis(milliseconds));
             let found = fill(&long);
             assert_eq!(found, (wanted, Some(Full::Late)), "{milliseconds} ms");
         }
@@ -264,10 +369,10 @@ mod tests {
     fn whoever_would_be_first_in_line_is_let_in_so_that_one_long_piece_of_work_does_not_close_for_good()
      {
         let slow = admission(1, 8);
-        slow.note(Duration::from_hours(1));
+        note(&slow, Duration::from_hours(1));
         assert_eq!(fill(&slow), (2, Some(Full::Late)));
         for _ in 0..200 {
-            slow.note(Duration::from_millis(1));
+            note(&slow, Duration::from_millis(1));
         }
         assert_eq!(fill(&slow), (9, Some(Full::All)));
     }
@@ -275,12 +380,12 @@ mod tests {
     #[test]
     fn who_is_turned_away_leaves_no_trace() {
         let slow = admission(1, 8);
-        slow.note(Duration::from_secs(10));
+        note(&slow, Duration::from_secs(10));
         for _ in 0..3 {
             assert_eq!(fill(&slow).0, 2);
         }
-        assert_eq!(slow.places.available_permits(), 9);
-        assert!(slow.owners.lock().unwrap().is_empty());
+        let state = slow.state();
+        assert_eq!((state.taken, state.owners.len()), (0, 0));
     }
 
     #[test]
@@ -290,14 +395,14 @@ mod tests {
             [(1, 38, 13), (100, 13, 5), (300, 6, 2), (5_000, 3, 1)]
         {
             let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
-            admission.note(Duration::from_millis(milliseconds));
-            let [ada, bob] = ["ada", "bob"].map(|it| Owner::new(it).unwrap());
+            note(&admission, Duration::from_millis(milliseconds));
+            let [ada, bob] = ["ada", "bob"].map(owner);
             let all = |owner: &Owner| -> Vec<Place> {
-                std::iter::from_fn(|| admission.enter(owner).ok()).collect()
+                std::iter::from_fn(|| admission.enter(owner, Reads).ok()).collect()
             };
             let adas = all(&ada);
-            assert_eq!(admission.full(&ada), Some(Full::Owner));
-            assert_eq!(admission.full(&bob), None, "{milliseconds} ms");
+            assert_eq!(admission.full(&ada, Reads), Some(Full::Owner));
+            assert_eq!(admission.full(&bob, Reads), None, "{milliseconds} ms");
             let bobs = all(&bob);
             assert_eq!((adas.len(), bobs.len()), (ada_has, others_have));
         }
@@ -307,15 +412,17 @@ mod tests {
     async fn who_has_no_more_than_two_cores_is_crowded() {
         for (workers, cores, free) in [(1, 1, 0), (2, 2, 0), (3, 2, 0), (4, 4, 1), (12, 8, 3)] {
             let admission = Arc::new(Admission::new((workers, cores), 0, 100, PATIENCE));
-            let owner = Owner::new("ada").unwrap();
-            let places: Vec<Place> = std::iter::from_fn(|| admission.enter(&owner).ok()).collect();
+            let owner = owner("ada");
+            let places: Vec<Place> =
+                std::iter::from_fn(|| admission.enter(&owner, Reads).ok()).collect();
             let mut turns = Vec::new();
-            for place in &places {
-                turns.push(place.turn().await);
-                let is_crowded = turns.len() > free;
+            for place in places {
+                let turn = place.turn().await;
+                let is_crowded = turn.is_crowded();
+                turns.push(turn);
                 assert_eq!(
-                    place.is_crowded(),
                     is_crowded,
+                    turns.len() > free,
                     "{} of {workers}",
                     turns.len()
                 );
@@ -326,9 +433,84 @@ mod tests {
     #[test]
     fn an_owner_with_its_share_is_told_before_its_body_is_read() {
         let half = Arc::new(Admission::new((1, 1), 3, 50, PATIENCE));
-        let [ada, bob] = ["ada", "bob"].map(|it| Owner::new(it).unwrap());
-        let _held = [half.enter(&ada).unwrap(), half.enter(&ada).unwrap()];
-        assert_eq!(half.full(&ada), Some(Full::Owner));
-        assert_eq!(half.full(&bob), None);
+        let [ada, bob] = ["ada", "bob"].map(owner);
+        let _held = [
+            half.enter(&ada, Reads).unwrap(),
+            half.enter(&ada, Reads).unwrap(),
+        ];
+        assert_eq!(half.full(&ada, Reads), Some(Full::Owner));
+        assert_eq!(half.full(&bob, Reads), None);
+    }
+
+    /// Whether this has its turn now, and what comes of it.
+    fn now<T>(turn: impl Future<Output = T>) -> Option<T> {
+        let mut turn = std::pin::pin!(turn);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match turn.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(turn) => Some(turn),
+            std::task::Poll::Pending => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn writes_of_one_owner_have_one_turn_and_come_in_their_order() {
+        let admission = Arc::new(Admission::new((3, 3), 8, 100, PATIENCE));
+        let [ada, bob] = ["ada", "bob"].map(owner);
+        let enter = |owner, doing| admission.enter(owner, doing).unwrap();
+        let first = now(enter(&ada, Writes).turn()).unwrap();
+        let mut waiting: Vec<_> = (0..3)
+            .map(|_| Box::pin(enter(&ada, Writes).turn()))
+            .collect();
+        for turn in &mut waiting {
+            assert!(now(turn).is_none());
+        }
+        // Of the other turns none is taken.
+        let others = [
+            now(enter(&bob, Writes).turn()),
+            now(enter(&ada, Reads).turn()),
+        ];
+        assert!(others.iter().all(Option::is_some));
+        let mut read = Box::pin(enter(&bob, Reads).turn());
+        assert!(now(&mut read).is_none(), "there are three");
+        drop((first, others));
+        // One that goes keeps none of those behind it.
+        drop(waiting.remove(0));
+        let second = now(&mut waiting[0]).unwrap();
+        assert!(now(&mut waiting[1]).is_none());
+        assert!(now(&mut read).is_some());
+        drop(second);
+        assert!(now(&mut waiting[1]).is_some());
+        drop((waiting, read));
+        let state = admission.state();
+        assert_eq!((state.taken, state.behind, state.owners.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn writes_wait_no_longer_for_their_owner_s_than_all_else_and_leave_the_line_to_others() {
+        // What a write takes, how many one owner is let in with, and then others that read.
+        for (milliseconds, ada_has, others_have) in
+            [(0, 9, 9), (100, 6, 9), (300, 2, 9), (5_000, 2, 9)]
+        {
+            let admission = Arc::new(Admission::new((2, 2), 48, 75, PATIENCE));
+            note(&admission, Duration::from_millis(100));
+            let [ada, bob] = ["ada", "bob"].map(owner);
+            let all = |owner: &Owner, doing: Doing| -> Vec<Place> {
+                std::iter::from_fn(|| admission.enter(owner, doing).ok()).collect()
+            };
+            let mut adas: Vec<Place> = admission.enter(&ada, Writes).into_iter().collect();
+            if milliseconds > 0 {
+                let took = Duration::from_millis(milliseconds);
+                let mut state = admission.state();
+                state.owners.get_mut(&ada).unwrap().mean.note(took);
+            }
+            adas.extend(all(&ada, Writes));
+            assert_eq!(admission.full(&ada, Writes), Some(Full::Owner));
+            let bobs = all(&bob, Reads);
+            assert_eq!(
+                (adas.len(), bobs.len()),
+                (ada_has, others_have),
+                "{milliseconds} ms"
+            );
+        }
     }
 }

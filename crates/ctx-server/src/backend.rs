@@ -1,6 +1,8 @@
 //! What a store offers to the server: all that is kept, always of one owner.
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,11 +21,20 @@ use crate::{Keeping, Owner};
 /// Keeps files, threads and contexts, and builds contexts from them. Every method is asked for one owner and
 /// answers from what is that owner's alone: what is another's does not exist.
 ///
-/// The server bounds how many run at once, and how long a caller waits; a method that was begun is let finish.
+/// The server bounds how many run at once, and how long a caller waits; a method that was begun is let finish. It asks for what
+/// changes something of an owner's one after the other: batches and removals of files, and all else.
 #[async_trait]
 pub trait Backend: Send + Sync {
     /// Whether it can answer.
     async fn ready(&self) -> Result<(), BackendError>;
+
+    /// Makes what is kept of the owner ready to be worked with, where that may take long. It stays so until what this returns is
+    /// dropped.
+    ///
+    /// The server asks for it before a request waits for its turn, so that nobody has one who waits for this.
+    async fn open(&self, _: &Owner) -> Result<Opened, BackendError> {
+        Ok(Opened::default())
+    }
 
     /// The context for a message, by [`crate::build`], remembered under its id.
     async fn build(
@@ -106,6 +117,23 @@ pub trait Backend: Send + Sync {
     /// How long receipts of contexts are kept, where that is known.
     fn keeping(&self) -> Option<Keeping> {
         None
+    }
+}
+
+/// What is ready to be worked with, until it is dropped.
+#[derive(Clone, Default)]
+pub struct Opened(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Opened {
+    /// For as long as `held` is there.
+    pub fn with(held: impl Any + Send + Sync) -> Self {
+        Opened(Some(Arc::new(held)))
+    }
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Opened").field(&self.0.is_some()).finish()
     }
 }
 
@@ -222,8 +250,8 @@ pub struct Job {
     told: Option<Arc<dyn Fn(Stage) + Send + Sync>>,
 }
 
-impl std::fmt::Debug for Job {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job")
             .field("cancel", &self.cancel)
             .field("deadline", &self.deadline)
@@ -242,6 +270,13 @@ impl Job {
             counters: Arc::default(),
             told: None,
         }
+    }
+
+    /// Work that has been waited for since then.
+    #[must_use]
+    pub fn with_started(mut self, started: Instant) -> Self {
+        self.started = started;
+        self
     }
 
     /// Waits for each source of a context as long as this, instead of a quarter of the time until the deadline.

@@ -8,7 +8,7 @@ use ctx_retrieve::{Ended, Hold, Watch};
 use tokio::sync::oneshot;
 
 use crate::Owner;
-use crate::admission::{Admission, Full, Place};
+use crate::admission::{Admission, Doing, Full, Place};
 use crate::asked::Asked;
 use crate::backend::{BackendError, Job, Stage};
 use crate::cause::cause;
@@ -18,7 +18,15 @@ use crate::state::App;
 /// Who is told of the stages, if anybody is.
 pub(crate) type Told = Option<Arc<dyn Fn(Stage) + Send + Sync>>;
 
-/// A place for a request of `owner`.
+/// What is to be there before work has its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    Nothing,
+    /// What the store has of the owner.
+    Store,
+}
+
+/// A place for a request of `owner`, to do that.
 ///
 /// # Errors
 /// There is none.
@@ -26,14 +34,16 @@ pub(crate) fn enter(
     app: &App,
     admission: &Arc<Admission>,
     owner: &Owner,
+    doing: Doing,
 ) -> Result<Place, Problem> {
-    admission.enter(owner).map_err(|full| {
+    admission.enter(owner, doing).map_err(|full| {
         app.meter.shed();
         refused(full)
     })
 }
 
-/// Runs `work` in `place` when it is its turn. Dropping this, or the deadline, raises the flag of the job; the place is
+/// Runs `work` in `place` when it is its turn, which it waits for once there is what it needs, as far as the time of the request
+/// that the place is for goes. Dropping this, or the deadline, raises the flag of the job; the place is
 /// given back when the work has ended, and all that it began and did not wait for; not when nobody waits for it any more.
 ///
 /// # Errors
@@ -41,6 +51,7 @@ pub(crate) fn enter(
 pub(crate) async fn run<T, F>(
     app: &App,
     place: Place,
+    needs: Needs,
     told: Told,
     work: impl FnOnce(Job) -> F + Send + 'static,
 ) -> Result<T, Problem>
@@ -52,7 +63,9 @@ where
     let cancel = app.cancel.child();
     // Selection returns the best it has a little before the caller would have nothing.
     let patience = app.limits.source_time.min(limit / 5);
+    let since = place.since();
     let mut job = Job::new(cancel.clone(), limit.mul_f64(0.75))
+        .with_started(since)
         .with_patience(patience)
         .with_counters(Arc::clone(&app.counters));
     if let Some(told) = told {
@@ -69,17 +82,26 @@ where
         _stop: stop,
         _watch: watch,
     };
+    let store = (needs == Needs::Store).then(|| Arc::clone(&app.backend));
     let task = tokio::spawn(async move {
         job.begin(Stage::Queued)?;
-        let turn = tokio::select! {
-            turn = place.turn() => turn,
+        // Nobody has a turn who waits for that.
+        let ready = hold.clone().within(async {
+            let opened = match store {
+                Some(store) => Some(store.open(place.owner()).await?),
+                None => None,
+            };
+            Ok::<_, BackendError>((opened, place.turn().await))
+        });
+        let (opened, turn) = tokio::select! {
+            ready = ready => ready?,
             _ = stopped => return Err(BackendError::Cancelled),
         };
         if job.cancel.is_cancelled() {
             return Err(BackendError::Cancelled);
         }
         // Others have use for the rest of the cores.
-        let (is_alone, hold) = (place.is_crowded(), hold.with((turn, place)));
+        let (is_alone, hold) = (turn.is_crowded(), hold.with((opened, turn)));
         let work = work(job);
         if is_alone {
             let done = hold.alone(work).await;
@@ -88,7 +110,8 @@ where
             hold.within(work).await
         }
     });
-    let done = tokio::time::timeout(limit, task).await;
+    let left = limit.saturating_sub(since.elapsed());
+    let done = tokio::time::timeout(left, task).await;
     drop(guard);
     match done {
         Err(_) => {

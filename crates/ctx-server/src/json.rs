@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::admission::{Admission, Place};
+use crate::admission::{Admission, Doing, Place};
 use crate::auth::Identity;
 use crate::backend::BackendError;
 use crate::job;
@@ -50,25 +50,56 @@ pub(crate) trait Input: DeserializeOwned + Send + 'static {
 
 /// Whose places a request takes.
 pub(crate) trait Work {
+    /// What it does there.
+    const DOING: Doing;
+
     /// The places.
     fn places(app: &App) -> &Arc<Admission>;
 }
 
-/// Builds, assemblies and batches of files.
+/// Builds and assemblies.
 #[derive(Debug)]
 pub(crate) struct Building;
 
 impl Work for Building {
+    const DOING: Doing = Doing::Reads;
+
     fn places(app: &App) -> &Arc<Admission> {
         &app.builds
     }
 }
 
-/// Reads and writes of the store.
+/// Batches of files, and their removal.
+#[derive(Debug)]
+pub(crate) struct Batching;
+
+impl Work for Batching {
+    const DOING: Doing = Doing::Writes;
+
+    fn places(app: &App) -> &Arc<Admission> {
+        &app.batches
+    }
+}
+
+/// What looks at what the store has.
+#[derive(Debug)]
+pub(crate) struct Looking;
+
+impl Work for Looking {
+    const DOING: Doing = Doing::Reads;
+
+    fn places(app: &App) -> &Arc<Admission> {
+        &app.store
+    }
+}
+
+/// What changes that.
 #[derive(Debug)]
 pub(crate) struct Keeping;
 
 impl Work for Keeping {
+    const DOING: Doing = Doing::Writes;
+
     fn places(app: &App) -> &Arc<Admission> {
         &app.store
     }
@@ -97,7 +128,7 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             app.meter.shed();
             job::refused(full)
         };
-        if let Some(full) = W::places(app).full(&owner) {
+        if let Some(full) = W::places(app).full(&owner, W::DOING) {
             return Err(shed(full));
         }
         let mut room = app.bodies.begin(&owner);
@@ -110,7 +141,8 @@ impl<T: Input, W: Work> FromRequest<Shared> for Json<T, W> {
             Ok(bytes) => bytes?,
             Err(_) => return Err(Problem::late_body(limits.body_time)),
         };
-        let place = || Ok(job::enter(app, W::places(app), &owner)?.with_body(room));
+        let enter = || job::enter(app, W::places(app), &owner, W::DOING);
+        let place = || Ok(enter()?.with_body(room));
         let (request, place) = taken(bytes, limits, place).await?;
         Ok(Json {
             request,

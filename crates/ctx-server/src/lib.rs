@@ -41,7 +41,7 @@ pub use async_trait::async_trait;
 pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
 pub use backend::{
     Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
-    Message, NewFile, NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt,
+    Message, NewFile, NewMessage, NewThread, Opened, Page, PageLimit, Prime, PrimeRequest, Receipt,
     Removed, RemovedFile, Stage, Stats, Thread, ThreadInfo, Timing, Vote,
 };
 pub use build::{Priming, build, count};

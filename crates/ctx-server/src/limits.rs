@@ -5,6 +5,10 @@ use std::time::Duration;
 
 /// So many builds wait for each that may run.
 const QUEUED: usize = 16;
+/// Batches that run at once, at least: one that takes long is to keep no other owner's waiting;
+const LEAST_BATCH_WORKERS: usize = 2;
+/// and at most, as each has what its files are read with in memory, or a connection to a database.
+const MOST_BATCH_WORKERS: usize = 8;
 /// Each may have a thread that blocks, and so may each build: together no more than there are for what they wait for too.
 const MOST_STORE_WORKERS: usize = 192;
 
@@ -40,7 +44,13 @@ pub struct Limits {
     /// How long a build may be expected to wait, going by what builds took lately; what would wait longer is
     /// turned away. The first in line is not.
     pub queue_time: Duration,
-    /// Reads and writes of the store that run at once.
+    /// Batches of files, and removals, that run at once: of each owner one.
+    pub batch_workers: usize,
+    /// Of those, so many wait.
+    pub batch_queue: usize,
+    /// How long one of those may be expected to wait, going by what others took lately, and as `queue_time` otherwise.
+    pub batch_queue_time: Duration,
+    /// Of all else that is read of the store, and written to it, so much runs at once: of each owner one that writes.
     pub store_workers: usize,
     /// Of those, so many wait.
     pub store_queue: usize,
@@ -97,11 +107,12 @@ impl Limits {
 
 impl Default for Limits {
     /// Three builds for every two cores and sixteen waiting for each, half a second at most, 4 MiB a body, 256 MiB of them,
-    /// ten seconds a request.
+    /// ten seconds a request, of which a batch of files waits for half at most.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         // A build waits now and then, for the disk, a database or a thread to wake, and a core is not to wait with it.
         let workers = (cores + cores.div_ceil(2)).min(Limits::MOST_WORKERS);
+        let batch_workers = cores.clamp(LEAST_BATCH_WORKERS, MOST_BATCH_WORKERS);
         Limits {
             body_bytes: 4 << 20,
             files_body_bytes: 16 << 20,
@@ -116,6 +127,9 @@ impl Default for Limits {
             cores,
             queue: workers * QUEUED,
             queue_time: Duration::from_millis(500),
+            batch_workers,
+            batch_queue: batch_workers * QUEUED,
+            batch_queue_time: Duration::from_secs(5),
             store_workers: (cores * 4).min(MOST_STORE_WORKERS),
             store_queue: cores * 64,
             owner_percent: 75,

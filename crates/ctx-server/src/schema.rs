@@ -9,8 +9,9 @@
 )]
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Something that may be put before a model.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -228,6 +229,32 @@ pub(crate) struct BuildOptions {
     /// Whether the receipt looks for the budget at which each chunk would enter.
     #[schema(nullable = false)]
     explain: Option<bool>,
+}
+
+/// The same for a message, with the defaults of that.
+pub(crate) struct PrimeOptions;
+
+impl PartialSchema for PrimeOptions {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = BuildOptions::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            let budget = ctx_service::PrimeOptions::default().build.max_tokens;
+            let properties = &mut object.properties;
+            // How much is reserved where nothing is said is told by the field that has these.
+            for (name, default) in [("maxTokens", Some(budget.get().into())), ("reserve", None)] {
+                if let Some(RefOr::T(Schema::Object(property))) = properties.get_mut(name) {
+                    property.default = default;
+                }
+            }
+        }
+        schema
+    }
+}
+
+impl ToSchema for PrimeOptions {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        BuildOptions::schemas(schemas);
+    }
 }
 
 /// A context that was sent before.

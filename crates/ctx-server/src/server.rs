@@ -178,6 +178,12 @@ impl Server {
                 percent,
                 limits.queue_time,
             )),
+            batches: Arc::new(Admission::new(
+                (limits.batch_workers, limits.cores),
+                limits.batch_queue,
+                percent,
+                limits.batch_queue_time,
+            )),
             store: Arc::new(Admission::new(
                 (limits.store_workers, limits.cores),
                 limits.store_queue,

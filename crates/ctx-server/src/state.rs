@@ -29,7 +29,9 @@ pub(crate) struct App {
     pub(crate) door: Door,
     /// Builds and assemblies.
     pub(crate) builds: Arc<Admission>,
-    /// Reads and writes of the store.
+    /// Batches of files, and their removal.
+    pub(crate) batches: Arc<Admission>,
+    /// All else that is read of the store, and written to it.
     pub(crate) store: Arc<Admission>,
     /// Bodies of requests, until their work has ended.
     pub(crate) bodies: Arc<Bodies>,

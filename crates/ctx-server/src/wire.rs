@@ -58,7 +58,7 @@ pub(crate) struct BuildRequest {
     /// at most 500, and `selection` `optimal`. Kinds stand together, in an order that keeps turns, with their
     /// ids, whatever is said of `groupBy`, `order` and `includeMetadata`.
     #[serde(default, deserialize_with = "once::fields")]
-    #[schema(value_type = schema::BuildOptions)]
+    #[schema(value_type = schema::PrimeOptions)]
     pub(crate) options: Map<String, Value>,
     /// Whether each item comes with its text as well, which the context has already.
     #[serde(default)]

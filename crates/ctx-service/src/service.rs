@@ -92,7 +92,7 @@ pub enum ServiceError {
     #[error(transparent)]
     Shared(Arc<ServiceError>),
     /// A thread ended before its work did.
-    #[error("finish: {0}")]
+    #[error("finish")]
     Thread(#[from] Ended),
 }
 

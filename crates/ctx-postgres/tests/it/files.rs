@@ -1,7 +1,7 @@
 //! Files go in, change, and go.
 
-use ctx_postgres::FileText;
-use ctx_retrieve::{Field, FileSearch as _, TextQuery};
+use ctx_postgres::{FileText, StoreError};
+use ctx_retrieve::{Ended, Field, FileSearch as _, TextQuery};
 use ctx_syntax::{Language, Outline};
 
 use crate::server::raw;
@@ -168,4 +168,11 @@ async fn writers_of_one_owner_take_turns_and_none_is_lost() {
         50,
     );
     assert_eq!(store.passages(&query).await.unwrap().len(), 7);
+}
+
+#[test]
+fn what_a_thread_ended_of_is_said_once() {
+    let error = StoreError::from(Ended::Panicked);
+    let said = ctx_model::with_causes(&error);
+    assert_eq!(said, "take files apart: it panicked");
 }

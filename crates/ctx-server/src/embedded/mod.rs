@@ -7,6 +7,7 @@
 
 mod database;
 mod files;
+mod folders;
 mod ingest;
 mod kept;
 mod ledger;
@@ -23,10 +24,9 @@ mod shown;
 mod store;
 mod threads;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,14 +34,15 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use ctx_retrieve::Hold;
 use ctx_service::CacheMetrics;
-use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
+use self::folders::Folders;
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
     Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
+    NewMessage, NewThread, Opened, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo,
+    Vote,
 };
 use crate::build::Priming;
 use crate::chance::random_id;
@@ -116,24 +117,12 @@ pub struct Embedded {
     path: std::path::PathBuf,
     priming: Arc<Priming>,
     quota: Arc<Quota>,
-    open: Mutex<Open>,
+    open: Folders<Store>,
     /// What is written behind answers.
     behind: TaskTracker,
     /// Nobody else uses the folder. The last field: everything that is open is closed before. Each store has it too, so
     /// that work that goes on after this is dropped has the folder to itself.
     lock: Arc<Lock>,
-}
-
-/// The folders that are open.
-#[derive(Default)]
-struct Open {
-    stores: BTreeMap<Owner, Opened>,
-    clock: u64,
-}
-
-struct Opened {
-    cell: Arc<OnceCell<Arc<Store>>>,
-    used: u64,
 }
 
 impl fmt::Debug for Embedded {
@@ -168,7 +157,7 @@ impl Embedded {
             path: folder.join("owners"),
             priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
-            open: Mutex::default(),
+            open: Folders::new(OPEN),
             behind: TaskTracker::new(),
             lock: Arc::new(lock),
         })
@@ -176,33 +165,12 @@ impl Embedded {
 
     /// The owner's folder, opened where it is not.
     async fn store(&self, owner: &Owner) -> Result<Arc<Store>, BackendError> {
-        let cell = self.cell(owner);
-        let opened = cell.get_or_try_init(|| {
-            let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
-            let (owner, quota) = (owner.clone(), Arc::clone(&self.quota));
-            let (priming, behind) = (Arc::clone(&self.priming), self.behind.clone());
-            let lock = Arc::clone(&self.lock);
-            blocking(move || {
-                let store = Store::open(&owners, &path, &owner, &priming, quota, behind, lock);
-                Ok(Arc::new(store?))
-            })
-        });
-        opened.await.cloned()
-    }
-
-    fn cell(&self, owner: &Owner) -> Arc<OnceCell<Arc<Store>>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clock += 1;
-        let now = open.clock;
-        if open.stores.len() >= OPEN && !open.stores.contains_key(owner) {
-            open.close_one();
-        }
-        let opened = open.stores.entry(owner.clone()).or_insert_with(|| Opened {
-            cell: Arc::default(),
-            used: now,
-        });
-        opened.used = now;
-        Arc::clone(&opened.cell)
+        let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
+        let (its, quota) = (owner.clone(), Arc::clone(&self.quota));
+        let (priming, behind) = (Arc::clone(&self.priming), self.behind.clone());
+        let lock = Arc::clone(&self.lock);
+        let open = move || Store::open(&owners, &path, &its, &priming, quota, behind, lock);
+        self.open.get(owner, open).await
     }
 
     /// Runs `work` on the owner's store, on a thread that may wait for the disk.
@@ -216,22 +184,6 @@ impl Embedded {
     }
 }
 
-impl Open {
-    /// Closes the folder that was asked for longest ago, of those that nobody uses: two of one owner must
-    /// never be open at once.
-    fn close_one(&mut self) {
-        let is_idle = |it: &Opened| {
-            Arc::strong_count(&it.cell) == 1
-                && it.cell.get().is_none_or(|it| Arc::strong_count(it) == 1)
-        };
-        let idle = self.stores.iter().filter(|(_, it)| is_idle(it));
-        let oldest = idle.min_by_key(|(_, it)| it.used);
-        if let Some(owner) = oldest.map(|(owner, _)| owner.clone()) {
-            self.stores.remove(&owner);
-        }
-    }
-}
-
 #[async_trait]
 impl Backend for Embedded {
     async fn ready(&self) -> Result<(), BackendError> {
@@ -242,6 +194,10 @@ impl Backend for Embedded {
             Ok(())
         })
         .await
+    }
+
+    async fn open(&self, owner: &Owner) -> Result<Opened, BackendError> {
+        self.store(owner).await.map(Opened::with)
     }
 
     async fn build(

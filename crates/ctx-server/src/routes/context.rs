@@ -20,15 +20,15 @@ use tokio::task::AbortHandle;
 
 use super::accept::Form;
 use super::query::Id;
-use super::{Building, Json, Keeping, answer, aside, ask, ask_in, plain};
+use super::{Building, Json, Keeping, Looking, answer, aside, ask, ask_in, plain};
 use crate::Owner;
-use crate::admission::Place;
+use crate::admission::{Doing, Place};
 use crate::asked::carried;
 use crate::auth::Identity;
 use crate::backend::{
     Backend, BackendError, Page, PageLimit, Prime, PrimeRequest, Receipt, Stage, Vote,
 };
-use crate::job::{self, Told};
+use crate::job::{self, Needs, Told};
 use crate::problem::Problem;
 use crate::schema;
 use crate::state::{App, Shared};
@@ -73,7 +73,7 @@ pub(crate) async fn build(
         }
         Form::Events => {
             if let Some(thread) = &wanted.0.thread {
-                check_thread(&app, &identity, thread).await?;
+                check_thread(&app, &identity, thread, place.since()).await?;
             }
             Ok(stream(app, (identity, place), wanted))
         }
@@ -93,7 +93,7 @@ async fn primed(
         let prime = prime.map_err(|error| with_budget(error, reserve))?;
         Ok((prime, started.elapsed()))
     };
-    let (prime, took) = job::run(app, place, told, work).await?;
+    let (prime, took) = job::run(app, place, Needs::Store, told, work).await?;
     app.meter.prime(&prime, took);
     Ok(prime)
 }
@@ -127,13 +127,21 @@ fn reply<'p>(prime: &'p Prime, built: &'p BuiltContext) -> Reply<ContextData<'p>
 }
 
 /// Sees to it that there is this thread, as a stream that has begun could no longer say by its status.
-async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Problem> {
+/// The request, which began then, has no more time for it.
+async fn check_thread(
+    app: &App,
+    identity: &Identity,
+    id: &str,
+    since: Instant,
+) -> Result<(), Problem> {
     let id = id.to_owned();
+    let place = job::enter(app, &app.store, &identity.owner, Doing::Reads)?;
+    let place = place.of_request_since(since);
     let page = Page {
         limit: PageLimit::new(1).unwrap_or_default(),
         after: None,
     };
-    ask(app, identity, |backend, owner| async move {
+    ask_in(app, identity, place, |backend, owner| async move {
         match backend.messages(&owner, &id, page).await {
             Err(BackendError::NotFound { what, .. }) => Err(BackendError::NotFound {
                 what,
@@ -149,7 +157,7 @@ async fn check_thread(app: &App, identity: &Identity, id: &str) -> Result<(), Pr
 /// The build as a stream of events. It ends with the stream, whoever ends that.
 fn stream(app: Shared, from: (Identity, Place), wanted: (PrimeRequest, Reserve)) -> Response {
     let (sender, receiver) = mpsc::channel(EVENTS);
-    let started = Instant::now();
+    let started = from.1.since();
     let telling = sender.clone();
     let told = move |stage: Stage| {
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -235,7 +243,7 @@ pub(crate) async fn assemble(
         let built = built.map_err(ServiceError::from)?;
         Ok::<_, BackendError>((built, started.elapsed()))
     };
-    let (data, took) = job::run(&app, place, None, work).await?;
+    let (data, took) = job::run(&app, place, Needs::Nothing, None, work).await?;
     app.meter.built(&data, took);
     let meta = ContextMeta::of(&data);
     Ok(answer(StatusCode::OK, &Reply { data, meta }))
@@ -288,7 +296,7 @@ pub(crate) async fn receipt(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let kept = ask(&app, &identity, |backend, owner| async move {
+    let kept = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         kept(&*backend, &owner, id).await
     });
     let kept = kept.await?;
@@ -309,7 +317,7 @@ pub(crate) async fn resolve(
     State(app): State<Shared>,
     identity: Identity,
     Id(id): Id,
-    Json { request, place, .. }: Json<ResolveRequest, Keeping>,
+    Json { request, place, .. }: Json<ResolveRequest, Looking>,
 ) -> Result<Response, Problem> {
     let resolved = ask_in(&app, &identity, place, |backend, owner| async move {
         let kept = kept(&*backend, &owner, id).await?;

@@ -4,7 +4,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Building, Json, answer, aside, ask, ask_in};
+use super::{Batching, Json, answer, aside, ask, ask_in};
+use crate::admission::Doing;
 use crate::auth::Identity;
 use crate::backend::{FilePage, Ingested, KeptFile, NewFile, Removed};
 use crate::problem::Problem;
@@ -24,7 +25,7 @@ use crate::wire::{
 pub(crate) async fn ingest(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, place, .. }: Json<FilesRequest, Building>,
+    Json { request, place, .. }: Json<FilesRequest, Batching>,
 ) -> Result<Response, Problem> {
     let ingested = ask_in(&app, &identity, place, |backend, owner| async move {
         let (files, secrets) = aside("look for secrets", move || masked(request.files)).await?;
@@ -50,7 +51,7 @@ pub(crate) async fn ingest(
 pub(crate) async fn remove(
     State(app): State<Shared>,
     identity: Identity,
-    Json { request, place, .. }: Json<RemovalRequest, Building>,
+    Json { request, place, .. }: Json<RemovalRequest, Batching>,
 ) -> Result<Response, Problem> {
     let data = ask_in(&app, &identity, place, |backend, owner| async move {
         backend.remove_files(&owner, request.paths).await
@@ -75,7 +76,7 @@ pub(crate) async fn list(
     identity: Identity,
     page: FilePage,
 ) -> Result<Response, Problem> {
-    let listing = ask(&app, &identity, |backend, owner| async move {
+    let listing = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         backend.files(&owner, page).await
     });
     let listing = listing.await?;

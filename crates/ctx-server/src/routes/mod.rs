@@ -20,11 +20,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::Owner;
-use crate::admission::Place;
+use crate::admission::{Doing, Place};
 use crate::auth::Identity;
 use crate::backend::{Backend, BackendError};
 use crate::cause::cause;
-use crate::job;
+use crate::job::{self, Needs};
 use crate::json;
 use crate::openapi;
 use crate::problem::Problem;
@@ -68,17 +68,18 @@ async fn refused() -> Problem {
     Problem::method()
 }
 
-/// What the store answers to `work`, which is given the owner that asks, in a place of those of the store.
+/// What the store answers to `work`, which does that and is given the owner that asks, in a place of those of the store.
 async fn ask<T, F>(
     app: &App,
     identity: &Identity,
+    doing: Doing,
     work: impl FnOnce(Arc<dyn Backend>, Owner) -> F + Send + 'static,
 ) -> Result<T, Problem>
 where
     T: Send + 'static,
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
-    let place = job::enter(app, &app.store, &identity.owner)?;
+    let place = job::enter(app, &app.store, &identity.owner, doing)?;
     ask_in(app, identity, place, work).await
 }
 
@@ -94,7 +95,10 @@ where
     F: Future<Output = Result<T, BackendError>> + Send + 'static,
 {
     let (backend, owner) = (Arc::clone(&app.backend), identity.owner.clone());
-    job::run(app, place, None, move |_| work(backend, owner)).await
+    job::run(app, place, Needs::Store, None, move |_| {
+        work(backend, owner)
+    })
+    .await
 }
 
 /// Does `work` where it keeps nobody waiting, in the place of the request.
@@ -133,4 +137,4 @@ fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-pub(crate) use json::{Building, Json, Keeping};
+pub(crate) use json::{Batching, Building, Json, Keeping, Looking};

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::query::Id;
 use super::{Json, Keeping, answer, ask, ask_in, plain};
+use crate::admission::Doing;
 use crate::auth::Identity;
 use crate::backend::{
     Appended, BackendError, Listing, Message, NewMessage, NewThread, Page, Thread, ThreadInfo,
@@ -50,7 +51,7 @@ pub(crate) async fn list(
     identity: Identity,
     page: Page,
 ) -> Result<Response, Problem> {
-    let threads = ask(&app, &identity, |backend, owner| async move {
+    let threads = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         backend.threads(&owner, page).await
     });
     Ok(listed(threads.await?))
@@ -68,7 +69,7 @@ pub(crate) async fn get(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let thread = ask(&app, &identity, |backend, owner| async move {
+    let thread = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         backend.thread(&owner, &id).await.map_err(of_path)
     });
     Ok(plain(StatusCode::OK, thread.await?))
@@ -87,10 +88,15 @@ pub(crate) async fn remove(
     identity: Identity,
     Id(id): Id,
 ) -> Result<Response, Problem> {
-    let removed = ask(&app, &identity, |backend, owner| async move {
-        let removed = backend.remove_thread(&owner, &id).await;
-        removed.map_err(of_path)
-    });
+    let removed = ask(
+        &app,
+        &identity,
+        Doing::Writes,
+        |backend, owner| async move {
+            let removed = backend.remove_thread(&owner, &id).await;
+            removed.map_err(of_path)
+        },
+    );
     Ok(plain(StatusCode::OK, removed.await?))
 }
 
@@ -163,7 +169,7 @@ pub(crate) async fn messages(
     Id(id): Id,
     page: Page,
 ) -> Result<Response, Problem> {
-    let messages = ask(&app, &identity, |backend, owner| async move {
+    let messages = ask(&app, &identity, Doing::Reads, |backend, owner| async move {
         let messages = backend.messages(&owner, &id, page).await;
         messages.map_err(of_path)
     });

@@ -184,6 +184,19 @@ impl Running {
         [head.as_bytes(), body].concat()
     }
 
+    /// Asks, and reads nothing of the answer yet. `line` is a method and a path.
+    pub(crate) fn begin(&self, token: &str, line: &str, body: &Value) -> TcpStream {
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+        ];
+        let mut stream = self.connect();
+        let request = self.request(line, &headers, body.to_string().as_bytes());
+        stream.write_all(&request).unwrap();
+        stream
+    }
+
     pub(crate) fn get(&self, token: &str, path: &str) -> Answer {
         let bearer = format!("Bearer {token}");
         self.send(&format!("GET {path}"), &[("Authorization", &bearer)], b"")
@@ -232,6 +245,7 @@ pub(crate) fn patient() -> Limits {
     limits.request_time = Duration::from_mins(5);
     limits.source_time = Duration::from_mins(1);
     limits.queue_time = Duration::from_mins(1);
+    limits.batch_queue_time = Duration::from_mins(1);
     limits
 }
 

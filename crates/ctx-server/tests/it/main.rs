@@ -27,3 +27,4 @@ mod recall;
 mod routes;
 mod schema;
 mod tenants;
+mod turns;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ctx_server::{
     Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Owner, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo,
-    Vote,
+    NewMessage, NewThread, Opened, Owner, Page, Prime, PrimeRequest, Receipt, Removed, Thread,
+    ThreadInfo, Vote,
 };
 
 /// What a store of a test does.
@@ -26,6 +26,26 @@ pub(crate) trait Builds: Send + Sync {
     async fn ready(&self) -> Result<(), BackendError> {
         Ok(())
     }
+
+    async fn open(&self, _: &Owner) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    async fn ingest(&self, _: &Owner) -> Result<Ingested, BackendError> {
+        no()
+    }
+
+    async fn append(&self, _: &Owner) -> Result<Appended, BackendError> {
+        no()
+    }
+
+    async fn threads(&self, _: &Owner) -> Result<Listing<Thread>, BackendError> {
+        no()
+    }
+
+    async fn messages(&self, _: &Owner) -> Result<Listing<Message>, BackendError> {
+        no()
+    }
 }
 
 /// The same, as a server has it.
@@ -42,6 +62,10 @@ impl<T: Builds + 'static> Backend for Only<T> {
         self.0.ready().await
     }
 
+    async fn open(&self, owner: &Owner) -> Result<Opened, BackendError> {
+        self.0.open(owner).await.map(Opened::with)
+    }
+
     async fn build(
         &self,
         owner: &Owner,
@@ -51,8 +75,8 @@ impl<T: Builds + 'static> Backend for Only<T> {
         Arc::clone(&self.0).build(owner, request, job).await
     }
 
-    async fn ingest(&self, _: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
-        no()
+    async fn ingest(&self, owner: &Owner, _: Vec<NewFile>) -> Result<Ingested, BackendError> {
+        self.0.ingest(owner).await
     }
 
     async fn create_thread(
@@ -63,8 +87,8 @@ impl<T: Builds + 'static> Backend for Only<T> {
         self.0.create_thread(owner, thread).await
     }
 
-    async fn threads(&self, _: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
-        no()
+    async fn threads(&self, owner: &Owner, _: Page) -> Result<Listing<Thread>, BackendError> {
+        self.0.threads(owner).await
     }
 
     async fn remove_files(&self, _: &Owner, _: Vec<String>) -> Result<Removed, BackendError> {
@@ -91,17 +115,22 @@ impl<T: Builds + 'static> Backend for Only<T> {
         no()
     }
 
-    async fn append(&self, _: &Owner, _: &str, _: NewMessage) -> Result<Appended, BackendError> {
-        no()
+    async fn append(
+        &self,
+        owner: &Owner,
+        _: &str,
+        _: NewMessage,
+    ) -> Result<Appended, BackendError> {
+        self.0.append(owner).await
     }
 
     async fn messages(
         &self,
-        _: &Owner,
+        owner: &Owner,
         _: &str,
         _: Page,
     ) -> Result<Listing<Message>, BackendError> {
-        no()
+        self.0.messages(owner).await
     }
 
     async fn feedback(&self, _: &Owner, _: Vote) -> Result<bool, BackendError> {

@@ -316,7 +316,7 @@ fn who_has_no_place_is_told_before_its_body_is_read() {
         ("Content-Type", "application/json"),
         ("Content-Length", "5000"),
     ];
-    for route in ["/v1/context/build", "/v1/context/assemble", "/v1/files"] {
+    for route in ["/v1/context/build", "/v1/context/assemble"] {
         server
             .send(&format!("POST {route}"), &announced, b"")
             .refused(503, "");

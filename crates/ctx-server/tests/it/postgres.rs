@@ -436,6 +436,65 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
     }
 }
 
+/// Another process has what an owner's writes take turns by: of those here one of each kind waits for it, and has a connection.
+#[test]
+fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let server = Running::over(&url);
+    let files = json!({"files": [{"path": "src/sum.rs", "content": SUM}]});
+    for token in [ADA, BOB] {
+        server.post(token, "/v1/files", &files).data(200);
+        let thread = json!({"id": "t"});
+        server.post(token, "/v1/threads", &thread).data(201);
+    }
+    block_on(async {
+        let other = ctx_testkit::postgres::raw(&url).await;
+        let looking = ctx_testkit::postgres::raw(&url).await;
+        let take = "BEGIN;
+            SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:ada', 0));
+            SELECT FROM ctx.said WHERE owner = 'ada' FOR UPDATE";
+        other.batch_execute(take).await.unwrap();
+        let message = json!({"role": "user", "content": "x"});
+        let sent: Vec<_> = (0..12)
+            .flat_map(|_| {
+                [
+                    server.begin(ADA, "POST /v1/files", &files_of("other")),
+                    server.begin(ADA, "POST /v1/threads/t/messages", &message),
+                ]
+            })
+            .collect();
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting = async || -> i64 {
+            let row = looking.query_one(waiting, &[]).await.unwrap();
+            row.get(0)
+        };
+        while waiting().await < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // All of them were sent before.
+        let wanted = json!({"threadId": "t", "message": "what does sum_of do?"});
+        let built = server.post(BOB, "/v1/context/build", &wanted).data(200);
+        assert!(built["context"].as_str().unwrap().contains("a + b"));
+        server.post(BOB, "/v1/files", &files_of("other")).data(200);
+        let added = server.post(BOB, "/v1/threads/t/messages", &message);
+        added.data(201);
+        assert_eq!(waiting().await, 2);
+        other.batch_execute("COMMIT").await.unwrap();
+        for stream in sent {
+            let answer = crate::client::Answer::read(stream);
+            assert!([200, 201].contains(&answer.status), "{answer:?}");
+        }
+    });
+}
+
+fn files_of(name: &str) -> serde_json::Value {
+    json!({"files": [{"path": format!("src/{name}.rs"), "content": SUM}]})
+}
+
 #[test]
 fn a_database_that_is_not_there_is_named_without_its_password() {
     let url = "postgres://ada:sesame@127.0.0.1:1/store";

@@ -116,6 +116,46 @@ fn every_time_is_described_with_its_unit() {
 }
 
 #[test]
+fn who_says_every_default_that_is_described_is_answered_as_who_says_none() {
+    let server = Running::embedded();
+    let openapi = described(&server);
+    let defaults = |request: &str| -> Value {
+        let schemas = &openapi["components"]["schemas"];
+        let options = &schemas[request]["properties"]["options"];
+        let options = options.to_string();
+        let name = options.split("schemas/").nth(1).unwrap();
+        let name = name.split('"').next().unwrap();
+        let properties = schemas[name]["properties"].as_object().unwrap();
+        let defaults = properties.iter().filter_map(|(field, it)| {
+            let default = it.get("default")?.clone();
+            Some((field.clone(), default))
+        });
+        defaults.collect::<serde_json::Map<_, _>>().into()
+    };
+    let said = defaults("BuildRequest");
+    assert_eq!(said["maxTokens"], 4_000);
+    let built = |options: &Value| {
+        let request = json!({"message": "what is it?", "options": options});
+        let answer = server.post(ADA, "/v1/context/build", &request);
+        answer.data(200);
+        answer.json()["meta"]["cached"].clone()
+    };
+    assert_eq!(
+        (built(&json!({})), built(&said)),
+        (false.into(), true.into())
+    );
+    let said = defaults("AssembleRequest");
+    assert_eq!(said["maxTokens"], 8_000);
+    let assembled = |options: &Value| {
+        let chunks = json!([{"id": "a", "content": "fn a() {}", "relevance": 1}]);
+        let request = json!({"chunks": chunks, "options": options});
+        let built = server.post(ADA, "/v1/context/assemble", &request).data(200);
+        (built["digest"].clone(), built["tokens"].clone())
+    };
+    assert_eq!(assembled(&json!({})), assembled(&said));
+}
+
+#[test]
 fn what_a_request_may_say_is_what_it_is_described_to_say() {
     let server = Running::embedded();
     let schemas = &described(&server)["components"]["schemas"];

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use ctx_rank::Query;
-use ctx_retrieve::{Answer, FileSearch, Hit, PortError, TextQuery};
-use ctx_service::{missing_files, no_such_file};
+use ctx_retrieve::{Answer, Ended, FileSearch, Hit, PortError, TextQuery};
+use ctx_service::{ServiceError, missing_files, no_such_file};
 
 use crate::support::Store;
 
@@ -77,4 +77,10 @@ async fn what_cannot_be_looked_up_may_be_there() {
             assert_eq!(told("src/gone.rs", &stores).await, None);
         }
     }
+}
+
+#[test]
+fn what_a_thread_ended_of_is_said_once() {
+    let error = ServiceError::from(Ended::Panicked);
+    assert_eq!(ctx_model::with_causes(&error), "finish: it panicked");
 }

@@ -1,0 +1,123 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::*;
+
+/// What is open, of which some say that they are about to be closed, and wait until they may.
+struct Opened {
+    open: Arc<AtomicUsize>,
+    gate: Option<(Sender<()>, Mutex<Receiver<()>>)>,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if let Some((began, end)) = &self.gate {
+            began.send(()).unwrap();
+            let _ = end.lock().unwrap().recv();
+        }
+        self.open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn owner(name: &str) -> Owner {
+    Owner::new(name).unwrap()
+}
+
+/// Opens one that is counted in `open`.
+fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 'static + use<> {
+    let open = Arc::clone(open);
+    move || {
+        open.fetch_add(1, Ordering::SeqCst);
+        Ok(Opened { open, gate: None })
+    }
+}
+
+/// On one thread that serves the runtime: what blocked it would end this test nowhere.
+#[tokio::test]
+async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_its_owner() {
+    let folders = Arc::new(Folders::new(2));
+    let open = Arc::new(AtomicUsize::new(0));
+    let (began, has_begun) = channel();
+    let (end, ended) = channel::<()>();
+    let first = opening(&open);
+    let gated = move || {
+        let mut first = first()?;
+        first.gate = Some((began, Mutex::new(ended)));
+        Ok(first)
+    };
+    drop(folders.get(&owner("ada"), gated).await.unwrap());
+    drop(folders.get(&owner("bob"), opening(&open)).await.unwrap());
+    let get = |name: &str| {
+        let (folders, owner, open) = (Arc::clone(&folders), owner(name), opening(&open));
+        tokio::spawn(async move { folders.get(&owner, open).await.map(drop) })
+    };
+    let third = get("cleo");
+    let has_begun = spawn_blocking(move || has_begun.recv());
+    has_begun.await.unwrap().unwrap();
+    // What is open is had, and what is not is opened in the place of another.
+    get("bob").await.unwrap().unwrap();
+    get("dora").await.unwrap().unwrap();
+    let again = get("ada");
+    tokio::task::yield_now().await;
+    assert!(!third.is_finished() && !again.is_finished());
+    drop(end);
+    third.await.unwrap().unwrap();
+    again.await.unwrap().unwrap();
+    // One more than may was open for that.
+    get("eve").await.unwrap().unwrap();
+    assert_eq!(open.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn as_many_stay_open_as_may_whoever_uses_more_meanwhile() {
+    let folders = Folders::new(3);
+    let open = Arc::new(AtomicUsize::new(0));
+    let names: Vec<String> = (0..9).map(|it| format!("owner{it}")).collect();
+    let mut used = Vec::new();
+    for name in &names {
+        used.push(folders.get(&owner(name), opening(&open)).await.unwrap());
+    }
+    assert_eq!(open.load(Ordering::SeqCst), 9);
+    drop(used);
+    drop(folders.get(&owner("last"), opening(&open)).await.unwrap());
+    assert_eq!(open.load(Ordering::SeqCst), 3);
+    // Those that were asked for last.
+    for name in &names[7..] {
+        let anew = || Err(BackendError::Cancelled);
+        folders.get(&owner(name), anew).await.unwrap();
+    }
+    assert_eq!(lock(&folders.all).slots.len(), 3);
+}
+
+#[tokio::test]
+async fn one_folder_is_opened_once_also_where_the_first_that_wants_it_goes() {
+    let folders = Arc::new(Folders::new(2));
+    let open = Arc::new(AtomicUsize::new(0));
+    let (began, has_begun) = channel();
+    let (end, ended) = channel::<()>();
+    let first = opening(&open);
+    let slow = move || {
+        began.send(()).unwrap();
+        let _ = ended.recv();
+        first()
+    };
+    let its = Arc::clone(&folders);
+    let first = tokio::spawn(async move { its.get(&owner("ada"), slow).await.map(drop) });
+    let has_begun = spawn_blocking(move || has_begun.recv());
+    has_begun.await.unwrap().unwrap();
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    let its = Arc::clone(&folders);
+    let anew = || Err(BackendError::Cancelled);
+    let second = tokio::spawn(async move { its.get(&owner("ada"), anew).await.map(drop) });
+    tokio::task::yield_now().await;
+    assert!(!second.is_finished());
+    drop(end);
+    second.await.unwrap().unwrap();
+    // One that cannot be opened is tried anew by who comes next.
+    let bob = owner("bob");
+    let fails = folders.get(&bob, || Err(BackendError::Cancelled));
+    assert!(fails.await.is_err());
+    drop(folders.get(&bob, opening(&open)).await.unwrap());
+    assert_eq!(open.load(Ordering::SeqCst), 2);
+}
