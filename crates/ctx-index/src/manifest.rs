@@ -24,7 +24,7 @@ pub(crate) const APART: u32 = 4;
 
 /// How often the text index was committed.
 const GENERATION: &str = "generation";
-/// A number by chance, which no other manifest has. Earlier versions gave it none, and it gets one when it is written next.
+/// A number by chance, which no other manifest has; none until it is first written.
 const ID: &str = "id";
 /// When the manifest was written last, in seconds since 1970.
 const WRITTEN_AT: &str = "written_at";
@@ -179,6 +179,8 @@ impl Snapshot {
 /// A state of the database, as one connection sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
+    /// The database, as others may have put one in its place.
+    id: Option<i64>,
     /// What others wrote,
     others: i64,
     /// and what this connection did.
@@ -352,6 +354,7 @@ impl Manifest {
     pub(crate) fn moment(&self) -> Result<Moment, Fault> {
         let connection = self.lock();
         Ok(Moment {
+            id: id_of(&connection)?,
             others: connection.pragma_query_value(None, "data_version", |row| row.get(0))?,
             own: connection.total_changes(),
         })

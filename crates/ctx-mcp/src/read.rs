@@ -241,13 +241,11 @@ fn of_folder(
     limit: &Limit,
     cancel: &Cancel,
 ) -> Result<Reply, Fault> {
-    // By their stamps: what they define is known of those alone that are shown.
-    let states = files.iter().map(|(folder, prefix, path)| {
-        let stamp = folder.root().stamp(path);
-        let stamp = stamp.map(|it| format!("{} {}", it.length(), it.modified()));
-        format!("{prefix}{path}\n{}", stamp.unwrap_or_default())
-    });
-    let digest = pages::digest(&states.collect::<Vec<String>>());
+    // Of which files there are: what they define is known of those alone that are shown.
+    let paths = files
+        .iter()
+        .map(|(_, prefix, path)| format!("{prefix}{path}"));
+    let digest = pages::digest(&paths.collect::<Vec<String>>());
     let from = pages::start(arguments.cursor.as_deref(), &digest)?;
     let shown = if path.is_empty() { "." } else { path };
     let title = format!("{} ({} files)", title(shown), files.len());

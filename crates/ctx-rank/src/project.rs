@@ -21,9 +21,11 @@ const KINDS: [&str; 12] = [
     "tool",
 ];
 /// What folders of projects are called, and things in them, too.
-const ANYTHING: [&str; 18] = [
-    "api", "backend", "build", "cli", "client", "code", "core", "docs", "frontend", "main",
-    "server", "service", "source", "src", "test", "tests", "web", "work",
+const ANYTHING: [&str; 38] = [
+    "admin", "api", "auth", "backend", "build", "cache", "cli", "client", "code", "common",
+    "config", "core", "data", "database", "docs", "engine", "frontend", "gateway", "index",
+    "infra", "main", "parser", "router", "scripts", "search", "server", "service", "services",
+    "session", "shared", "source", "src", "test", "tests", "utils", "web", "work", "worker",
 ];
 /// What archives of a branch add to the name of the folder.
 const BRANCHES: [&str; 2] = ["-main", "-master"];
@@ -136,7 +138,7 @@ impl Query {
             let is_kind = |it: &str| PROJECTS.contains(&it) || KINDS.contains(&it);
             if self.is_name(word) && !SOME.contains(&before) {
                 let is_use = has(&OF_PARTS) && !(has(&HOW[..1]) && has(&WHO));
-                if is_use {
+                if is_use && !has(&START) {
                     return false;
                 }
                 // `The flask project` is one.

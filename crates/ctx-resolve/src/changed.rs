@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ctx_model::{Chunk, LineSpan, Origin};
-use ctx_source::Text;
+use ctx_source::{Text, is_hash};
 use ctx_syntax::{Outline, Piece, lines, pieces};
 
 /// Tells the hash ([`Text::hash`]) of the text that a store has indexed of a file, where it knows; without one to tell, hits are
@@ -63,7 +63,8 @@ fn name_of(chunk: &Chunk) -> Option<&String> {
 /// Whether the lines of `chunk` are those that a store told: neither its text nor somebody who asked for it says which
 /// lines they are.
 pub(crate) fn is_by_lines(chunk: &Chunk) -> bool {
-    chunk.origin == Origin::Chunk && chunk.content.is_empty() && chunk.content_hash.is_none()
+    let hash = chunk.content_hash.as_deref().filter(|it| is_hash(it));
+    chunk.origin == Origin::Chunk && chunk.content.is_empty() && hash.is_none()
 }
 
 /// What a reader is told of a hit that was not found again.

@@ -11,9 +11,12 @@ use secrets_scanner::rules::validation::{AllowlistConfig, RegexTarget};
 /// No expression takes more memory, in bytes.
 const SIZE: usize = 32 << 20;
 
-/// What is longer, in bytes, and goes over several lines is no secret: a mark that keys begin with has met one that another ends
-/// with.
-const LONGEST: usize = 64 << 10;
+/// What keys begin with. One that is met within another is that of a key of its own.
+const BEGIN: &[u8] = b"-----BEGIN ";
+/// What the mark ends with.
+const DASHES: &[u8] = b"-----";
+/// So many characters of keys in a row has each of their lines but the last; code has a blank or a sign before.
+const LEAST_OF_LINE: usize = 40;
 
 pub(crate) struct Rule {
     pub(crate) id: String,
@@ -69,9 +72,12 @@ impl Rule {
             && let Some(found) = self.expression.captures_at(text.as_bytes(), from)
             && let Some(whole) = found.get(0).map(|it| it.range())
         {
-            from = if is_of_two(text, &whole) {
-                // What begins before ends there as well, and is as long.
-                whole.end - LONGEST
+            let of_match = &text.as_bytes()[whole.clone()];
+            from = if let Some(next) = next_key(of_match) {
+                // What it ends with is the beginning, or the end, of another key.
+                let own = of_own(of_match);
+                secrets.extend(own.map(|end| whole.start..whole.start + end));
+                whole.start + next
             } else {
                 secrets.extend(self.secret(text, &found));
                 whole.end + usize::from(whole.is_empty())
@@ -129,9 +135,32 @@ fn compile(expression: &str) -> Result<Regex, String> {
     built.map_err(|it| it.to_string())
 }
 
-/// Whether a match is longer than any secret, from a mark of one to a mark of another.
-fn is_of_two(text: &str, found: &Range<usize>) -> bool {
-    found.len() > LONGEST && text.as_bytes()[found.clone()].contains(&b'\n')
+/// Where the last key begins in `found`, which begins with another.
+fn next_key(found: &[u8]) -> Option<usize> {
+    let behind = found.strip_prefix(BEGIN)?;
+    let at = |it: &[u8]| it.starts_with(BEGIN);
+    let next = behind.windows(BEGIN.len()).rposition(at)?;
+    Some(BEGIN.len() + next)
+}
+
+/// How far the key goes on with whose mark `found` begins, in lines that nothing else has: there are marks that none follows,
+/// and keys without an end.
+fn of_own(found: &[u8]) -> Option<usize> {
+    let behind = &found[BEGIN.len()..];
+    let mark = behind.windows(DASHES.len()).position(|it| it == DASHES)?;
+    let (mut at, mut end) = (BEGIN.len() + mark + DASHES.len(), None);
+    for line in found[at..].split_inclusive(|it| *it == b'\n') {
+        at += line.len();
+        let is_of_key = |it: &u8| it.is_ascii_alphanumeric() || b"+/=".contains(it);
+        let longest = line.split(|it| !is_of_key(it)).map(<[u8]>::len).max();
+        let inner = line.trim_ascii();
+        if longest >= Some(LEAST_OF_LINE) || end.is_some() && inner.iter().all(is_of_key) {
+            end = Some(at);
+        } else if inner.iter().any(is_of_key) && !inner.windows(2).any(|it| it == b": ") {
+            break;
+        }
+    }
+    end
 }
 
 /// The line that a match begins on.

@@ -50,7 +50,7 @@ pub(crate) struct Chunk {
     /// A shorter text.
     summary: Option<String>,
     /// A hash of the source it was taken from: chunks of one path are merged only where it is the same. Where `content` is
-    /// empty and files are read, it is BLAKE3 of the lines, with or without what ends the last, or of the whole file, in
+    /// empty and files are read, it is BLAKE3 of the lines, with or without what ends the last, or of the whole text of the file in UTF-8, in
     /// 64 hexadecimal digits, and tells whether they say the same still. What cannot be one is not held against a file.
     content_hash: Option<String>,
     /// What the file imports.

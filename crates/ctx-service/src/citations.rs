@@ -339,7 +339,9 @@ fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) ->
         }
         return resembles_label(id).then_some(mark);
     }
-    let quote = match known.of(id) {
+    // Room is for the quotations of marks that are told.
+    let is_told = lines.is_none_or(|it| lines_of(it).is_some());
+    let quote = match known.of(id).filter(|_| is_told) {
         Some(_) => known.quote(&answer[..open]),
         None => Quote::Nothing,
     };

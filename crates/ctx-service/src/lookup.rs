@@ -154,9 +154,10 @@ impl Known {
 
     async fn ask_for_symbols(&mut self, search: &dyn FileSearch, names: Vec<String>) -> Answer<()> {
         let found = search.definitions(&names, SYMBOLS).await?;
-        self.symbols.extend(each(names, found)?);
-        let many = self.symbols.iter().filter(|it| it.1.len() == SYMBOLS);
+        let found: Vec<(String, Vec<Hit>)> = each(names, found)?.collect();
+        let many = found.iter().filter(|it| it.1.len() == SYMBOLS);
         let many: Vec<String> = many.map(|it| it.0.clone()).collect();
+        self.symbols.extend(found);
         if !many.is_empty() {
             let found = search.definitions(&many, MANY).await?;
             self.symbols.extend(each(many, found)?);

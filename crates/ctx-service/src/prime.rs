@@ -323,11 +323,11 @@ impl Service {
             return Recording::default();
         }
         let runtime = Handle::current();
-        // It goes on behind whoever has the answer, and occupies what stands for the request as long.
-        Recording(Some(Hold::current().unwatched().spawn(async move {
+        // It goes on behind whoever has the answer, and takes nobody's turn meanwhile.
+        Recording(Some(tokio::spawn(async move {
             // A port may compute, or wait for a disk.
             let note = move || runtime.block_on(usage.shown(&paths, now));
-            let noted = Hold::current().blocking(note).await;
+            let noted = Hold::default().blocking(note).await;
             noted.unwrap_or_else(|ended| Err(PortError::new(ended)))
         })))
     }

@@ -154,10 +154,11 @@ impl Service {
         self
     }
 
-    /// Searches the files of the project at `root`, which is called as its folder is: see [`Query::in_project`].
+    /// Searches the files of the project at `root`, which is called as its folder is, where that is a repository's: see
+    /// [`Query::in_project`]. Of a folder within one, the name may be that of a part.
     #[must_use]
     pub fn for_project(mut self, root: &Path) -> Self {
-        let name = root.file_name();
+        let name = root.file_name().filter(|_| root.join(".git").exists());
         self.project = name.map(|it| it.to_string_lossy().into_owned());
         self
     }

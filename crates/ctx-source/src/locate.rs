@@ -22,8 +22,8 @@ pub struct Wanted<'a> {
     pub span: LineSpan,
     /// What they said.
     pub content: Option<&'a str>,
-    /// BLAKE3 of that, with or without what ends the last line, or of the whole file as it was: 64 hexadecimal digits in
-    /// any case. What is none says nothing.
+    /// BLAKE3 of that, with or without what ends the last line, or of the text of the whole file as it was
+    /// ([`Text::content_hash`]): 64 hexadecimal digits in any case. What is none says nothing.
     pub content_hash: Option<&'a str>,
 }
 
@@ -191,8 +191,8 @@ fn grown(lines: &[&str], borders: &[usize], mut matched: usize, line: &str) -> u
     matched + 1
 }
 
-/// Whether it may be BLAKE3 of something.
-fn is_hash(hash: &str) -> bool {
+/// Whether it may be BLAKE3 of something, as [`Wanted::content_hash`] has to be: 64 hexadecimal digits.
+pub fn is_hash(hash: &str) -> bool {
     hash.len() == 2 * blake3::OUT_LEN && hash.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
@@ -234,7 +234,7 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
         },
         None => Located::Unavailable {
             why: match text.slice(span) {
-                Some(_) => format!("lines {span} say something else now"),
+                Some(_) => format!("neither lines nor file have the hash of lines {span} now"),
                 None => too_short(&text, span),
             },
         },

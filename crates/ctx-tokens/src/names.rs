@@ -47,10 +47,9 @@ pub fn counter(name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError>
 
 /// As an error tells it: a long one by its beginning.
 fn told(name: &str) -> String {
-    if name.len() <= models::LONGEST {
-        return name.to_owned();
-    }
-    name.chars().take(models::LONGEST).chain(['…']).collect()
+    let end = name.floor_char_boundary(models::LONGEST);
+    let more = if end < name.len() { "…" } else { "" };
+    format!("{}{more}", &name[..end])
 }
 
 /// Every name in the table of models, with where its row comes from. A model counts as the

@@ -55,7 +55,7 @@ async fn a_cursor_is_of_the_text_it_was_given_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cursor_of_a_folder_is_of_what_its_files_define() {
+async fn a_cursor_of_a_folder_is_of_the_files_that_it_has() {
     let files: Vec<String> = ["one", "two"]
         .iter()
         .flat_map(|root| (0..40).map(move |it| format!("{root}/file_{it}.rs")))
@@ -73,8 +73,12 @@ async fn a_cursor_of_a_folder_is_of_what_its_files_define() {
     assert!(!reply.is_error(), "{}", reply.text());
     arguments["path"] = "two".into();
     let other = client.call("context_outline", arguments.clone()).await;
-    project.write("one/file_0.rs", "fn pear() {}\nfn apple() {}\n");
     arguments["path"] = "one".into();
+    // Whoever pages through a project writes to its files meanwhile.
+    project.write("one/file_0.rs", "fn pear() {}\nfn apple() {}\n");
+    let reply = client.call("context_outline", arguments.clone()).await;
+    assert!(!reply.is_error(), "{}", reply.text());
+    project.write("one/new.rs", "fn pear() {}\n");
     let changed = client.call("context_outline", arguments).await;
     for reply in [other, changed] {
         let text = reply.text();

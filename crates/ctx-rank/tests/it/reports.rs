@@ -690,6 +690,7 @@ fn a_project_may_be_called_by_its_name() {
         ("how does flask work?", "flask-main"),
         ("how do I use flask", "flask"),
         ("how to get started with flask", "flask"),
+        ("get started with flask", "flask"),
         ("flask overview", "flask"),
         ("what's flask's purpose", "flask"),
         ("explain the flask library", "flask"),
@@ -712,6 +713,7 @@ fn a_project_may_be_called_by_its_name() {
         ("how does flask find its config", "flask"),
         ("what is another flask", "flask"),
         ("what is a server", "server"),
+        ("how does auth work?", "auth"),
         ("how does main work", "main"),
         ("what is Flask?\nIt is long.", "flask"),
     ] {

@@ -62,17 +62,47 @@ fn a_remark_does_not_keep_a_secret_shown() {
     }
 }
 
+/// Lines of a key, and the marks around it.
+fn key(lines: usize) -> String {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+    let lines = line.repeat(lines) + "t8cK==\n";
+    format!("-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----")
+}
+
 #[test]
-fn a_mark_that_no_key_follows_hides_no_text() {
-    let key = format!(
-        "-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----",
-        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(26)
+fn a_mark_that_no_key_follows_hides_neither_text_nor_a_key() {
+    let (key, mark) = (
+        key(26),
+        "const MARK: &str = \"-----BEGIN PRIVATE KEY-----\";\n",
     );
-    let code = "let kept = of_all.get(&name);\n".repeat(2_300);
-    let text = format!("const MARK: &str = \"-----BEGIN PRIVATE KEY-----\";\n{code}{key}\n{code}{key}\n");
-    let found = find("a.rs", &text);
-    let keys: Vec<&str> = found.iter().map(|it| &text[it.span.clone()]).collect();
-    assert_eq!(keys, [&key, &key]);
+    for lines in [3, 30, 3_000] {
+        let code = "let kept = of_all.get(&name);\n".repeat(lines);
+        let text = format!("{mark}{code}{mark}{code}{key}\n{code}{key}\n");
+        let found = find("a.rs", &text);
+        let keys: Vec<&str> = found.iter().map(|it| &text[it.span.clone()]).collect();
+        assert_eq!(keys, [&key, &key], "{lines}");
+    }
+}
+
+#[test]
+fn a_key_is_masked_however_long_it_is_and_without_its_end() {
+    let long = key(2_000);
+    assert_eq!(find("a.txt", &long)[0].span, 0..long.len());
+    let whole = key(4);
+    let cut = &whole[..whole.rfind("-----END").unwrap()];
+    for other in ["PUBLIC KEY", "CERTIFICATE", "PRIVATE KEY"] {
+        let text = format!(
+            "{cut}\nand then\n-----BEGIN {other}-----\n{}{whole}",
+            "A".repeat(70)
+        );
+        let mut masked = text.clone();
+        mask("a.txt", &mut masked);
+        assert!(
+            !masked.contains("MIIEvQ") && !masked.contains("t8cK"),
+            "{other}: {masked}"
+        );
+        assert!(masked.contains("and then"), "{other}: {masked}");
+    }
 }
 
 /// Words that rules ask for, beginnings of what they find that go on for ever, and what is found, on one line and on many.
