@@ -178,7 +178,16 @@ impl Query {
             let known: [&[&str]; 4] = [&NEWS, &LATEST, &RELEASES, &PROJECTS];
             says_nothing(it) || self.is_name(it) || known.iter().any(|list| is_one(list, it))
         };
-        let is_what_is_new = words == ["what", "is", "new"] || words == ["what", "new"];
+        // In the project, which need not be said.
+        let is_of_it = |it: &&String| {
+            let it = it.as_str();
+            PROJECTS.contains(&it)
+                || THIS.contains(&it)
+                || matches!(it, "in" | "the")
+                || self.is_name(it)
+        };
+        let said: Vec<&String> = words.iter().filter(|it| !is_of_it(it)).collect();
+        let is_what_is_new = said == ["what", "is", "new"] || said == ["what", "new"];
         let has_cues = u32::from(has(&NEWS)) + u32::from(has(&LATEST)) + u32::from(has(&RELEASES));
         let asks_more = has(&SOME) || has(&HOW);
         words.iter().all(is_known) && !asks_more && (is_what_is_new || has_cues > 1)

@@ -729,6 +729,7 @@ fn what_is_new_asks_for_a_changelog() {
     for text in [
         "what is new in the last release",
         "What's new?",
+        "what is new in this project?",
         "What changed recently in this project",
         "latest version",
         "release notes",
