@@ -46,13 +46,12 @@ type Shared<T> = Arc<Slot<Option<Arc<T>>>>;
 type Taken<T> = OwnedMutexGuard<Option<Arc<T>>>;
 
 impl<T: Send + Sync + 'static> Folders<T> {
-    /// Keeps `most` open, of those that are not in use.
-    pub(super) fn new(most: usize) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    /// Keeps `most` open, of those that are not in use, and opens so many at once.
+    pub(super) fn new(most: usize, at_once: NonZeroUsize) -> Self {
         Folders {
             all: Arc::default(),
             most,
-            opening: Arc::new(Semaphore::new(cores)),
+            opening: Arc::new(Semaphore::new(at_once.get())),
         }
     }
 
@@ -68,13 +67,14 @@ impl<T: Send + Sync + 'static> Folders<T> {
         if let Some(it) = &*slot {
             return Ok(Arc::clone(it));
         }
-        let turn = Arc::clone(&self.opening).acquire_owned().await;
+        let turns = Arc::clone(&self.opening);
         let opening = Hold::current().spawn(async move {
-            let _turn = turn;
             if let Some(closing) = closing {
                 // Whatever became of it, it is closed no better by waiting.
                 let _ = closing.await;
             }
+            // Who only waits is to keep no other from being opened.
+            let _turn = turns.acquire_owned().await;
             let opened = Arc::new(blocking(open).await?);
             *slot = Some(Arc::clone(&opened));
             Ok(opened)

@@ -23,6 +23,11 @@ fn owner(name: &str) -> Owner {
     Owner::new(name).unwrap()
 }
 
+/// Keeps `most` open, and opens one after the other.
+fn folders(most: usize) -> Arc<Folders<Opened>> {
+    Arc::new(Folders::new(most, NonZeroUsize::MIN))
+}
+
 /// Opens one that is counted in `open`.
 fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 'static + use<> {
     let open = Arc::clone(open);
@@ -35,7 +40,7 @@ fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 
 /// On one thread that serves the runtime: what blocked it would end this test nowhere.
 #[tokio::test]
 async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_its_owner() {
-    let folders = Arc::new(Folders::new(2));
+    let folders = folders(2);
     let open = Arc::new(AtomicUsize::new(0));
     let (began, has_begun) = channel();
     let (end, ended) = channel::<()>();
@@ -70,7 +75,7 @@ async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_i
 
 #[tokio::test]
 async fn as_many_stay_open_as_may_whoever_uses_more_meanwhile() {
-    let folders = Folders::new(3);
+    let folders = folders(3);
     let open = Arc::new(AtomicUsize::new(0));
     let names: Vec<String> = (0..9).map(|it| format!("owner{it}")).collect();
     let mut used = Vec::new();
@@ -91,7 +96,7 @@ async fn as_many_stay_open_as_may_whoever_uses_more_meanwhile() {
 
 #[tokio::test]
 async fn one_folder_is_opened_once_also_where_the_first_that_wants_it_goes() {
-    let folders = Arc::new(Folders::new(2));
+    let folders = folders(2);
     let open = Arc::new(AtomicUsize::new(0));
     let (began, has_begun) = channel();
     let (end, ended) = channel::<()>();

@@ -25,8 +25,10 @@ mod store;
 mod threads;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -152,12 +154,13 @@ impl Embedded {
         let secret = secret::secret(&dir, &failed)?;
         make_owners(&dir).map_err(failed)?;
         let owners = dir.open_dir("owners").map_err(failed)?;
+        let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Embedded {
             owners: Arc::new(owners),
             path: folder.join("owners"),
             priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
-            open: Folders::new(OPEN),
+            open: Folders::new(OPEN, cores),
             behind: TaskTracker::new(),
             lock: Arc::new(lock),
         })
