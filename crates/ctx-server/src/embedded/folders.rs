@@ -28,8 +28,8 @@ pub(super) struct Folders<T> {
 
 struct All<T> {
     slots: BTreeMap<Owner, Used<T>>,
-    /// So many of these are about to be closed.
-    closing: usize,
+    /// So many are open, or about to be, and not about to be closed.
+    open: usize,
     clock: u64,
 }
 
@@ -62,12 +62,12 @@ impl<T: Send + Sync + 'static> Folders<T> {
         owner: &Owner,
         open: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<Arc<T>> {
-        let (slot, closing) = self.slot(owner);
-        let mut slot = slot.lock_owned().await;
+        let mut slot = self.slot(owner).lock_owned().await;
         if let Some(it) = &*slot {
             return Ok(Arc::clone(it));
         }
-        let turns = Arc::clone(&self.opening);
+        let closing = self.make_room();
+        let (all, turns) = (Arc::clone(&self.all), Arc::clone(&self.opening));
         let opening = Hold::current().spawn(async move {
             if let Some(closing) = closing {
                 // Whatever became of it, it is closed no better by waiting.
@@ -75,52 +75,54 @@ impl<T: Send + Sync + 'static> Folders<T> {
             }
             // Who only waits is to keep no other from being opened.
             let _turn = turns.acquire_owned().await;
-            let opened = Arc::new(blocking(open).await?);
-            *slot = Some(Arc::clone(&opened));
-            Ok(opened)
+            let opened = blocking(open).await.map(Arc::new);
+            match &opened {
+                Ok(it) => *slot = Some(Arc::clone(it)),
+                Err(_) => lock(&all).open -= 1,
+            }
+            opened
         });
         let opened = opening.await;
         opened.map_err(|error| BackendError::failed("finish", Ended::from(error)))?
     }
 
-    /// The slot of `owner`, and what ends once those are closed that it is one too many with.
-    fn slot(&self, owner: &Owner) -> (Shared<T>, Option<JoinHandle<()>>) {
+    /// The slot of `owner`.
+    fn slot(&self, owner: &Owner) -> Shared<T> {
         let mut all = lock(&self.all);
         all.clock += 1;
         let at = all.clock;
-        if let Some(used) = all.slots.get_mut(owner) {
-            used.at = at;
-            return (Arc::clone(&used.slot), None);
-        }
-        let open = all.slots.len() - all.closing;
-        let idle = all.take_idle((open + 1).saturating_sub(self.most));
-        all.closing += idle.len();
-        let slot = Shared::default();
-        let used = Used {
-            slot: Arc::clone(&slot),
+        let new = || Used {
+            slot: Shared::default(),
             at,
         };
-        all.slots.insert(owner.clone(), used);
-        drop(all);
-        let closing = (!idle.is_empty()).then(|| self.close(idle));
-        (slot, closing)
+        let used = all.slots.entry(owner.clone()).or_insert_with(new);
+        used.at = at;
+        Arc::clone(&used.slot)
     }
 
-    /// Closes these, each of which is its owner's until that is done.
-    fn close(&self, idle: Vec<(Owner, Taken<T>)>) -> JoinHandle<()> {
-        let all = Arc::clone(&self.all);
-        spawn_blocking(move || {
-            for (owner, mut slot) in idle {
+    /// Counts one more that is to be open, and closes those that it is one too many with: what ends once they are closed. Each of
+    /// them is its owner's until it is.
+    fn make_room(&self) -> Option<JoinHandle<()>> {
+        let mut all = lock(&self.all);
+        all.slots.retain(|_, used| !used.is_done_with());
+        all.open += 1;
+        let too_many = all.open.saturating_sub(self.most);
+        let idle = all.take_idle(too_many);
+        all.open -= idle.len();
+        let close = move || {
+            for mut slot in idle {
                 drop(slot.take());
-                let mut all = lock(&all);
-                all.closing -= 1;
-                let used = all.slots.get(&owner);
-                // Beside its place here and this, who waits for it has it too, and will open it anew.
-                if used.is_some_and(|it| Arc::strong_count(&it.slot) <= 2) {
-                    all.slots.remove(&owner);
-                }
             }
-        })
+        };
+        (too_many > 0).then(|| spawn_blocking(close))
+    }
+}
+
+impl<T> Used<T> {
+    /// Whether it is not open, and nobody wants it to be.
+    fn is_done_with(&mut self) -> bool {
+        let slot = Arc::get_mut(&mut self.slot);
+        slot.is_some_and(|it| it.get_mut().is_none())
     }
 }
 
@@ -128,30 +130,30 @@ impl<T> Default for All<T> {
     fn default() -> Self {
         All {
             slots: BTreeMap::new(),
-            closing: 0,
+            open: 0,
             clock: 0,
         }
     }
 }
 
 impl<T> All<T> {
-    /// The slots of those that were asked for longest ago, of those that nobody uses: `count`, if there are as many.
-    fn take_idle(&self, count: usize) -> Vec<(Owner, Taken<T>)> {
+    /// The slots of those that were asked for longest ago, of those that are open and nobody uses: `count`, if there are as many.
+    fn take_idle(&self, count: usize) -> Vec<Taken<T>> {
         if count == 0 {
             return Vec::new();
         }
-        let idle = self.slots.iter().filter_map(|(owner, used)| {
+        let idle = self.slots.values().filter_map(|used| {
             // Else somebody waits for it.
             let is_alone = Arc::strong_count(&used.slot) == 1;
             let slot = is_alone.then(|| Arc::clone(&used.slot).try_lock_owned());
             let slot = slot?.ok()?;
-            let is_idle = slot.as_ref().is_none_or(|it| Arc::strong_count(it) == 1);
-            is_idle.then(|| (used.at, owner.clone(), slot))
+            let is_idle = slot.as_ref().is_some_and(|it| Arc::strong_count(it) == 1);
+            is_idle.then_some((used.at, slot))
         });
         let mut idle: Vec<_> = idle.collect();
         idle.sort_by_key(|it| it.0);
         let oldest = idle.into_iter().take(count);
-        oldest.map(|(_, owner, slot)| (owner, slot)).collect()
+        oldest.map(|it| it.1).collect()
     }
 }
 

@@ -91,7 +91,7 @@ async fn as_many_stay_open_as_may_whoever_uses_more_meanwhile() {
         let anew = || Err(BackendError::Cancelled);
         folders.get(&owner(name), anew).await.unwrap();
     }
-    assert_eq!(lock(&folders.all).slots.len(), 3);
+    assert_eq!(lock(&folders.all).open, 3);
 }
 
 #[tokio::test]
@@ -125,4 +125,25 @@ async fn one_folder_is_opened_once_also_where_the_first_that_wants_it_goes() {
     assert!(fails.await.is_err());
     drop(folders.get(&bob, opening(&open)).await.unwrap());
     assert_eq!(open.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_opened_is_none_that_is_open() {
+    let folders = folders(2);
+    let open = Arc::new(AtomicUsize::new(0));
+    for name in ["ada", "bob"] {
+        drop(folders.get(&owner(name), opening(&open)).await.unwrap());
+    }
+    let fails = || Err(BackendError::Cancelled);
+    for number in 0..9 {
+        let damaged = owner(&format!("damaged{number}"));
+        assert!(folders.get(&damaged, fails).await.is_err());
+    }
+    // The first of them had room made for it, and that is there yet.
+    folders.get(&owner("bob"), fails).await.unwrap();
+    assert_eq!(open.load(Ordering::SeqCst), 1);
+    drop(folders.get(&owner("cleo"), opening(&open)).await.unwrap());
+    folders.get(&owner("bob"), fails).await.unwrap();
+    let all = lock(&folders.all);
+    assert_eq!((all.open, all.slots.len()), (2, 2));
 }
