@@ -38,7 +38,7 @@ use ctx_retrieve::Hold;
 use ctx_service::CacheMetrics;
 use tokio_util::task::TaskTracker;
 
-use self::folders::Folders;
+use self::folders::{Folders, InUse};
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
@@ -50,7 +50,7 @@ use crate::build::Priming;
 use crate::chance::random_id;
 use crate::{Owner, ServerError};
 
-/// So many owners' folders stay open.
+/// So many owners' folders stay open, and no more are in use at once.
 const OPEN: usize = 64;
 
 /// How much one owner may keep.
@@ -166,8 +166,8 @@ impl Embedded {
         })
     }
 
-    /// The owner's folder, opened where it is not.
-    async fn store(&self, owner: &Owner) -> Result<Arc<Store>, BackendError> {
+    /// The owner's folder, opened where it is not. Who has it in use already waits for nobody.
+    async fn store(&self, owner: &Owner) -> Result<Arc<InUse<Store>>, BackendError> {
         let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
         let (its, quota) = (owner.clone(), Arc::clone(&self.quota));
         let (priming, behind) = (Arc::clone(&self.priming), self.behind.clone());
