@@ -92,6 +92,8 @@ pub(crate) enum Full {
     Late,
     /// For this owner, who has its share.
     Owner,
+    /// For what this owner writes, which would come too late after what it writes already.
+    Behind,
 }
 
 /// A turn, until it is dropped.
@@ -188,9 +190,12 @@ impl Admission {
             return Some(Full::Late);
         }
         let held = state.owners.get(owner)?;
+        if held.places >= self.share(line) {
+            return Some(Full::Owner);
+        }
         // One writes at a time.
         let is_late = doing == Doing::Writes && held.writes >= held.mean.line(1, self.patience);
-        (is_late || held.places >= self.share(line)).then_some(Full::Owner)
+        is_late.then_some(Full::Behind)
     }
 
     /// So many of `line` places one owner may have.
@@ -509,10 +514,13 @@ mod tests {
 
     #[test]
     fn writes_wait_no_longer_for_their_owner_s_than_all_else_and_leave_the_line_to_others() {
-        // What a write takes, how many one owner is let in with, and then others that read.
-        for (milliseconds, ada_has, others_have) in
-            [(0, 9, 9), (100, 6, 9), (300, 2, 9), (5_000, 2, 9)]
-        {
+        // What a write takes, how many one owner is let in with, what the next is told, and how many others that read.
+        for (milliseconds, ada_has, told, others_have) in [
+            (0, 9, Full::Owner, 9),
+            (100, 6, Full::Behind, 9),
+            (300, 2, Full::Behind, 9),
+            (5_000, 2, Full::Behind, 9),
+        ] {
             let admission = Arc::new(Admission::new((2, 2), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(100));
             let [ada, bob] = ["ada", "bob"].map(owner);
@@ -524,7 +532,7 @@ mod tests {
                 state.owners.get_mut(&ada).unwrap().mean.note(took);
             }
             let adas = all(&admission, &ada, Writes);
-            assert_eq!(admission.full(&ada, Writes), Some(Full::Owner));
+            assert_eq!(admission.full(&ada, Writes), Some(told));
             let bobs = all(&admission, &bob, Reads);
             assert_eq!(
                 (1 + adas.len(), bobs.len()),
