@@ -184,7 +184,7 @@ impl Http {
         self
     }
 
-    /// Ends a connection with the first answer that is begun after so long, ten minutes unless said.
+    /// Ends a connection with the first answer that is begun after so long, ten minutes unless said. [`Duration::MAX`] is never.
     #[must_use]
     pub fn with_connection_time(mut self, longest: Duration) -> Self {
         self.connection_time = longest;
@@ -256,8 +256,8 @@ impl Http {
 /// Serves one connection to its end, which comes with the first answer after `longest`. Whoever is slow to say what it wants, or
 /// reads nothing of an answer, is cut off.
 async fn connection(stream: TcpStream, router: Router, longest: Duration) {
-    let ends = Instant::now() + longest;
-    let is_old = move || Instant::now() >= ends;
+    let ends = Instant::now().checked_add(longest);
+    let is_old = move || ends.is_some_and(|it| Instant::now() >= it);
     let ending =
         move |answer: Response| async move { if is_old() { last(answer) } else { answer } };
     let router = router.layer(middleware::map_response(ending));

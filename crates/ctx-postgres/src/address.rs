@@ -8,6 +8,10 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::StoreError;
 
+/// Why an address is refused.
+const UNKNOWN: &str = "it is neither postgres://… nor words such as host=…";
+const AMBIGUOUS: &str = "what looks like its parameters is before an `@`: that is written %40, and `=` in a password %3D";
+
 /// How a connection is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
@@ -30,15 +34,16 @@ impl Address {
     /// Reads `url`: `postgres://user:password@host/name?sslmode=verify-full&sslrootcert=/path`, or the same as
     /// `host=… sslmode=…`.
     pub(crate) fn of(url: &str) -> Result<Self, StoreError> {
-        let parameters = match url.split_once("://") {
-            Some(("postgres" | "postgresql", rest)) => of_url(url, rest),
-            Some((scheme, _)) if !scheme.contains('=') => None,
-            _ => of_words(url),
-        };
-        let parameters = parameters.ok_or(StoreError::Invalid {
+        let refused = |why| StoreError::Invalid {
             what: "the address of the database",
-            why: "it is neither postgres://… nor words such as host=…",
-        })?;
+            why,
+        };
+        let parameters = match url.split_once("://") {
+            Some(("postgres" | "postgresql", rest)) => of_url(url, rest).ok_or(AMBIGUOUS),
+            Some((scheme, _)) if !scheme.contains('=') => Err(UNKNOWN),
+            _ => of_words(url).ok_or(UNKNOWN),
+        };
+        let parameters = parameters.map_err(refused)?;
         let (mut mode, mut root) = (None, None);
         let mut rest = String::new();
         let mut end = 0;
@@ -214,11 +219,24 @@ mod tests {
             "host=db sslmode",
             "host=db sslmode='require",
             "mysql://u:sesame@host/db?sslmode=require",
-            "postgres://host/db?sslmode=require&application_name=a@b",
         ] {
             let refused = Address::of(url);
             assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{url}");
         }
+        for url in [
+            "postgres://host/db?sslmode=require&application_name=a@b",
+            "postgres://u:sslmode=@host/db?sslmode=require",
+        ] {
+            let refused = Address::of(url);
+            assert!(
+                matches!(refused, Err(StoreError::Invalid { why: AMBIGUOUS, .. })),
+                "{url}"
+            );
+        }
+        is_encrypted(
+            "postgres://u:sslmode%3D@host/db?sslmode=require&application_name=a%40b",
+            &Encryption::Unverified,
+        );
     }
 
     #[test]

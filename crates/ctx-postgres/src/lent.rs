@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::transaction::SLACK;
 
 /// A connection, which is given back with what was done on it. Who is dropped before leaves statements on it that run, and it
-/// answers in order: it is nobody's until they have ended.
+/// answers in order: they are ended, and it is nobody's any more.
 pub(crate) struct Lent {
     /// None once it is given back.
     client: Option<Client>,
@@ -69,7 +69,11 @@ impl Drop for Lent {
     }
 }
 
-/// Ends what runs on `client`, for which nobody waits any more, and gives it back then. One on which that takes long is closed.
+/// Ends what runs on `client`, for which nobody waits any more, and closes it then, or once that takes long. Until then it counts
+/// among the connections that there may be.
+///
+/// Nobody has it again: the server acts on a cancellation after it has taken it, and where nothing ran any more, it would end
+/// the next statement on the connection.
 async fn left(client: Client, tls: Option<MakeRustlsConnect>) {
     let ended = async {
         let running = client.cancel_token();
@@ -77,10 +81,9 @@ async fn left(client: Client, tls: Option<MakeRustlsConnect>) {
             Some(tls) => running.cancel_query(tls).await?,
             None => running.cancel_query(NoTls).await?,
         }
-        // It comes after all that was asked before, and after the cancellation.
+        // It comes after all that was asked before.
         client.batch_execute("").await
     };
-    if !matches!(timeout(SLACK, ended).await, Ok(Ok(()))) {
-        drop(Object::take(client));
-    }
+    let _ = timeout(SLACK, ended).await;
+    drop(Object::take(client));
 }

@@ -11,7 +11,7 @@ use crate::error::said;
 use crate::transaction::Waiting;
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 15] = [
+const STEPS: [&str; 16] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -27,6 +27,7 @@ const STEPS: [&str; 15] = [
     include_str!("../migrations/0013_kept.sql"),
     include_str!("../migrations/0014_shown.sql"),
     include_str!("../migrations/0015_terms.sql"),
+    include_str!("../migrations/0016_vectors.sql"),
 ];
 
 /// The version that this program needs.

@@ -9,6 +9,9 @@
 //! turned away at once can be asked for elsewhere. What one owner may have is a part of what there is by both bounds:
 //! of the number alone, it would be all that there is time for.
 //!
+//! Only what waits for a turn stands in that line. Nobody has one who waits for what it needs first, as for what is kept of its
+//! owner to be opened: that takes a place, and makes the line no longer for others.
+//!
 //! What changes something of an owner's is done one after the other, whatever the store. So a request that
 //! [writes](Doing::Writes) waits for those of its owner before it asks for its turn: nobody has a turn who waits for another of
 //! the same owner, and each owner has one of its writes among those that wait for turns. How many wait behind that is
@@ -52,8 +55,8 @@ pub(crate) enum Doing {
 #[derive(Debug, Default)]
 struct State {
     taken: usize,
-    /// So many of these wait for another of their owner, and for no turn yet.
-    behind: usize,
+    /// So many of these stand in line: they have a turn, or wait for that alone.
+    line: usize,
     owners: BTreeMap<Owner, Held>,
     /// How long work takes.
     mean: Mean,
@@ -63,8 +66,10 @@ struct State {
 #[derive(Debug)]
 struct Held {
     places: usize,
-    /// So many of these write.
+    /// So many of these write;
     writes: usize,
+    /// and so many of them have what they need: one stands in line, and the others wait for that.
+    ready: usize,
     /// Whoever has it may write.
     right: Arc<Semaphore>,
     /// How long that takes.
@@ -87,6 +92,8 @@ pub(crate) enum Full {
     Late,
     /// For this owner, who has its share.
     Owner,
+    /// For what this owner writes, which would come too late after what it writes already.
+    Behind,
 }
 
 /// A turn, until it is dropped.
@@ -106,6 +113,8 @@ pub(crate) struct Place {
     owner: Owner,
     /// That to write, where it is for that.
     right: Option<Arc<Semaphore>>,
+    /// It has what it needs.
+    is_ready: bool,
     /// The body of the request, which is held for as long.
     body: Option<Room>,
     /// When the request began that it is for.
@@ -117,6 +126,7 @@ impl Default for Held {
         Held {
             places: 0,
             writes: 0,
+            ready: 0,
             right: Arc::new(Semaphore::new(1)),
             mean: Mean::default(),
         }
@@ -176,13 +186,16 @@ impl Admission {
         if state.taken >= self.all {
             return Some(Full::All);
         }
-        if state.taken - state.behind >= line {
+        if state.line >= line {
             return Some(Full::Late);
         }
         let held = state.owners.get(owner)?;
+        if held.places >= self.share(line) {
+            return Some(Full::Owner);
+        }
         // One writes at a time.
         let is_late = doing == Doing::Writes && held.writes >= held.mean.line(1, self.patience);
-        (is_late || held.places >= self.share(line)).then_some(Full::Owner)
+        is_late.then_some(Full::Behind)
     }
 
     /// So many of `line` places one owner may have.
@@ -202,13 +215,12 @@ impl Admission {
         let right = (doing == Doing::Writes).then(|| Arc::clone(&held.right));
         if right.is_some() {
             held.writes += 1;
-            let is_behind = held.writes > 1;
-            state.behind += usize::from(is_behind);
         }
         Ok(Place {
             admission: Arc::clone(self),
             owner: owner.clone(),
             right,
+            is_ready: false,
             body: None,
             since: Instant::now(),
         })
@@ -242,9 +254,23 @@ impl Place {
         &self.owner
     }
 
-    /// Waits for its turn; how long that is had tells how long others wait.
-    pub(crate) async fn turn(self) -> Turn {
+    /// Its request has what it needs, and stands in line from now on, however long that is by now.
+    fn ready(&mut self) {
+        let mut state = self.admission.state();
+        let state = &mut *state;
+        let Some(held) = state.owners.get_mut(&self.owner) else {
+            return;
+        };
+        self.is_ready = true;
+        let is_behind = self.right.is_some() && held.ready > 0;
+        held.ready += usize::from(self.right.is_some());
+        state.line += usize::from(!is_behind);
+    }
+
+    /// Waits for its turn, once there is all else that it needs; how long that is had tells how long others wait.
+    pub(crate) async fn turn(mut self) -> Turn {
         const OPEN: &str = "it is never closed";
+        self.ready();
         let right = match self.right.clone() {
             Some(right) => Some(right.acquire_owned().await.expect(OPEN)),
             None => None,
@@ -293,10 +319,13 @@ impl Drop for Place {
             return;
         };
         held.places -= 1;
-        if self.right.is_some() {
-            held.writes -= 1;
-            let was_behind = held.writes > 0;
-            state.behind -= usize::from(was_behind);
+        let writes = usize::from(self.right.is_some());
+        held.writes -= writes;
+        if self.is_ready {
+            held.ready -= writes;
+            // Who was behind it stands in its place.
+            let is_followed = writes > 0 && held.ready > 0;
+            state.line -= usize::from(!is_followed);
         }
         if held.places == 0 {
             state.owners.remove(&self.owner);
@@ -324,23 +353,34 @@ mod tests {
         Owner::new(name).unwrap()
     }
 
+    /// Whether this has its turn now, and what comes of it.
+    fn now<T>(turn: impl Future<Output = T>) -> Option<T> {
+        let mut turn = std::pin::pin!(turn);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match turn.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(turn) => Some(turn),
+            std::task::Poll::Pending => None,
+        }
+    }
+
+    /// As many as are let in to do that, each of which has what it needs.
+    fn all(admission: &Arc<Admission>, owner: &Owner, doing: Doing) -> Vec<Place> {
+        let place = || {
+            let mut place = admission.enter(owner, doing).ok()?;
+            place.ready();
+            Some(place)
+        };
+        std::iter::from_fn(place).collect()
+    }
+
     /// How many get in, and what the next is told.
     fn fill(admission: &Arc<Admission>) -> (usize, Option<Full>) {
         let owner = owner("ada");
-        let mut places = Vec::new();
-        loop {
-            match admission.enter(&owner, Reads) {
-                Ok(place) => places.push(place),
-                Err(full) => {
-                    assert_eq!(
-                        admission.full(&owner, Reads),
-                        Some(full),
-                        "before a body is read, and after"
-                    );
-                    return (places.len(), Some(full));
-                }
-            }
-        }
+        let places = all(admission, &owner, Reads);
+        let before = admission.full(&owner, Reads);
+        let after = admission.enter(&owner, Reads).err();
+        assert_eq!(before, after, "before a body is read, and after");
+        (places.len(), after)
     }
 
     #[test]
@@ -397,13 +437,10 @@ mod tests {
             let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(milliseconds));
             let [ada, bob] = ["ada", "bob"].map(owner);
-            let all = |owner: &Owner| -> Vec<Place> {
-                std::iter::from_fn(|| admission.enter(owner, Reads).ok()).collect()
-            };
-            let adas = all(&ada);
+            let adas = all(&admission, &ada, Reads);
             assert_eq!(admission.full(&ada, Reads), Some(Full::Owner));
             assert_eq!(admission.full(&bob, Reads), None, "{milliseconds} ms");
-            let bobs = all(&bob);
+            let bobs = all(&admission, &bob, Reads);
             assert_eq!((adas.len(), bobs.len()), (ada_has, others_have));
         }
     }
@@ -442,16 +479,6 @@ mod tests {
         assert_eq!(half.full(&bob, Reads), None);
     }
 
-    /// Whether this has its turn now, and what comes of it.
-    fn now<T>(turn: impl Future<Output = T>) -> Option<T> {
-        let mut turn = std::pin::pin!(turn);
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        match turn.as_mut().poll(&mut context) {
-            std::task::Poll::Ready(turn) => Some(turn),
-            std::task::Poll::Pending => None,
-        }
-    }
-
     #[tokio::test]
     async fn writes_of_one_owner_have_one_turn_and_come_in_their_order() {
         let admission = Arc::new(Admission::new((3, 3), 8, 100, PATIENCE));
@@ -482,35 +509,84 @@ mod tests {
         assert!(now(&mut waiting[1]).is_some());
         drop((waiting, read));
         let state = admission.state();
-        assert_eq!((state.taken, state.behind, state.owners.len()), (0, 0, 0));
+        assert_eq!((state.taken, state.line, state.owners.len()), (0, 0, 0));
     }
 
     #[test]
     fn writes_wait_no_longer_for_their_owner_s_than_all_else_and_leave_the_line_to_others() {
-        // What a write takes, how many one owner is let in with, and then others that read.
-        for (milliseconds, ada_has, others_have) in
-            [(0, 9, 9), (100, 6, 9), (300, 2, 9), (5_000, 2, 9)]
-        {
+        // What a write takes, how many one owner is let in with, what the next is told, and how many others that read.
+        for (milliseconds, ada_has, told, others_have) in [
+            (0, 9, Full::Owner, 9),
+            (100, 6, Full::Behind, 9),
+            (300, 2, Full::Behind, 9),
+            (5_000, 2, Full::Behind, 9),
+        ] {
             let admission = Arc::new(Admission::new((2, 2), 48, 75, PATIENCE));
             note(&admission, Duration::from_millis(100));
             let [ada, bob] = ["ada", "bob"].map(owner);
-            let all = |owner: &Owner, doing: Doing| -> Vec<Place> {
-                std::iter::from_fn(|| admission.enter(owner, doing).ok()).collect()
-            };
-            let mut adas: Vec<Place> = admission.enter(&ada, Writes).into_iter().collect();
+            let mut first = admission.enter(&ada, Writes).unwrap();
+            first.ready();
             if milliseconds > 0 {
                 let took = Duration::from_millis(milliseconds);
                 let mut state = admission.state();
                 state.owners.get_mut(&ada).unwrap().mean.note(took);
             }
-            adas.extend(all(&ada, Writes));
-            assert_eq!(admission.full(&ada, Writes), Some(Full::Owner));
-            let bobs = all(&bob, Reads);
+            let adas = all(&admission, &ada, Writes);
+            assert_eq!(admission.full(&ada, Writes), Some(told));
+            let bobs = all(&admission, &bob, Reads);
             assert_eq!(
-                (adas.len(), bobs.len()),
+                (1 + adas.len(), bobs.len()),
                 (ada_has, others_have),
                 "{milliseconds} ms"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_what_it_needs_stands_in_no_line() {
+        // What work takes, how many of one owner are let in that need something, and how many that need nothing then.
+        for (milliseconds, ada_has, others_have) in [(200, 7, 8), (5_000, 3, 2)] {
+            let admission = Arc::new(Admission::new((3, 3), 48, 75, PATIENCE));
+            note(&admission, Duration::from_millis(milliseconds));
+            let [ada, bob, cleo] = ["ada", "bob", "cleo"].map(owner);
+            let opening = |owner: &Owner| -> Vec<Place> {
+                std::iter::from_fn(|| admission.enter(owner, Reads).ok()).collect()
+            };
+            let (mut adas, bobs) = (opening(&ada), opening(&bob));
+            assert_eq!((adas.len(), bobs.len()), (ada_has, ada_has));
+            let turn = now(admission.enter(&cleo, Reads).unwrap().turn()).unwrap();
+            assert_eq!(admission.state().line, 1);
+            // Who has it then stands in line.
+            let its = now(adas.remove(0).turn()).unwrap();
+            assert_eq!(admission.state().line, 2);
+            let mut others: Vec<Place> = Vec::new();
+            for name in ["dora", "eve"] {
+                others.extend(all(&admission, &owner(name), Reads));
+            }
+            assert_eq!(others.len(), others_have, "{milliseconds} ms");
+            drop((turn, its, adas, bobs, others));
+            let state = admission.state();
+            assert_eq!((state.taken, state.line, state.owners.len()), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn of_an_owner_s_writes_the_first_that_has_what_it_needs_stands_in_line() {
+        let admission = admission(2, 8);
+        let ada = owner("ada");
+        let mut places: Vec<Place> = (0..4)
+            .map(|_| admission.enter(&ada, Writes).unwrap())
+            .collect();
+        let line = || admission.state().line;
+        assert_eq!(line(), 0);
+        for place in &mut places[1..3] {
+            place.ready();
+            assert_eq!(line(), 1);
+        }
+        // One that needs something yet, one that stands in line, and the one behind that.
+        for (at, left) in [(0, 1), (0, 1), (0, 0), (0, 0)] {
+            drop(places.remove(at));
+            assert_eq!(line(), left);
         }
     }
 }

@@ -31,7 +31,8 @@ pub trait Backend: Send + Sync {
     /// Makes what is kept of the owner ready to be worked with, where that may take long. It stays so until what this returns is
     /// dropped.
     ///
-    /// The server asks for it before a request waits for its turn, so that nobody has one who waits for this.
+    /// The server asks for it before a request waits for its turn, so that nobody has one who waits for this. It may wait until what was
+    /// opened for other owners is dropped, but not for that while something is opened for this one.
     async fn open(&self, _: &Owner) -> Result<Opened, BackendError> {
         Ok(Opened::default())
     }

@@ -133,6 +133,7 @@ pub(crate) fn refused(full: Full) -> Problem {
         Full::All => "every place is taken",
         Full::Late => "those who wait already would take too long",
         Full::Owner => "every place that one owner may have is taken",
+        Full::Behind => "what the owner writes already would take too long",
     })
 }
 

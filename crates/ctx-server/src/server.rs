@@ -309,7 +309,7 @@ fn connection(
     let answers = Counted {
         inner: TowerToHyperService::new(router),
         left: AtomicUsize::new(limits.connection_requests),
-        ends: Instant::now() + limits.connection_time,
+        ends: Instant::now().checked_add(limits.connection_time),
     };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -320,7 +320,9 @@ fn connection(
     let served = graceful.watch(served);
     // What a request that came at the last moment may still take.
     let last = limits.body_time + limits.request_time + limits.write_time;
-    let longest = limits.connection_time + limits.header_time + last;
+    let longest = limits
+        .connection_time
+        .saturating_add(limits.header_time + last);
     async move {
         // Whoever broke it off knows why.
         let _ = tokio::time::timeout(longest, served).await;
@@ -331,7 +333,8 @@ fn connection(
 struct Counted<S> {
     inner: S,
     left: AtomicUsize,
-    ends: Instant,
+    /// None is never.
+    ends: Option<Instant>,
 }
 
 impl<S, B> Service<Request<Incoming>> for Counted<S>
@@ -348,7 +351,7 @@ where
         // One connection has its requests one after the other.
         let left = self.left.load(Ordering::Relaxed).saturating_sub(1);
         self.left.store(left, Ordering::Relaxed);
-        let is_last = left == 0 || Instant::now() >= self.ends;
+        let is_last = left == 0 || self.ends.is_some_and(|it| Instant::now() >= it);
         let answer = self.inner.call(request);
         Box::pin(async move {
             let mut answer = answer.await?;

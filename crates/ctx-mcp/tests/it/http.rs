@@ -480,9 +480,15 @@ async fn a_connection_ends_with_a_refusal_and_when_it_is_old() {
         let answer = last_answer(&served, &asked).await.expect(status);
         assert_eq!(answer.get(9..12), Some(status), "{answer}");
     }
-    let asked = asking(&served, "localhost", token);
-    assert_eq!(last_answer(&served, &asked).await, None);
+    let for_ever = serve_as(|http| http.with_connection_time(Duration::MAX)).await;
+    let asked = [&served, &for_ever].map(|it| asking(it, "localhost", &it.token));
+    let answers = tokio::join!(
+        last_answer(&served, &asked[0]),
+        last_answer(&for_ever, &asked[1])
+    );
+    assert_eq!(answers, (None, None));
     served.stop.cancel();
+    for_ever.stop.cancel();
     let served = serve_as(|http| http.with_connection_time(Duration::ZERO)).await;
     let asked = asking(&served, "localhost", &served.token);
     let answer = last_answer(&served, &asked).await.unwrap();

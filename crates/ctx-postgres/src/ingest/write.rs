@@ -243,19 +243,24 @@ const MISPLACED: &str = "
     LIMIT 1";
 
 /// Where COPY goes: empty at the beginning of each transaction. The tables stay with the connection, so that the
-/// catalogue does not grow with each batch.
+/// catalogue does not grow with each batch. What is compressed there stays so in the tables that it is taken into.
 const STAGING: &str = "
-    SET LOCAL client_min_messages = warning;
-    CREATE TEMP TABLE IF NOT EXISTS ctx_files (
-        path text, reversed text, name text, hash bytea, modified_at bigint, role text, language text,
-        lines integer, parts integer, length integer, terms tsvector, content text, outline bytea
-    ) ON COMMIT DELETE ROWS;
-    CREATE TEMP TABLE IF NOT EXISTS ctx_parts (
-        path text, first integer, last integer, kind text, name text, qualified_name text, language text,
-        refers_to text[], length integer, terms tsvector, defines text[], uses text[]
-    ) ON COMMIT DELETE ROWS;
-    CREATE TEMP TABLE IF NOT EXISTS ctx_terms (term text COLLATE \"C\", parts integer, files integer)
-        ON COMMIT DELETE ROWS;";
+    DO $$ BEGIN
+        IF to_regclass('pg_temp.ctx_files') IS NULL THEN
+            CREATE TEMP TABLE ctx_files (
+                path text, reversed text, name text, hash bytea, modified_at bigint, role text, language text,
+                lines integer, parts integer, length integer, terms tsvector, content text, outline bytea
+            ) ON COMMIT DELETE ROWS;
+            CREATE TEMP TABLE ctx_parts (
+                path text, first integer, last integer, kind text, name text, qualified_name text, language text,
+                refers_to text[], length integer, terms tsvector, defines text[], uses text[]
+            ) ON COMMIT DELETE ROWS;
+            CREATE TEMP TABLE ctx_terms (term text COLLATE \"C\", parts integer, files integer)
+                ON COMMIT DELETE ROWS;
+            ALTER TABLE pg_temp.ctx_files ALTER COLUMN terms SET STORAGE EXTERNAL;
+            ALTER TABLE pg_temp.ctx_parts ALTER COLUMN terms SET STORAGE EXTERNAL;
+        END IF;
+    END $$";
 
 /// Takes what is at these paths out of the counts, and away. Of terms, what goes is counted against what comes: of a file that
 /// is replaced, most stay as they are.

@@ -176,3 +176,26 @@ fn what_a_thread_ended_of_is_said_once() {
     let said = ctx_model::with_causes(&error);
     assert_eq!(said, "take files apart: it panicked");
 }
+
+/// How many are read at once goes by how large they are stored.
+#[tokio::test]
+async fn vectors_are_kept_as_they_are_sent_however_much_their_terms_are_alike() {
+    let fresh = fresh!();
+    let alike = |n: usize| {
+        let letter = |at: u32| char::from(b'a' + u8::try_from(n / 26_usize.pow(at) % 26).unwrap());
+        format!("{}{}{}", "walrus".repeat(8), letter(1), letter(0))
+    };
+    let text: Vec<String> = (0..600).map(alike).collect();
+    let store = fresh.owner("alice");
+    store
+        .ingest(texts([("a.txt", text.join("\n"))]))
+        .await
+        .unwrap();
+    let stored = "SELECT pg_column_size(terms), pg_column_compression(terms) FROM ctx.files
+                  UNION ALL SELECT pg_column_size(terms), pg_column_compression(terms) FROM ctx.parts";
+    let rows = raw(&fresh.url).await.query(stored, &[]).await.unwrap();
+    let found = |row: &tokio_postgres::Row| (row.get(0), row.get(1));
+    let found: Vec<(i32, Option<String>)> = rows.iter().map(found).collect();
+    assert!(found.iter().any(|it| it.0 > 600 * 50), "{found:?}");
+    assert!(found.iter().all(|it| it.1.is_none()), "{found:?}");
+}

@@ -17,10 +17,18 @@ async fn wait_for_waiting(watch: &Client) {
     }
 }
 
+/// The connections to the database.
+async fn connections(watch: &Client) -> Vec<i32> {
+    let pids = "SELECT pid FROM pg_stat_activity
+                WHERE datname = current_database() AND backend_type = 'client backend'";
+    let rows = watch.query(pids, &[]).await.unwrap();
+    rows.iter().map(|it| it.get(0)).collect()
+}
+
 /// There is one connection. What writes may take longer than who reads waits for the server, so that one that came after it on
 /// the connection would say that the server is silent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_is_nobodys_until_what_was_left_on_it_has_ended() {
+async fn what_was_left_on_a_connection_is_ended_and_nobody_has_it_again() {
     let mut limits = Limits::default()
         .with_connections(1)
         .with_reading(Duration::from_secs(5));
@@ -45,10 +53,14 @@ async fn a_connection_is_nobodys_until_what_was_left_on_it_has_ended() {
             }
         });
         wait_for_waiting(&watch).await;
+        let known = connections(&watch).await;
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
         // The lock is still held.
         fresh.store.ready().await.unwrap();
+        let now = connections(&watch).await;
+        let is_new = |it: &i32| !known.contains(it);
+        assert!(now.iter().any(is_new), "{what}: {known:?}, then {now:?}");
         holder.rollback().await.unwrap();
     }
     let store = fresh.owner("alice");

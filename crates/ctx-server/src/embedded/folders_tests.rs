@@ -23,6 +23,11 @@ fn owner(name: &str) -> Owner {
     Owner::new(name).unwrap()
 }
 
+/// Keeps `most` open, and opens one after the other.
+fn folders(most: usize) -> Arc<Folders<Opened>> {
+    Arc::new(Folders::new(most, NonZeroUsize::MIN))
+}
+
 /// Opens one that is counted in `open`.
 fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 'static + use<> {
     let open = Arc::clone(open);
@@ -35,7 +40,7 @@ fn opening(open: &Arc<AtomicUsize>) -> impl FnOnce() -> Result<Opened> + Send + 
 /// On one thread that serves the runtime: what blocked it would end this test nowhere.
 #[tokio::test]
 async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_its_owner() {
-    let folders = Arc::new(Folders::new(2));
+    let folders = folders(2);
     let open = Arc::new(AtomicUsize::new(0));
     let (began, has_begun) = channel();
     let (end, ended) = channel::<()>();
@@ -68,17 +73,19 @@ async fn who_is_closed_keeps_nobody_waiting_but_who_is_opened_in_its_place_and_i
     assert_eq!(open.load(Ordering::SeqCst), 2);
 }
 
+/// What is kept by who has no place for it any more, such as what is written behind answers, is open as long as that.
 #[tokio::test]
-async fn as_many_stay_open_as_may_whoever_uses_more_meanwhile() {
-    let folders = Folders::new(3);
+async fn as_many_stay_open_as_may_whoever_keeps_more_meanwhile() {
+    let folders = folders(3);
     let open = Arc::new(AtomicUsize::new(0));
     let names: Vec<String> = (0..9).map(|it| format!("owner{it}")).collect();
-    let mut used = Vec::new();
+    let mut kept = Vec::new();
     for name in &names {
-        used.push(folders.get(&owner(name), opening(&open)).await.unwrap());
+        let used = folders.get(&owner(name), opening(&open)).await.unwrap();
+        kept.push(Arc::clone(&**used));
     }
     assert_eq!(open.load(Ordering::SeqCst), 9);
-    drop(used);
+    drop(kept);
     drop(folders.get(&owner("last"), opening(&open)).await.unwrap());
     assert_eq!(open.load(Ordering::SeqCst), 3);
     // Those that were asked for last.
@@ -86,12 +93,71 @@ async fn as_many_stay_open_as_may_whoever_uses_more_meanwhile() {
         let anew = || Err(BackendError::Cancelled);
         folders.get(&owner(name), anew).await.unwrap();
     }
-    assert_eq!(lock(&folders.all).slots.len(), 3);
+    assert_eq!(lock(&folders.all).open, 3);
+}
+
+#[tokio::test]
+async fn no_more_are_in_use_than_stay_open_and_who_uses_one_has_it_again_at_once() {
+    let folders = folders(2);
+    let open = Arc::new(AtomicUsize::new(0));
+    let anew = || Err(BackendError::Cancelled);
+    let [ada, bob, cleo] = ["ada", "bob", "cleo"].map(owner);
+    let adas = folders.get(&ada, opening(&open)).await.unwrap();
+    let bobs = folders.get(&bob, opening(&open)).await.unwrap();
+    let mut third = Box::pin(folders.get(&cleo, opening(&open)));
+    let mut fourth = Box::pin(folders.get(&cleo, anew));
+    for waits in [
+        &mut third as &mut (dyn Future<Output = _> + Unpin),
+        &mut fourth,
+    ] {
+        tokio::select! {
+            biased;
+            _ = waits => panic!("it has no place"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    assert_eq!(lock(&folders.all).open, 2);
+    // One place is that of all who use a folder.
+    drop(folders.get(&ada, anew).await.unwrap());
+    let again = folders.get(&bob, anew).await.unwrap();
+    drop(bobs);
+    assert_eq!(folders.places.available_permits(), 0);
+    drop(again);
+    let third = third.await.unwrap();
+    assert!(Arc::ptr_eq(&third, &fourth.await.unwrap()));
+    assert_eq!(open.load(Ordering::SeqCst), 2);
+    drop((adas, third));
+    assert_eq!(folders.places.available_permits(), 2);
+}
+
+/// Each asks for what it has once more, as what is done in a turn does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn however_many_ask_all_have_theirs_and_no_more_are_open_than_may() {
+    let folders = folders(2);
+    let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let asks = |number: usize| {
+        let (folders, open, most) = (folders.clone(), open.clone(), most.clone());
+        tokio::spawn(async move {
+            for round in 0..50 {
+                let owner = owner(&format!("owner{}", (number + round) % 5));
+                let used = folders.get(&owner, opening(&open)).await.unwrap();
+                most.fetch_max(open.load(Ordering::SeqCst), Ordering::SeqCst);
+                tokio::task::yield_now().await;
+                let anew = || Err(BackendError::Cancelled);
+                drop((folders.get(&owner, anew).await.unwrap(), used));
+            }
+        })
+    };
+    let all: Vec<_> = (0..12).map(asks).collect();
+    for it in all {
+        it.await.unwrap();
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
 async fn one_folder_is_opened_once_also_where_the_first_that_wants_it_goes() {
-    let folders = Arc::new(Folders::new(2));
+    let folders = folders(2);
     let open = Arc::new(AtomicUsize::new(0));
     let (began, has_begun) = channel();
     let (end, ended) = channel::<()>();
@@ -120,4 +186,25 @@ async fn one_folder_is_opened_once_also_where_the_first_that_wants_it_goes() {
     assert!(fails.await.is_err());
     drop(folders.get(&bob, opening(&open)).await.unwrap());
     assert_eq!(open.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_opened_is_none_that_is_open() {
+    let folders = folders(2);
+    let open = Arc::new(AtomicUsize::new(0));
+    for name in ["ada", "bob"] {
+        drop(folders.get(&owner(name), opening(&open)).await.unwrap());
+    }
+    let fails = || Err(BackendError::Cancelled);
+    for number in 0..9 {
+        let damaged = owner(&format!("damaged{number}"));
+        assert!(folders.get(&damaged, fails).await.is_err());
+    }
+    // The first of them had room made for it, and that is there yet.
+    folders.get(&owner("bob"), fails).await.unwrap();
+    assert_eq!(open.load(Ordering::SeqCst), 1);
+    drop(folders.get(&owner("cleo"), opening(&open)).await.unwrap());
+    folders.get(&owner("bob"), fails).await.unwrap();
+    let all = lock(&folders.all);
+    assert_eq!((all.open, all.slots.len()), (2, 2));
 }

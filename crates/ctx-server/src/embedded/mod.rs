@@ -25,8 +25,10 @@ mod store;
 mod threads;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -36,7 +38,7 @@ use ctx_retrieve::Hold;
 use ctx_service::CacheMetrics;
 use tokio_util::task::TaskTracker;
 
-use self::folders::Folders;
+use self::folders::{Folders, InUse};
 use self::lock::Lock;
 use self::store::Store;
 use crate::backend::{
@@ -48,7 +50,7 @@ use crate::build::Priming;
 use crate::chance::random_id;
 use crate::{Owner, ServerError};
 
-/// So many owners' folders stay open.
+/// So many owners' folders stay open, and no more are in use at once.
 const OPEN: usize = 64;
 
 /// How much one owner may keep.
@@ -152,19 +154,20 @@ impl Embedded {
         let secret = secret::secret(&dir, &failed)?;
         make_owners(&dir).map_err(failed)?;
         let owners = dir.open_dir("owners").map_err(failed)?;
+        let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Embedded {
             owners: Arc::new(owners),
             path: folder.join("owners"),
             priming: Arc::new(Priming::new(secret)),
             quota: Arc::new(quota),
-            open: Folders::new(OPEN),
+            open: Folders::new(OPEN, cores),
             behind: TaskTracker::new(),
             lock: Arc::new(lock),
         })
     }
 
-    /// The owner's folder, opened where it is not.
-    async fn store(&self, owner: &Owner) -> Result<Arc<Store>, BackendError> {
+    /// The owner's folder, opened where it is not. Who has it in use already waits for nobody.
+    async fn store(&self, owner: &Owner) -> Result<Arc<InUse<Store>>, BackendError> {
         let (owners, path) = (Arc::clone(&self.owners), self.path.clone());
         let (its, quota) = (owner.clone(), Arc::clone(&self.quota));
         let (priming, behind) = (Arc::clone(&self.priming), self.behind.clone());

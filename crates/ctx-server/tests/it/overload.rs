@@ -524,7 +524,9 @@ fn a_connection_ends_with_its_last_request_and_with_its_time() {
     few.connection_requests = 3;
     let mut short = Limits::default();
     short.connection_time = Duration::ZERO;
-    for (limits, wanted) in [(few, 3), (short, 1)] {
+    let mut long = few.clone();
+    long.connection_time = Duration::MAX;
+    for (limits, wanted) in [(few, 3), (short, 1), (long, 3)] {
         let server = Running::with_limits(limits);
         let request = server.request("GET /healthz", &[], b"");
         let request = String::from_utf8(request).unwrap();

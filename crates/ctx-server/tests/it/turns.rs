@@ -122,7 +122,7 @@ fn start(gated: &Arc<Gated>, limits: Limits) -> Running {
     Running::start(Arc::new(Only(Arc::clone(gated))), limits)
 }
 
-/// Sends this so often, and waits until all of it is let in, and nothing else is.
+/// Sends this so often, and waits until there is room for all of it, and for nothing else. Its places are taken a moment later.
 fn begin(
     server: &Running,
     token: &str,
@@ -227,6 +227,7 @@ fn who_waits_for_what_is_opened_has_no_turn_and_gives_its_place_back_when_it_goe
     assert_eq!(built(&server, BOB), 500);
     server.get(BOB, "/v1/threads").data(200);
     builds.extend(begin(&server, ADA, ("POST /v1/context/build", &wanted), 1));
+    assert_eq!(starts.recv().unwrap().0, "opening");
     assert_eq!(built(&server, BOB), 503);
     drop(builds.pop());
     wait_until(|| built(&server, BOB) == 500);
