@@ -44,10 +44,10 @@ async fn what_a_store_writes_is_written_by_a_thread_that_may_block() {
     assert!(writers.len() > 1);
     let here = std::thread::current().id();
     assert!(writers.iter().all(|(thread, _)| *thread != here));
-    let held: Vec<Option<u32>> = writers.iter().map(|(_, held)| *held).collect();
+    let within: Vec<Option<u32>> = writers.iter().map(|(_, held)| *held).collect();
     // Who has the answer has what was held, and who votes waits for it.
-    assert_eq!(held[0], None);
-    assert!(held[1..].iter().all(|it| *it == Some(7)), "{held:?}");
+    assert_eq!(within[0], None);
+    assert!(within[1..].iter().all(|it| *it == Some(7)), "{within:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
