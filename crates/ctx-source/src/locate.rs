@@ -234,7 +234,7 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
         },
         None => Located::Unavailable {
             why: match text.slice(span) {
-                Some(_) => format!("lines {span} say something else now than what has that hash"),
+                Some(_) => format!("lines {span} say something else now"),
                 None => too_short(&text, span),
             },
         },
