@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use ctx_format::{Slot, neutralise};
+use ctx_model::LineSpan;
 use serde::Serialize;
 
 use crate::cited::{Cited, ends};
@@ -335,26 +336,26 @@ fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) ->
     if known.of(id).is_none() && !is_label(id) {
         if let Some((before, lines)) = before.zip(more_lines(text)) {
             before.clone_into(&mut mark.id);
-            return Some(of_lines(mark, Some(lines), Quote::Nothing, known));
+            return Some(match lines_of(lines) {
+                Some(span) => judged(mark, Some(span), Quote::Nothing, known),
+                None => mark,
+            });
         }
         return resembles_label(id).then_some(mark);
     }
-    // Room is for the quotations of marks that are told.
-    let is_told = lines.is_none_or(|it| lines_of(it).is_some());
-    let quote = match known.of(id).filter(|_| is_told) {
+    let span = lines.map(lines_of);
+    if span == Some(None) {
+        return Some(mark);
+    }
+    let quote = match known.of(id) {
         Some(_) => known.quote(&answer[..open]),
         None => Quote::Nothing,
     };
-    Some(of_lines(mark, lines, quote, known))
+    Some(judged(mark, span.flatten(), quote, known))
 }
 
-/// `mark`, with what is to be said of it, of the `lines` that it cites and of the `quote` before it.
-fn of_lines(mut mark: Mark, lines: Option<&str>, quote: Quote, known: &Known<'_>) -> Mark {
-    let span = match lines.map(lines_of) {
-        Some(None) => return mark,
-        Some(span) => span,
-        None => None,
-    };
+/// `mark`, with what is to be said of it, of the lines in `span` that it cites and of the `quote` before it.
+fn judged(mut mark: Mark, span: Option<LineSpan>, quote: Quote, known: &Known<'_>) -> Mark {
     mark.lines = span.map(ends);
     mark.verdict = match (known.of(&mark.id), &quote) {
         (None, _) => Verdict::Unknown,
