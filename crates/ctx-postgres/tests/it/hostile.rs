@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ctx_postgres::{FileText, Limits, Store, StoreError};
+use ctx_postgres::{FileText, Limits, StoreError};
 use ctx_retrieve::{Field, FileSearch as _, Hit, Message, TextQuery};
 use ctx_testkit::laws::store as laws;
 
-use crate::server::{Server, raw};
+use crate::server::{Fresh, raw};
 use crate::{fresh, texts};
 
 #[tokio::test]
@@ -75,14 +75,10 @@ async fn of_a_flood_of_terms_those_that_tell_most_are_looked_for() {
 
 #[tokio::test]
 async fn no_statement_has_more_terms_than_may_be_or_longer_ones() {
-    let Some(server) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+    let Some(fresh) = Fresh::logged().await else {
         return;
     };
-    let url = server.database().await;
-    let limits = Limits::default().with_reading(Duration::from_mins(1));
-    let store = Store::connect(&url, limits).await.unwrap();
-    store.migrate().await.unwrap();
-    let store = store.owner("alice").unwrap();
+    let store = fresh.owner("alice");
     let files = (0..300).map(|n| (format!("{n}.md"), format!("word{n}")));
     store.ingest(texts(files)).await.unwrap();
     let longest = "x".repeat(64);
@@ -101,7 +97,7 @@ async fn no_statement_has_more_terms_than_may_be_or_longer_ones() {
     assert!(store.definitions(&names, 9).await.unwrap()[0].is_empty());
     assert!(store.similar(&names, 9).await.unwrap().is_empty());
 
-    let written = server.log();
+    let written = fresh.server.log();
     let lines: Vec<&str> = written.lines().collect();
     // The values of a statement come behind its last line.
     let sent = |statement: &str| {
@@ -207,7 +203,7 @@ async fn texts_of_any_shape_are_indexed() {
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
     let limits = Limits::default().with_reading(Duration::from_secs(2));
-    let Some(fresh) = crate::server::Fresh::with(limits).await else {
+    let Some(fresh) = Fresh::with(limits).await else {
         return;
     };
     let store = fresh.owner("alice");

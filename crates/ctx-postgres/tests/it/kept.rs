@@ -7,7 +7,7 @@ use ctx_retrieve::{
 
 use crate::fresh;
 use crate::ranking::asked;
-use crate::server::Server;
+use crate::server::Fresh;
 
 fn file(path: &str, name: &str, at: i64) -> FileText {
     let text =
@@ -165,13 +165,10 @@ async fn of_many_who_ask_for_the_same_at_once_all_are_answered_whoever_goes_away
 
 #[tokio::test]
 async fn what_is_known_of_terms_and_files_is_not_asked_again() {
-    let Some(server) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+    let Some(fresh) = Fresh::logged().await else {
         return;
     };
-    let url = server.database().await;
-    let store = Store::connect(&url, Limits::default()).await.unwrap();
-    store.migrate().await.unwrap();
-    let store = store.owner("alice").unwrap();
+    let store = fresh.owner("alice");
     let files = ["seal", "otter", "bear"].map(|it| file(&format!("{it}.rs"), it, 1));
     store.ingest(files.into()).await.unwrap();
     let paths = ["seal.rs", "otter.rs", "none.rs"].map(str::to_owned);
@@ -179,7 +176,7 @@ async fn what_is_known_of_terms_and_files_is_not_asked_again() {
     // What a request sends that has one of these in it.
     let told = ["LEFT JOIN counted", "unnest($1::tsquery[])", "u.uses"];
     let asks = async |words: &str| {
-        let before = server.log().len();
+        let before = fresh.server.log().len();
         let (request, _) = store.opened("t", 9, 9).await.unwrap();
         let found = request.passages(&asked(words, 9)).await.unwrap();
         let presence = asked(words, 9).by_presence();
@@ -191,7 +188,7 @@ async fn what_is_known_of_terms_and_files_is_not_asked_again() {
             recent,
             [("seal.rs".to_owned(), 7), ("otter.rs".to_owned(), 7)]
         );
-        let later = server.log().split_off(before);
+        let later = fresh.server.log().split_off(before);
         let sent = told.map(|it| later.matches(it).count());
         (found.len(), counts.into_values().sum::<u64>(), sent)
     };

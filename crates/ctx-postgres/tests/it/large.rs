@@ -1,11 +1,8 @@
 //! Documents of many words, of which a question finds many.
 
-use std::time::Duration;
-
-use ctx_postgres::{Limits, Store};
 use ctx_retrieve::{Field, FileSearch as _, TextQuery};
 
-use crate::server::{Server, raw};
+use crate::server::{Fresh, raw};
 use crate::texts;
 
 /// Files,
@@ -15,14 +12,10 @@ const WORDS: usize = 64_000;
 
 #[tokio::test]
 async fn what_one_question_finds_is_read_by_as_many_statements_as_it_takes() {
-    let Some(server) = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"]) else {
+    let Some(fresh) = Fresh::logged().await else {
         return;
     };
-    let url = server.database().await;
-    let limits = Limits::default().with_reading(Duration::from_mins(1));
-    let store = Store::connect(&url, limits).await.unwrap();
-    store.migrate().await.unwrap();
-    let owned = store.owner("alice").unwrap();
+    let owned = fresh.owner("alice");
     owned.ingest(texts([("0.txt", "walrus")])).await.unwrap();
     // To index so many words takes a minute; without it, files are looked through one by one.
     let others = format!(
@@ -34,12 +27,12 @@ async fn what_one_question_finds_is_read_by_as_many_statements_as_it_takes() {
          SELECT owner, n || '.txt', 'txt.' || n, n || '.txt', hash, role, lines, 0, length, terms, content
          FROM ctx.files, generate_series(1, {FILES} - 1) n"
     );
-    raw(&url).await.batch_execute(&others).await.unwrap();
+    raw(&fresh.url).await.batch_execute(&others).await.unwrap();
 
     let terms = vec![("walrus".to_owned(), 1.0)];
     let query = TextQuery::new(terms, vec![(Field::Text, 1.0)], 100);
     let statement = "FROM ctx.files WHERE owner = $1 AND number = ANY ($2)";
-    let read = || server.log().matches(statement).count();
+    let read = || fresh.server.log().matches(statement).count();
     let before = read();
     let found = owned.files(&query).await.unwrap();
     assert_eq!(found.len(), FILES);

@@ -8,7 +8,7 @@ pub(crate) use ctx_testkit::postgres::{Server, raw};
 
 /// A store in a database of its own.
 pub(crate) struct Fresh {
-    _server: Arc<Server>,
+    pub(crate) server: Arc<Server>,
     pub(crate) url: String,
     pub(crate) store: Store,
 }
@@ -21,15 +21,21 @@ impl Fresh {
     }
 
     pub(crate) async fn with(limits: Limits) -> Option<Fresh> {
-        let server = Server::shared()?;
+        Some(Self::on(Server::shared()?, limits).await)
+    }
+
+    /// On a server of its own, whose log has every statement.
+    pub(crate) async fn logged() -> Option<Fresh> {
+        let server = Server::start(&["-c", "fsync=off", "-c", "log_statement=all"])?;
+        let limits = Limits::default().with_reading(Duration::from_mins(1));
+        Some(Self::on(Arc::new(server), limits).await)
+    }
+
+    async fn on(server: Arc<Server>, limits: Limits) -> Fresh {
         let url = server.database().await;
         let store = Store::connect(&url, limits).await.unwrap();
         store.migrate().await.unwrap();
-        Some(Fresh {
-            _server: server,
-            url,
-            store,
-        })
+        Fresh { server, url, store }
     }
 
     pub(crate) fn owner(&self, name: &str) -> OwnedStore {
