@@ -473,6 +473,24 @@ mod tests {
     }
 
     #[test]
+    fn what_an_index_has_that_was_begun_anew_is_not_taken_for_gone() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();
+        let progress = &mut |_| ControlFlow::Continue(());
+        std::fs::write(root.path().join("a.rs"), "fn one() {}\n").unwrap();
+        open().0.update(progress).unwrap();
+        let here = open().0;
+        let wanted = here.wanted().unwrap();
+        let scan = here.scan(wanted);
+        std::fs::write(root.path().join("b.rs"), "fn two() {}\n").unwrap();
+        std::fs::remove_dir_all(folder.path().join("text")).unwrap();
+        std::fs::remove_file(folder.path().join("manifest.db")).unwrap();
+        open().0.update(progress).unwrap();
+        assert_eq!(here.update_to(wanted, scan, progress).unwrap().removed, 0);
+        assert!(here.hash_of("b.rs").is_some());
+    }
+
+    #[test]
     fn a_text_that_another_process_replaced_is_not_taken_for_that_which_is_answered() {
         let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let open = || Index::open(root.path(), folder.path(), crate::Options::default()).unwrap();

@@ -510,6 +510,23 @@ fn a_hit_in_a_file_of_secrets_is_left_out_whatever_it_brings() {
 }
 
 #[test]
+fn a_hash_that_cannot_be_one_keeps_nobody_from_looking_for_what_has_moved() {
+    let (folder, resolver) = setting();
+    let indexed = hash(SHAPES);
+    let resolver = resolver.with_indexed(move |_| Some(indexed));
+    let mut area = hit("area", "app/shapes.py", (3, 6), "");
+    area.qualified_name = Some("area".to_owned());
+    area.content_hash = Some("v7".to_owned());
+    let changed = format!("import os\nimport sys\n\n{SHAPES}");
+    fs::write(folder.path().join("app/shapes.py"), changed).unwrap();
+    let found = run(&resolver, vec![area]);
+    assert!(
+        found.chunks[0].content.starts_with("def area(r):"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn what_a_hit_names_is_found_again_in_a_file_that_has_changed_since_it_was_indexed() {
     let (folder, resolver) = setting();
     let indexed = hash(SHAPES);
