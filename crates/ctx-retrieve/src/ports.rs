@@ -513,7 +513,8 @@ pub trait Usage: Send + Sync {
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
 
     /// The files that were shown last, the latest first, each with when; of those shown at once, the last by their paths
-    /// first.
+    /// first. One that was removed from the store is not among them, also when it comes back, until it is shown again; how often it was
+    /// of use stays.
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
 }
 

@@ -69,6 +69,34 @@ async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
 }
 
 #[tokio::test]
+async fn a_file_that_was_removed_is_not_recent() {
+    let fresh = fresh!();
+    let store = &fresh.owner("alice");
+    store.ingest(texts(laws::corpus())).await.unwrap();
+    laws::removed(
+        store,
+        async |path| assert_eq!(store.remove(&[path.to_owned()]).await.unwrap(), 1),
+        async |path, text| drop(store.ingest(texts([(path, text)])).await.unwrap()),
+    )
+    .await;
+
+    let (folder, _at, index) = indexed(&laws::corpus());
+    let update = || index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    laws::removed(
+        &index,
+        async |path| {
+            fs::remove_file(folder.path().join(path)).unwrap();
+            assert_eq!(update().removed, 1);
+        },
+        async |path, text| {
+            fs::write(folder.path().join(path), text).unwrap();
+            assert_eq!(update().changed, 1);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn votes_count_once_for_as_long_as_they_are_to_be_remembered() {
     let fresh = fresh!();
     laws::votes(&fresh.owner("alice")).await;
