@@ -362,6 +362,11 @@ pub trait FileSearch: Send + Sync {
         Ok(vec![Vec::new(); folders.len()])
     }
 
+    /// No list that it answers with is longer, whatever the `limit`: one that is as long may go on.
+    fn longest_list(&self) -> usize {
+        usize::MAX
+    }
+
     /// For each of `wanted`, the parts of that file, in the order of their lines.
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         let _ = limit;

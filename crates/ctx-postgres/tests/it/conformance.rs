@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, Options};
-use ctx_postgres::{Added, OwnedStore, StoreError, StoredMessage};
+use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage};
+use ctx_retrieve::FileSearch as _;
 use ctx_testkit::laws::store as laws;
 use tempfile::TempDir;
 
@@ -94,6 +95,19 @@ async fn a_file_that_was_removed_is_not_recent() {
         },
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_list_that_is_cut_is_as_long_as_any_may_be() {
+    let fresh = fresh!();
+    let files = (0..5).map(|it| (format!("{it}.rs"), "fn one() {}\n"));
+    fresh.owner("alice").ingest(texts(files)).await.unwrap();
+    let mut limits = Limits::default();
+    limits.rows = 3;
+    let store = Store::connect(&fresh.url, limits).await.unwrap();
+    let store = store.owner("alice").unwrap();
+    let found = store.definitions(&["one".to_owned()], 9).await.unwrap();
+    assert_eq!((found[0].len(), store.longest_list()), (3, 3));
 }
 
 #[tokio::test]
