@@ -541,14 +541,14 @@ mod tests {
         let documents = index.searcher().num_docs();
         for is_new in [true, false] {
             let manifest = &index.store().manifest;
-            let known = manifest.snapshot().unwrap().files["a.rs"].clone();
-            let row = FileRow::unsure(Some(&known).filter(|_| !is_new));
+            let known = manifest.snapshot().unwrap();
+            let row = FileRow::unsure(known.files.get("a.rs").filter(|_| !is_new));
             let marks = Changes {
                 unsure: vec![("a.rs".to_owned(), row)],
                 ..Changes::default()
             };
-            let generation = manifest.generation().unwrap();
-            manifest.announce(&marks, generation - 1).unwrap();
+            let generation = known.generation.unwrap() - 1;
+            manifest.announce(&marks, generation).unwrap();
             let (index, why) = open();
             assert_eq!(why, None);
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));
