@@ -583,15 +583,19 @@ fn compare(
         content: None,
         content_hash: Some(&citation.content_hash),
     };
+    let now = text.ok().and_then(|text| text.slice(span));
     let why = match locate(text, wanted) {
         Located::Fresh { .. } => return Ok(()),
         Located::Moved { to, .. } => return Err(format!("it stands on lines {to} now")),
+        // Receipts have no hashes of another kind.
+        Located::Unavailable { .. } if now.is_some() => {
+            format!("lines {span} say something else now")
+        }
         Located::Unavailable { why } => why,
         _ => "the file says something else".to_owned(),
     };
     // A citation of the text with other line ends, or without its hidden characters.
     let shown = block.map(|block| block.body.as_str());
-    let now = text.ok().and_then(|text| text.slice(span));
     match (shown, now) {
         (Some(shown), Some(now)) if is_shown(shown, now) => Ok(()),
         _ => Err(why),

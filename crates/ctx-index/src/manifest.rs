@@ -339,12 +339,6 @@ impl Manifest {
         Ok(())
     }
 
-    /// How often the text index was committed, as far as it is known here.
-    pub(crate) fn generation(&self) -> Result<u64, Fault> {
-        let generation = get(&self.lock(), GENERATION)?;
-        Ok(generation.and_then(|it| it.parse().ok()).unwrap_or(0))
-    }
-
     /// The number that no other manifest has, where it has one.
     pub(crate) fn id(&self) -> Result<Option<i64>, Fault> {
         id_of(&self.lock())
@@ -381,12 +375,18 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// The hash of the text that is indexed of the file at `path`, unless it is being written.
-    pub(crate) fn hash_of(&self, path: &str) -> Result<Option<[u8; 32]>, Fault> {
+    /// The hash of the text that is indexed of the file at `path`, unless it is being written, and the generation that it is known at.
+    pub(crate) fn hash_of(&self, path: &str) -> Result<Option<([u8; 32], u64)>, Fault> {
         let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached("SELECT hash FROM files WHERE path = ?1 AND lines > 0 AND size >= 0")?;
-        Ok(statement.query_row([path], |row| row.get(0)).optional()?)
+        let mut statement = connection.prepare_cached(
+            "SELECT hash, (SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?2)
+             FROM files WHERE path = ?1 AND lines > 0 AND size >= 0",
+        )?;
+        let found = statement.query_row([path, GENERATION], |row| {
+            let generation: Option<i64> = row.get(1)?;
+            Ok((row.get(0)?, generation.unwrap_or(0).cast_unsigned()))
+        });
+        Ok(found.optional()?)
     }
 
     /// The files that were read and passed over.

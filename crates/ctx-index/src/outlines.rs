@@ -25,8 +25,8 @@ impl Index {
     pub fn hash_of(&self, path: &str) -> Option<[u8; 32]> {
         let store = self.store();
         // Who cannot read it now has the lines as they are told.
-        let hash = store.manifest.hash_of(path).ok().flatten()?;
-        if store.manifest.generation().ok()? == store.answered().generation {
+        let (hash, generation) = store.manifest.hash_of(path).ok().flatten()?;
+        if generation == store.answered().generation {
             return Some(hash);
         }
         let is_of_it = self.first_of(&store.reader.searcher(), path, |document| {

@@ -101,9 +101,10 @@ impl Remembered {
     }
 
     /// Notes that files went from where to where, no two from one place or to one: what is known of their use goes along. Of
-    /// a file that another took the place of, and that went nowhere itself, the more is kept.
-    pub(crate) fn moved(&self, moves: &[(String, String)]) -> Result<(), Fault> {
-        if !self.is_writable() || moves.is_empty() {
+    /// a file that another took the place of, and that went nowhere itself, the more is kept. Of those of `gone` that went nowhere, it
+    /// is forgotten when they were shown.
+    pub(crate) fn moved(&self, moves: &[(String, String)], gone: &[String]) -> Result<(), Fault> {
+        if !self.is_writable() || (moves.is_empty() && gone.is_empty()) {
             return Ok(());
         }
         self.change(|changes| {
@@ -119,6 +120,11 @@ impl Remembered {
                 let (before, shown_before) = usage(changes, to)?.unwrap_or_default();
                 let (uses, shown_at) = (uses.max(before), shown_at.max(shown_before));
                 changes.put(&USAGE, &[text(to), uses.into(), shown_at.into()])?;
+            }
+            for path in gone {
+                if let Some((uses, 1..)) = usage(changes, path)? {
+                    changes.put(&USAGE, &[text(path), uses.into(), 0.into()])?;
+                }
             }
             Ok(())
         })

@@ -28,9 +28,9 @@ const COMMIT_EVERY: usize = 8192;
 
 impl Index {
     /// Indexes what is new or has changed since, and forgets what is gone. What is remembered of the use of a file goes with it
-    /// where its text left one path and came to one within the update. Metadata tell which files are read,
-    /// and hashes which are indexed; where nothing changed, nothing is written. `progress` is told how far it
-    /// is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
+    /// where its text left one path and came to one within the update; what went nowhere is not recent any more. Metadata tell which
+    /// files are read, and hashes which are indexed; where nothing changed, nothing is written. `progress` is told how far
+    /// it is, and may end it: what was done by then is kept. When it returns, what it did outlasts a crash.
     ///
     /// # Errors
     /// [`IndexError::Busy`] if another process writes for longer than [`Options::patience`](crate::Options::patience);
@@ -157,13 +157,19 @@ impl Index {
             Extent::Changes => self.work(wanted, &known.files, scan),
             Extent::Everything => Work::anew(&known.files, scan),
         };
-        let moves = Moves::new(self.remembered.has_uses()?);
+        let has_uses = self.remembered.has_uses()?;
+        let moves = Moves::new(has_uses);
         let mut writer = Writer::new(self, &store, known.generation, moves);
         if is_anew && known.files.values().any(FileRow::may_be_found) {
             writer.forget_all()?;
         }
         updated.note_unread(work.faults);
         updated.removed += work.removed.len();
+        let gone = if has_uses {
+            work.removed.clone()
+        } else {
+            Vec::new()
+        };
         for path in work.removed {
             // A link in its place is told as what it is.
             let is_file = !updated.is_no_file(&path);
@@ -203,17 +209,22 @@ impl Index {
         });
         if !is_anew && matches!(written, Err(Fault::Told(IndexError::Cancelled))) {
             writer.finish()?;
+            self.uses_follow(&[], &gone);
             return written;
         }
         written?;
         let _ = progress(Progress::of(of, of));
         let moves = writer.finish()?.all();
-        // The files are indexed whether or not what is known of their use can follow them.
-        if let Err(error) = self.remembered.moved(&moves) {
-            let error = error.told_of(&self.folder);
-            tracing::warn!(error, "uses do not follow files that were moved");
-        }
+        self.uses_follow(&moves, &gone);
         Ok(())
+    }
+
+    /// The files are indexed whether or not what is known of their use can follow them.
+    fn uses_follow(&self, moves: &[(String, String)], gone: &[String]) {
+        if let Err(error) = self.remembered.moved(moves, gone) {
+            let error = error.told_of(&self.folder);
+            tracing::warn!(error, "uses do not follow files that were moved or removed");
+        }
     }
 
     fn read(&self, wanted: Wanted, seen: &Seen, known: Option<&FileRow>, held: Held) -> Read {
@@ -530,14 +541,14 @@ mod tests {
         let documents = index.searcher().num_docs();
         for is_new in [true, false] {
             let manifest = &index.store().manifest;
-            let known = manifest.snapshot().unwrap().files["a.rs"].clone();
-            let row = FileRow::unsure(Some(&known).filter(|_| !is_new));
+            let known = manifest.snapshot().unwrap();
+            let row = FileRow::unsure(known.files.get("a.rs").filter(|_| !is_new));
             let marks = Changes {
                 unsure: vec![("a.rs".to_owned(), row)],
                 ..Changes::default()
             };
-            let generation = manifest.generation().unwrap();
-            manifest.announce(&marks, generation - 1).unwrap();
+            let generation = known.generation.unwrap() - 1;
+            manifest.announce(&marks, generation).unwrap();
             let (index, why) = open();
             assert_eq!(why, None);
             assert_eq!(index.status().unwrap().files, u64::from(!is_new));

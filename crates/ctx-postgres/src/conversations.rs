@@ -130,20 +130,25 @@ const PIN: &str = "
     SELECT number, title, begun_at FROM it";
 
 /// Messages of an owner are counted by turns: whoever has found room keeps it until the message is there. Who finds
-/// none at first, or the message there already, does not write, and does not wait.
+/// none at first, or the message there already, does not write, and does not wait. What is last in the thread is told by
+/// the turn, and moves only with a message: of two that are the same and come at once, the second finds the first there
+/// when it would be added.
 const ADD: &str = "
-    WITH it AS (
-        UPDATE ctx.threads SET last = last + 1, changed_at = greatest(changed_at, $6::bigint)
+    WITH turn AS MATERIALIZED (
+        SELECT last FROM ctx.threads
         WHERE owner = $1 AND thread = $2
           AND EXISTS (SELECT FROM ctx.said WHERE owner = $1 AND messages < $8::bigint)
           AND NOT EXISTS (SELECT FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3)
-        RETURNING last
+        FOR NO KEY UPDATE
     ), room AS (
-        SELECT messages < $8::bigint AS has FROM ctx.said WHERE owner = $1 AND EXISTS (SELECT FROM it) FOR UPDATE
+        SELECT messages < $8::bigint AS has FROM ctx.said WHERE owner = $1 AND EXISTS (SELECT FROM turn) FOR UPDATE
     ), new AS (
         INSERT INTO ctx.messages (owner, thread, number, id, role, content, created_at, milliseconds)
-        SELECT $1, $2, it.last, $3, $4, $5, $6::bigint, $7::smallint FROM it, room WHERE room.has
-        ON CONFLICT (owner, thread, id) DO NOTHING RETURNING 1
+        SELECT $1, $2, turn.last + 1, $3, $4, $5, $6::bigint, $7::smallint FROM turn, room WHERE room.has
+        ON CONFLICT (owner, thread, id) DO NOTHING RETURNING number
+    ), moved AS (
+        UPDATE ctx.threads SET last = new.number, changed_at = greatest(changed_at, $6::bigint) FROM new
+        WHERE owner = $1 AND thread = $2
     )
     SELECT (SELECT count(*) FROM new) > 0, coalesce((SELECT has FROM room), false)
             OR EXISTS (SELECT FROM ctx.messages WHERE owner = $1 AND thread = $2 AND id = $3),

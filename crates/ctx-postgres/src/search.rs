@@ -336,6 +336,10 @@ impl FileSearch for OwnedStore {
         Ok(rows.iter().filter_map(hit).collect())
     }
 
+    fn longest_list(&self) -> usize {
+        self.limits().rows
+    }
+
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         Ok(self.paths_by_end(ends, limit).await?)
     }

@@ -123,6 +123,10 @@ impl Query {
     /// does this repo do?`, `overview`, `how do I get started`. What says that is its `README`, which is among the
     /// [names of files](Query::file_names) then. What the project is called is known [where it is told](Query::in_project).
     pub fn is_of_project(&self) -> bool {
+        self.fronts.first() == FRONTS.first()
+    }
+
+    fn asks_of_project(&self) -> bool {
         let names_more =
             !self.places.is_empty() || !self.folders.is_empty() || !self.phrases.is_empty();
         if names_more {
@@ -171,6 +175,10 @@ impl Query {
     /// Whether it is [typed](Query::typed) and asks for nothing but what is new in the last release, of no version that it names: its
     /// changelog says that first.
     pub fn is_of_news(&self) -> bool {
+        self.fronts.first() == FRONTS.get(1)
+    }
+
+    fn asks_of_news(&self) -> bool {
         let words = self.bare_words();
         let is_one = |list: &[&str], it: &String| list.contains(&it.as_str());
         let has = |list: &[&str]| words.iter().any(|it| is_one(list, it));
@@ -193,22 +201,17 @@ impl Query {
         words.iter().all(is_known) && !asks_more && (is_what_is_new || has_cues > 1)
     }
 
-    /// The names of the files that tell of the project what a question asks that asks for nothing else, without their extensions.
-    pub(crate) fn fronts(&self) -> &'static [&'static str] {
-        if self.is_of_project() {
+    /// Puts the names of the files that tell of the project in the place of others, where it asks for nothing but what those say.
+    pub(crate) fn name_fronts(&mut self) {
+        self.fronts = if self.asks_of_project() {
             &FRONTS[..1]
-        } else if self.is_of_news() {
+        } else if self.asks_of_news() {
             &FRONTS[1..]
         } else {
             &[]
-        }
-    }
-
-    /// Puts the [names](Query::fronts) of such files in the place of others, where it asks for those.
-    pub(crate) fn name_fronts(&mut self) {
-        let fronts = self.fronts();
-        if !fronts.is_empty() {
-            self.file_names = fronts.iter().map(|&it| it.to_owned()).collect();
+        };
+        if !self.fronts.is_empty() {
+            self.file_names = self.fronts.iter().map(|&it| it.to_owned()).collect();
         }
     }
 

@@ -142,6 +142,8 @@ pub struct Query {
     pub terms_left_out: usize,
     /// How many bytes there were beyond the limit.
     pub bytes_left_out: usize,
+    /// The names of the files that tell of the project what it asks, where it asks for nothing else, without their extensions.
+    pub(crate) fronts: &'static [&'static str],
 }
 
 impl Query {
@@ -212,7 +214,7 @@ impl Query {
     /// say?`. A file that is named without an extension has no small letter: `README`. What the project is asks for that
     /// one, and what is new in it for a changelog.
     pub fn is_of_files_alone(&self) -> bool {
-        if !self.fronts().is_empty() {
+        if !self.fronts.is_empty() {
             return true;
         }
         let is_document = |it: &String| !it.contains(char::is_lowercase);

@@ -362,6 +362,11 @@ pub trait FileSearch: Send + Sync {
         Ok(vec![Vec::new(); folders.len()])
     }
 
+    /// No list that it answers with is longer, whatever the `limit`: one that is as long may go on.
+    fn longest_list(&self) -> usize {
+        usize::MAX
+    }
+
     /// For each of `wanted`, the parts of that file, in the order of their lines.
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         let _ = limit;
@@ -513,7 +518,8 @@ pub trait Usage: Send + Sync {
     async fn shown(&self, paths: &[String], now: i64) -> Answer<()>;
 
     /// The files that were shown last, the latest first, each with when; of those shown at once, the last by their paths
-    /// first.
+    /// first. One that was removed from the store is not among them, also when it comes back, until it is shown again; how often it was
+    /// of use stays.
     async fn recent(&self, limit: usize) -> Answer<Vec<(String, i64)>>;
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -10,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use blake3::Hash;
 
+use crate::chance::random;
 use crate::{Owner, ServerError};
 
 /// Tokens of fewer characters could be guessed; longer ones are no tokens of ours.
@@ -112,14 +112,8 @@ impl Credentials {
     /// # Errors
     /// [`ServerError::Random`].
     pub fn generate() -> Result<String, ServerError> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(ServerError::Random)?;
-        let mut token = String::with_capacity(64);
-        for byte in bytes {
-            // Writing to a string cannot fail.
-            let _ = write!(token, "{byte:02x}");
-        }
-        Ok(token)
+        let bytes = random().map_err(ServerError::Random)?;
+        Ok(Hash::from_bytes(bytes).to_hex().to_string())
     }
 
     /// The line that lets `token` in for `owner`.

@@ -2,11 +2,11 @@
 
 use ctx_model::BuiltContext;
 use ctx_retrieve::{Hold, PortError, REMEMBERED, Vote};
-use tokio::runtime::Handle;
 
 use crate::Service;
 use crate::cited::Cited;
 use crate::owner::{Owner, Secret};
+use crate::ports::waited_for;
 
 /// Why a vote does not count. `Display` is a fragment that follows "failed to …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -168,11 +168,8 @@ impl Service {
             Vote::new(key, path, is_useful, at)
         };
         let votes: Vec<Vote> = shown.paths().into_iter().map(vote).collect();
-        // A port may compute, or wait for a disk.
-        let runtime = Handle::current();
-        let count = move || runtime.block_on(port.votes(&votes));
-        let counted = Hold::current().unwatched().blocking(count).await;
-        match counted.unwrap_or_else(|ended| Err(PortError::new(ended))) {
+        let counted = async move { port.votes(&votes).await };
+        match waited_for(Hold::current().unwatched(), counted).await {
             Ok(0) => Err(FeedbackError::Repeated),
             Ok(_) => Ok(()),
             Err(error) => Err(FeedbackError::Store(error)),

@@ -49,7 +49,10 @@ impl LookUp {
     /// Asks `search` for all of it: first for ends of paths, then for names, and for what may be either and was not the one, for the
     /// other. So many questions whatever the number of mentions, and some more where many files or symbols have a name.
     pub(crate) async fn ask(&self, search: &dyn FileSearch) -> Answer<()> {
-        let mut known = Known::default();
+        let mut known = Known {
+            most: MANY.min(search.longest_list()),
+            ..Known::default()
+        };
         loop {
             let (ends, names) = self.find(&known);
             if ends.is_empty() && names.is_empty() {
@@ -106,6 +109,8 @@ impl LookUp {
 /// What a store said.
 #[derive(Default)]
 struct Known {
+    /// So many symbols of one name are told at most.
+    most: usize,
     /// By the end of their paths.
     files: BTreeMap<String, Files>,
     /// By their names.
@@ -241,7 +246,7 @@ impl Known {
                 .all(|scope| qualified.contains(scope) || hit.path.contains(scope))
         };
         hits.retain(within);
-        let is_all = all.len() < MANY;
+        let is_all = all.len() < self.most;
         if hits.is_empty() {
             return Ok(Err(if is_all {
                 "no indexed file or symbol is called so".to_owned()

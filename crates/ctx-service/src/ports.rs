@@ -1,11 +1,15 @@
 //! What a prime context is made from, beside what a search finds.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ctx_model::LineSpan;
-use ctx_retrieve::{Answer, Feedback, FileSearch, Generation, History, References, Usage};
+use ctx_retrieve::{
+    Answer, Feedback, FileSearch, Generation, History, Hold, PortError, References, Usage,
+};
+use tokio::runtime::Handle;
 
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +77,16 @@ setters! {
     with_generation: generation: Generation;
     /// Remembers what was shown.
     with_recall: recall: Recall;
+}
+
+/// What a port answers, which a thread waits for within `hold` that may block: a port may compute, or wait for a disk.
+pub(crate) async fn waited_for<T: Send + 'static>(
+    hold: Hold,
+    answer: impl Future<Output = Answer<T>> + Send + 'static,
+) -> Answer<T> {
+    let runtime = Handle::current();
+    let waited = hold.blocking(move || runtime.block_on(answer)).await;
+    waited.unwrap_or_else(|ended| Err(PortError::new(ended)))
 }
 
 impl Ports {

@@ -7,9 +7,8 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_retrieve::{Hold, PortError, Report};
+use ctx_retrieve::{Hold, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
-use tokio::runtime::Handle;
 use tracing::debug;
 
 use crate::cache::{Key, Served};
@@ -22,6 +21,7 @@ use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::Mentioned;
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
+use crate::ports::waited_for;
 use crate::service::{lap, told_by_lines};
 use crate::{Secret, Service, ServiceError};
 
@@ -322,14 +322,10 @@ impl Service {
         if paths.is_empty() {
             return Recording::default();
         }
-        let runtime = Handle::current();
+        let noted = async move { usage.shown(&paths, now).await };
         // It goes on behind whoever has the answer, and takes nobody's turn meanwhile.
-        Recording(Some(tokio::spawn(async move {
-            // A port may compute, or wait for a disk.
-            let note = move || runtime.block_on(usage.shown(&paths, now));
-            let noted = Hold::default().blocking(note).await;
-            noted.unwrap_or_else(|ended| Err(PortError::new(ended)))
-        })))
+        let noted = waited_for(Hold::default(), noted);
+        Recording(Some(tokio::spawn(noted)))
     }
 }
 

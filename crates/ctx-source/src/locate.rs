@@ -234,7 +234,10 @@ fn by_hash(text: Arc<Text>, span: LineSpan, hash: &str) -> Located {
         },
         None => Located::Unavailable {
             why: match text.slice(span) {
-                Some(_) => format!("lines {span} say something else now"),
+                // Other hashes look the same.
+                Some(_) => {
+                    format!("lines {span} say something else now, or the hash is not BLAKE3")
+                }
                 None => too_short(&text, span),
             },
         },

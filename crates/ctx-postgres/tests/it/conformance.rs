@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
 use ctx_index::{Index, Options};
-use ctx_postgres::{Added, OwnedStore, StoreError, StoredMessage};
+use ctx_postgres::{Added, Limits, OwnedStore, Store, StoreError, StoredMessage};
+use ctx_retrieve::FileSearch as _;
 use ctx_testkit::laws::store as laws;
 use tempfile::TempDir;
 
@@ -66,6 +67,47 @@ async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
         index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_file_that_was_removed_is_not_recent() {
+    let fresh = fresh!();
+    let store = &fresh.owner("alice");
+    store.ingest(texts(laws::corpus())).await.unwrap();
+    laws::removed(
+        store,
+        async |path| assert_eq!(store.remove(&[path.to_owned()]).await.unwrap(), 1),
+        async |path, text| drop(store.ingest(texts([(path, text)])).await.unwrap()),
+    )
+    .await;
+
+    let (folder, _at, index) = indexed(&laws::corpus());
+    let update = || index.update(&mut |_| ControlFlow::Continue(())).unwrap();
+    laws::removed(
+        &index,
+        async |path| {
+            fs::remove_file(folder.path().join(path)).unwrap();
+            assert_eq!(update().removed, 1);
+        },
+        async |path, text| {
+            fs::write(folder.path().join(path), text).unwrap();
+            assert_eq!(update().changed, 1);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_that_is_cut_is_as_long_as_any_may_be() {
+    let fresh = fresh!();
+    let files = (0..5).map(|it| (format!("{it}.rs"), "fn one() {}\n"));
+    fresh.owner("alice").ingest(texts(files)).await.unwrap();
+    let mut limits = Limits::default();
+    limits.rows = 3;
+    let store = Store::connect(&fresh.url, limits).await.unwrap();
+    let store = store.owner("alice").unwrap();
+    let found = store.definitions(&["one".to_owned()], 9).await.unwrap();
+    assert_eq!((found[0].len(), store.longest_list()), (3, 3));
 }
 
 #[tokio::test]

@@ -5,6 +5,9 @@ use std::time::Duration;
 use ctx_postgres::{Added, OwnedStore, StoredMessage};
 use ctx_retrieve::{Feedback as _, Generation as _, History as _, Message, References as _, Vote};
 
+use tokio::task::JoinHandle;
+use tokio_postgres::Client;
+
 use crate::fresh;
 use crate::server::raw;
 
@@ -19,6 +22,18 @@ fn names(names: &[&str]) -> Vec<String> {
 async fn set(store: OwnedStore, pinned: Vec<String>) -> Vec<String> {
     let thread = store.set_pins("t", &pinned).await.unwrap();
     thread.unwrap().pinned
+}
+
+/// Waits until each of `tasks` waits for a lock.
+async fn all_wait<T>(watcher: &Client, tasks: &[JoinHandle<T>]) {
+    loop {
+        let row = watcher.query_one(WAITING, &[]).await.unwrap();
+        if usize::try_from(row.get::<_, i64>(0)).unwrap() == tasks.len() {
+            break;
+        }
+        assert!(tasks.iter().all(|it| !it.is_finished()));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -42,14 +57,7 @@ async fn of_two_that_pin_at_once_the_later_one_is_what_is_left() {
         held.query_one(sql, &[]).await.unwrap();
         let both = both.map(names);
         let tasks = both.clone().map(|it| tokio::spawn(set(store.clone(), it)));
-        loop {
-            let row = watcher.query_one(WAITING, &[]).await.unwrap();
-            if row.get::<_, i64>(0) == 2 {
-                break;
-            }
-            assert!(tasks.iter().all(|it| !it.is_finished()), "{both:?}");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        all_wait(&watcher, &tasks).await;
         held.commit().await.unwrap();
         for (task, list) in tasks.into_iter().zip(&both) {
             assert_eq!(&task.await.unwrap(), list);
@@ -87,6 +95,48 @@ async fn a_message_that_comes_again_changes_nothing() {
     let numbers = store.listed_messages("t", 0, 9).await.unwrap();
     let numbers: Vec<i64> = numbers.iter().map(|it| it.number).collect();
     assert_eq!(numbers, [1, 2]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_that_come_at_once_are_numbered_without_a_gap() {
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let (mut holder, watcher) = (raw(&fresh.url).await, raw(&fresh.url).await);
+    store.begin_thread("t", None, &[], 1, 10).await.unwrap();
+    let mut listed = Vec::new();
+    // The same twice, two that differ, two of which there is room for one, and one after all.
+    for (ids, most) in [
+        (["1", "1"], 9),
+        (["2", "3"], 9),
+        (["4", "5"], 4),
+        (["6", "6"], 9),
+    ] {
+        // All have begun, and none has its turn, until the thread is let go.
+        let held = holder.transaction().await.unwrap();
+        let sql = "SELECT 1 FROM ctx.threads WHERE thread = 't' FOR UPDATE";
+        held.query_one(sql, &[]).await.unwrap();
+        let tasks = ids.map(|id| {
+            let store = store.clone();
+            let message = StoredMessage::new(id, "user", "said", 2_000);
+            tokio::spawn(async move { store.add_message("t", &message, most).await.unwrap() })
+        });
+        all_wait(&watcher, &tasks).await;
+        held.commit().await.unwrap();
+        let mut added = Vec::new();
+        for task in tasks {
+            added.push(task.await.unwrap());
+        }
+        let count = added.iter().filter(|it| **it == Added::Added).count();
+        assert_eq!(count, if ids == ["2", "3"] { 2 } else { 1 }, "{added:?}");
+        assert!(
+            ids[0] != ids[1] || added.contains(&Added::Exists),
+            "{added:?}"
+        );
+        let last = i64::try_from(listed.len() + count).unwrap();
+        listed = store.listed_messages("t", 0, 99).await.unwrap();
+        let numbers: Vec<i64> = listed.iter().map(|it| it.number).collect();
+        assert_eq!(numbers, (1..=last).collect::<Vec<_>>());
+    }
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@ use std::cell::Cell;
 use ctx_testkit::laws::store as laws;
 
 use super::*;
-use crate::Quota;
-use crate::backend::{BackendError, NewMessage, NewThread};
+use crate::backend::{Backend as _, BackendError, NewFile, NewMessage, NewThread};
+use crate::embedded::Embedded;
+use crate::{Owner, Quota};
 
 fn open() -> (tempfile::TempDir, State) {
     let folder = tempfile::tempdir().unwrap();
@@ -61,6 +62,28 @@ async fn what_was_said_and_what_was_shown_keep_the_laws_of_every_store() {
     }
     laws::history(&state).await;
     laws::usage(&state).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_was_removed_is_not_recent() {
+    let folder = tempfile::tempdir().unwrap();
+    let backend = &Embedded::open(folder.path(), Quota::default()).unwrap();
+    let owner = &Owner::new("ada").unwrap();
+    let put = async |path: &str, content: &str| {
+        let (path, content) = (path.to_owned(), content.to_owned());
+        let file = NewFile { path, content };
+        backend.ingest(owner, vec![file]).await.unwrap();
+    };
+    for (path, text) in laws::corpus() {
+        put(path, text).await;
+    }
+    let store = backend.store(owner).await.unwrap();
+    let state = State(Arc::clone(&store.database));
+    let remove = async |path: &str| {
+        let removed = backend.remove_files(owner, vec![path.to_owned()]).await;
+        removed.unwrap();
+    };
+    laws::removed(&state, remove, put).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ use ctx_service::Secret;
 use ctx_source::{ignore_in_git, write_private};
 
 use crate::ServerError;
+use crate::chance::random;
 
 const FILE: &str = "secret";
 
@@ -23,8 +24,7 @@ pub(super) fn secret(
         Ok(key) => Ok(Secret::new(key)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             ignored.map_err(failed)?;
-            let mut key = [0; 32];
-            getrandom::fill(&mut key).map_err(ServerError::Random)?;
+            let key = random().map_err(ServerError::Random)?;
             // A key that is cut short would lock the folder.
             write_private(dir, FILE, &key).map_err(failed)?;
             Ok(Secret::new(key))

@@ -637,6 +637,24 @@ async fn what_is_called_exactly_so_is_named_however_many_end_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn symbols_that_a_store_cuts_do_not_pass_for_all() {
+    let paths: Vec<String> = (10..90).map(|it| format!("apps/{it}/new.rs")).collect();
+    let text = "fn new() {\n    one()\n}\n";
+    let files: Vec<(&str, &str)> = paths.iter().map(|it| (it.as_str(), text)).collect();
+    let world = world(&files);
+    let told = async |expected: &[(&str, &str)]| {
+        let context = world.prime("@new @90::new").await.context;
+        unresolved(&context, expected);
+    };
+    let symbols = "symbols are called so, such as that of apps/10/new.rs:1";
+    let none = "no indexed file or symbol is called so";
+    told(&[("90::new", none), ("new", &format!("80 {symbols}"))]).await;
+    world.store.longest.store(20, Ordering::Relaxed);
+    let none = "none of 20 symbols that were looked at is called so";
+    told(&[("90::new", none), ("new", &format!("20 or more {symbols}"))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_names_are_looked_up_at_once() {
     let asked = async |names: usize| {
         let world = world(FILES);

@@ -56,6 +56,8 @@ pub(crate) struct Store {
     pub(crate) is_mute: AtomicBool,
     /// Whether asking for recent files never ends.
     pub(crate) is_stuck: AtomicBool,
+    /// No list is longer; 0 where there is no such bound.
+    pub(crate) longest: AtomicUsize,
     /// Whether asking for definitions never ends.
     pub(crate) has_no_names: AtomicBool,
     /// Which threads noted what was shown and what was voted, and within a hold of how many things of the test's.
@@ -99,7 +101,7 @@ impl Store {
             hits.reverse();
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        hits.truncate(limit);
+        hits.truncate(limit.min(self.longest_list()));
         hits
     }
 
@@ -200,6 +202,13 @@ impl FileSearch for Store {
             paths
         };
         Ok(ends.iter().map(of).collect())
+    }
+
+    fn longest_list(&self) -> usize {
+        match self.longest.load(Ordering::Relaxed) {
+            0 => usize::MAX,
+            longest => longest,
+        }
     }
 
     async fn parts_of(&self, wanted: &[PartQuery], limit: usize) -> Answer<Vec<Vec<Hit>>> {

@@ -159,6 +159,11 @@ fn a_hash_is_as_good_as_the_text_but_for_showing_it() {
         let located = sources.locate(by_hash(hash, 5, 7));
         assert!(matches!(located, Located::Fresh { .. }), "{located:?}");
     }
+    // One of another kind has as many digits.
+    let other = "0123456789abcdef".repeat(4);
+    let why = "lines 5-7 say something else now, or the hash is not BLAKE3".to_owned();
+    let located = sources.locate(by_hash(&other, 5, 7));
+    assert_eq!(located, Located::Unavailable { why });
     // A number of git, one of another length, or a version is no hash of anything here.
     let letters = "x".repeat(64);
     let twice = b.repeat(2);
