@@ -14,7 +14,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::changed::{Changed, Indexed, is_by_lines, why};
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
-use crate::renditions::{Known, renditions};
+use crate::renditions::{Known, renditions_while};
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
@@ -182,7 +182,7 @@ impl Resolver {
     }
 
     /// Goes on for as long as `is_awaited` says so, and whatever was said so by before, which is asked before each file and
-    /// each rendition of a hit. What is left then is as it was given; so who waits no longer, and looks at it, looks at hits
+    /// each rendition of a hit, and while the lines of a long one are looked through. What is left then is as it was given; so who waits no longer, and looks at it, looks at hits
     /// without their text.
     #[must_use]
     pub fn while_awaited(mut self, is_awaited: impl Fn() -> bool + Send + Sync + 'static) -> Self {
@@ -449,7 +449,9 @@ fn of_file(
             let named = resolver.lines.get(&path).into_iter();
             let named = named.flat_map(|it| it.range(span.start()..=span.end()));
             let named: Vec<u32> = named.copied().collect();
-            chunk.renditions = renditions(&source, span, keywords, (&named, resolver.told));
+            let named = (&*named, resolver.told);
+            let is_awaited = || resolver.awaited.is_so();
+            chunk.renditions = renditions_while(&source, span, keywords, named, &is_awaited);
         }
     }
     OfFile {

@@ -248,11 +248,22 @@ impl Service {
         let asked = Arc::clone(&query);
         let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
         let work = move || -> Result<_, ServiceError> {
+            let is_awaited = || !control.cancel.is_cancelled();
+            let check = || {
+                if is_awaited() {
+                    Ok(())
+                } else {
+                    Err(AssembleError::Cancelled)
+                }
+            };
             let mut found = resolver.resolve(chunks);
+            check()?;
             let unlikely = prose.weigh(&mut found.chunks);
+            check()?;
             found.omitted.extend(unlikely.iter().map(below_min_chance));
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
-            verbatim::raise(&asked, best, &mut found.chunks);
+            verbatim::raise(&asked, best, &mut found.chunks, &is_awaited);
+            check()?;
             let counter: &dyn TokenCounter = &*counter;
             whole::from_the_start(prose.documents(), best, counter, &mut found.chunks);
             let resolve = lap(&mut clock);
