@@ -35,6 +35,8 @@ pub(crate) struct Gathered {
     pub(crate) found: Vec<Found>,
     /// The lines that the question names, by their files.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
+    /// What the search did not look at.
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) history: Vec<Message>,
     pub(crate) recent: Vec<(String, i64)>,
     /// How often files were of use, where that is known.
@@ -129,6 +131,9 @@ impl Candidates {
         let (said, masked) = exchanges(&gathered.history, asked);
         candidates.chunks.extend(said);
         candidates.warnings.extend(masked);
+        candidates
+            .warnings
+            .extend(gathered.warnings.iter().cloned());
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
         let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
         candidates.label(labels);
@@ -175,8 +180,8 @@ impl Candidates {
     }
 
     /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
-    /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`]. Once nobody waits, what is left is
-    /// not looked through for quotations. O(their terms).
+    /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`].
+    /// Once nobody waits, what is left is not looked through for quotations. O(their terms).
     pub(crate) fn score(
         &mut self,
         bags: Vec<Arc<Bag>>,

@@ -281,6 +281,7 @@ impl Service {
             mentions: mentioned.all,
             found: retrieved.found,
             lines: retrieved.lines,
+            warnings: retrieved.warnings,
             history: Vec::new(),
             recent: or_note(recent, failures),
             uses: None,

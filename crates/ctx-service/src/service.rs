@@ -255,6 +255,7 @@ impl Service {
                 } else {
                     Err(AssembleError::Cancelled)
                 }
+        let told = retrieved.warnings.clone();
             };
             let mut found = resolver.resolve(chunks);
             check()?;
@@ -285,6 +286,7 @@ impl Service {
             unlikely,
             built: context,
             timings,
+            context.warnings.extend(told);
         })
     }
 }
