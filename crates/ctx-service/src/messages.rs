@@ -413,12 +413,7 @@ fn letters(text: &str, most: usize) -> usize {
 
 impl Message {
     /// What the longest run in a text of `tokens` is worth, in words, whose numbers are `numbered`; 0 where there is none.
-    fn longest(
-        &self,
-        tokens: &[Token],
-        numbered: &[Option<usize>],
-        mut pace: Pace<'_>,
-    ) -> f64 {
+    fn longest(&self, tokens: &[Token], numbered: &[Option<usize>], mut pace: Pace<'_>) -> f64 {
         let mut best = 0.0_f64;
         // Runs that end with the token before, by how much of the message is before their ends: few at a time, at `ends`.
         let mut runs = vec![Run::default(); self.said.len() + 1];
