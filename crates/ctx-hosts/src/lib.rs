@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod age;
 mod door;
 mod error;
 mod hosts;
 mod peers;
 mod sites;
 
+pub use age::{Age, end_with};
 pub use door::{Admitted, Door, NoToken, Refused, bearer};
 pub use error::HostsError;
 pub use hosts::{ANY_HOST, Foreign, Hosts};

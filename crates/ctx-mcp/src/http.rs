@@ -5,18 +5,19 @@ use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use ctx_hosts::{Admitted, Cors, Door, Hosts, HostsError, NoToken, Peers};
+use ctx_hosts::{Admitted, Age, Cors, Door, Hosts, HostsError, NoToken, Peers, end_with};
 use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -35,7 +36,7 @@ const PATH: &str = "/mcp";
 const MOST_BYTES: usize = 8 << 20;
 /// Further connections wait, unless [`Http::with_connections`] says otherwise.
 const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");
-/// With the first answer after so long a connection ends, unless [`Http::with_connection_time`] says otherwise.
+/// With the answer to the first request after so long a connection ends, unless [`Http::with_connection_time`] says otherwise.
 const CONNECTION_TIME: Duration = Duration::from_mins(10);
 /// The headers of a request must have come by then.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
@@ -142,6 +143,19 @@ impl Http {
     /// The address cannot be had; a name of the server, or a site, is none, or the server has no name
     /// ([`io::ErrorKind::InvalidInput`], of a [`HostsError`]).
     pub async fn bind(server: Server, address: SocketAddr, access: &Access) -> io::Result<Self> {
+        Http::bind_with(move || server.connection(), address, access).await
+    }
+
+    /// The same for what `connect` makes for each session, and for each request that has none: tools of one's own stand beside
+    /// these where it hands on to a [`Server::connection`] what it does not answer.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Http::bind).
+    pub async fn bind_with<S: ServerHandler>(
+        connect: impl Fn() -> S + Send + Sync + 'static,
+        address: SocketAddr,
+        access: &Access,
+    ) -> io::Result<Self> {
         let unusable = |error: HostsError| io::Error::new(io::ErrorKind::InvalidInput, error);
         let hosts = Hosts::at(address, access.hosts.clone()).map_err(unusable)?;
         let listener = TcpListener::bind(address).await?;
@@ -160,7 +174,7 @@ impl Http {
             // Looked at before; the SDK would have less.
             .with_max_request_body_bytes(MOST_BYTES)
             .with_cancellation_token(stop.child_token());
-        let connect = move || Ok(server.connection());
+        let connect = move || Ok(connect());
         let service =
             StreamableHttpService::new(connect, Arc::new(LocalSessionManager::default()), config);
         let router = Router::new()
@@ -184,7 +198,7 @@ impl Http {
         self
     }
 
-    /// Ends a connection with the first answer that is begun after so long, ten minutes unless said. [`Duration::MAX`] is never.
+    /// Ends a connection with the answer to the first request that comes after so long, ten minutes unless said. [`Duration::MAX`] is never.
     #[must_use]
     pub fn with_connection_time(mut self, longest: Duration) -> Self {
         self.connection_time = longest;
@@ -253,14 +267,11 @@ impl Http {
     }
 }
 
-/// Serves one connection to its end, which comes with the first answer after `longest`. Whoever is slow to say what it wants, or
+/// Serves one connection to its end, which comes with the answer to the first request after `longest`. Whoever is slow to say what it wants, or
 /// reads nothing of an answer, is cut off.
 async fn connection(stream: TcpStream, router: Router, longest: Duration) {
-    let ends = Instant::now().checked_add(longest);
-    let is_old = move || ends.is_some_and(|it| Instant::now() >= it);
-    let ending =
-        move |answer: Response| async move { if is_old() { last(answer) } else { answer } };
-    let router = router.layer(middleware::map_response(ending));
+    let age = Arc::new(Age::new(usize::MAX, longest));
+    let router = router.layer(middleware::from_fn_with_state(age, until_last));
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TAKEN_WITHIN));
     let mut http = hyper::server::conn::http1::Builder::new();
@@ -275,6 +286,13 @@ async fn connection(stream: TcpStream, router: Router, longest: Duration) {
     if let Err(error) = served {
         tracing::debug!(%error, "a connection ended");
     }
+}
+
+/// Answers, and says so with the last answer of the connection.
+async fn until_last(State(age): State<Arc<Age>>, request: Request, next: Next) -> Response {
+    let is_last = age.is_last();
+    let answer = next.run(request).await;
+    if is_last { last(answer) } else { answer }
 }
 
 /// What every request passes before its body is read: the door, and then the token.
@@ -355,8 +373,7 @@ async fn with_body(request: Request, next: Next) -> Response {
 
 /// `answer`, with which its connection ends.
 fn last(mut answer: Response) -> Response {
-    let close = HeaderValue::from_static("close");
-    answer.headers_mut().insert(header::CONNECTION, close);
+    end_with(answer.headers_mut());
     answer
 }
 

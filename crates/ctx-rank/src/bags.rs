@@ -104,6 +104,8 @@ struct Count {
 
 /// A vocabulary that takes more bytes than this forgets all.
 const MOST: usize = 8 << 20;
+/// After so many words it is asked whether they are wanted.
+const ASKED_AFTER: usize = 1 << 16;
 /// What a word or a term takes beside its bytes, about.
 const OF_EACH: usize = 64;
 
@@ -147,8 +149,19 @@ impl fmt::Debug for Vocabulary {
 impl Vocabulary {
     /// The bag of `text`. O(bytes), and O(t log t) for t terms.
     pub fn bag(&mut self, text: &str) -> Bag {
+        let bag = self.bag_while(text, || true);
+        bag.expect("it is wanted to the end")
+    }
+
+    /// The same, as long as it `is_wanted`, which is asked after every 65,536 words; `None` once it is not.
+    pub fn bag_while(&mut self, text: &str, is_wanted: impl Fn() -> bool) -> Option<Bag> {
         let mut bag: Vec<Count> = Vec::new();
-        for (_, word) in runs(text) {
+        let mut is_whole = true;
+        for (number, (_, word)) in runs(text).enumerate() {
+            if number % ASKED_AFTER == ASKED_AFTER - 1 && !is_wanted() {
+                is_whole = false;
+                break;
+            }
             if word.len() > LONGEST {
                 // Data, which is not met again.
                 let its = self.take_apart(word);
@@ -165,12 +178,15 @@ impl Vocabulary {
         for it in &bag {
             self.places[it.term] = NOWHERE;
         }
+        if !is_whole {
+            return None;
+        }
         bag.sort_unstable_by(|a, b| self.terms[a.term].cmp(&self.terms[b.term]));
         let bag = Bag::sorted(bag.iter().map(|it| (&*self.terms[it.term], it.said)));
         if self.held > MOST {
             *self = Vocabulary::default();
         }
-        bag
+        Some(bag)
     }
 
     /// The terms of `word`: the number of each, and whether it is other than a stop word.
@@ -211,6 +227,7 @@ fn add(bag: &mut Vec<Count>, places: &mut [usize], its: &[(usize, bool)]) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeMap;
     use std::iter::repeat_n;
 
@@ -247,6 +264,22 @@ mod tests {
             for text in texts.iter().chain(&texts) {
                 prop_assert_eq!(told(&vocabulary.bag(text)), plainly(text));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_counted_no_further_and_leaves_no_trace() {
+        let long = "to read a file ".repeat(ASKED_AFTER);
+        let mut vocabulary = Vocabulary::default();
+        let asked = Cell::new(0);
+        let is_wanted = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 3
+        };
+        assert_eq!(vocabulary.bag_while(&long, is_wanted), None);
+        assert_eq!(asked.get(), 3);
+        for text in ["to read", &long] {
+            assert_eq!(told(&vocabulary.bag(text)), plainly(text));
         }
     }
 

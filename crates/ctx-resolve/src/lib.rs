@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod changed;
+mod front;
 mod mask;
 mod prose;
 mod relate;
 mod renditions;
 mod resolve;
 
+pub use front::lines_of_pictures;
 pub use mask::{mask, masked};
 pub use prose::{excerpts, sentences};
 pub use renditions::{Keywords, renditions};

@@ -75,8 +75,14 @@ impl Keywords {
         self.all.get_or_init(make).as_ref()
     }
 
-    /// The lines of `span` with one of them. O(bytes).
-    fn lines(&self, source: &Source<'_>, span: LineSpan) -> Vec<u32> {
+    /// The lines of `span` with one of them, as far as it was looked through while somebody waited, which is asked at least every
+    /// 64 KiB and line. O(bytes).
+    fn lines(
+        &self,
+        source: &Source<'_>,
+        span: LineSpan,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Vec<u32> {
         let Some(words) = &self.finder else {
             return Vec::new();
         };
@@ -95,6 +101,9 @@ impl Keywords {
             ends.push((number, lower.len()));
             if lower.len() >= TOGETHER {
                 take(words, &mut lower, &mut ends, &mut found);
+                if !is_awaited() {
+                    break;
+                }
             }
         }
         take(words, &mut lower, &mut ends, &mut found);
@@ -224,7 +233,18 @@ pub fn renditions(
     source: &Source<'_>,
     span: LineSpan,
     keywords: &Keywords,
+    named: (&[u32], f64),
+) -> Vec<Rendition> {
+    renditions_while(source, span, keywords, named, &|| true)
+}
+
+/// The same, as many as were made while somebody waited.
+pub(crate) fn renditions_while(
+    source: &Source<'_>,
+    span: LineSpan,
+    keywords: &Keywords,
     (named, told): (&[u32], f64),
+    is_awaited: &dyn Fn() -> bool,
 ) -> Vec<Rendition> {
     let near = |&line: &u32| {
         let (first, last) = (line.saturating_sub(NEAR), line.saturating_add(NEAR));
@@ -237,11 +257,14 @@ pub fn renditions(
         all.dedup();
         all
     };
-    let matches = keywords.lines(source, span);
+    let matches = keywords.lines(source, span, is_awaited);
     let mut shortest: usize = source.lines(span).map(|(_, line)| line.len() + 1).sum();
     let said = source.said(span);
     let mut renditions = Vec::new();
     let mut add = |kind: RenditionKind, matches: &[u32], least: f64| {
+        if !is_awaited() {
+            return;
+        }
         let lines = source.render(span, kind, matches);
         let length = lines.size();
         if length == 0 || length >= shortest {
@@ -283,6 +306,8 @@ pub fn renditions(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use ctx_syntax::Limits;
     use proptest::prelude::*;
 
@@ -300,6 +325,25 @@ mod tests {
         lines.map(|(number, _)| number).collect()
     }
 
+    #[test]
+    fn a_long_part_is_looked_through_as_long_as_somebody_waits() {
+        let text = "a line with a word and another\n".repeat(16 * TOGETHER / 31);
+        let source = Source::new("a.txt", &text, &Limits::default());
+        let keywords = Keywords::new(&["word".to_owned()]);
+        for most in [0, 3] {
+            let asked = Cell::new(0);
+            let is_awaited = || {
+                asked.set(asked.get() + 1);
+                asked.get() <= most
+            };
+            let found = keywords.lines(&source, source.whole(), &is_awaited).len();
+            let expected = (most + 1) * (TOGETHER / 31);
+            assert!((expected..expected + 8).contains(&found), "{most} {found}");
+            let none = renditions_while(&source, source.whole(), &keywords, (&[], 0.0), &|| false);
+            assert_eq!(none, []);
+        }
+    }
+
     proptest! {
         /// Of letters whose lower case is longer, shorter or two, and ends of lines.
         #[test]
@@ -310,7 +354,7 @@ mod tests {
         ) {
             let source = Source::new("a.txt", &text, &Limits::default());
             let span = LineSpan::new(first, first + length).unwrap();
-            let lines = Keywords::new(&words).lines(&source, span);
+            let lines = Keywords::new(&words).lines(&source, span, &|| true);
             prop_assert_eq!(lines, plainly(&source, span, &words));
         }
 
@@ -323,7 +367,7 @@ mod tests {
         ) {
             let text = text.repeat(times);
             let source = Source::new("a.txt", &text, &Limits::default());
-            let lines = Keywords::new(&words).lines(&source, source.whole());
+            let lines = Keywords::new(&words).lines(&source, source.whole(), &|| true);
             prop_assert_eq!(lines, plainly(&source, source.whole(), &words));
         }
     }

@@ -12,9 +12,10 @@ use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::changed::{Changed, Indexed, is_by_lines, why};
+use crate::front::lines_of_pictures;
 use crate::mask::{mask, of_lines};
 use crate::relate::relate;
-use crate::renditions::{Known, renditions};
+use crate::renditions::{Known, renditions_while};
 
 /// So many definitions, imports and uses of names are kept, in the outlines of the files met last: some 100 MB
 /// of memory, or what 30 MB of source has.
@@ -76,6 +77,8 @@ pub struct Resolver {
     lines: Arc<BTreeMap<String, BTreeSet<u32>>>,
     /// and how much of a part they tell at least, where they are in it.
     told: f64,
+    /// The files that are shown without the pictures at their beginning.
+    fronts: Arc<BTreeSet<String>>,
     awaited: Awaited,
     indexed: Indexed,
     outlines: Arc<Kept>,
@@ -130,6 +133,7 @@ impl Resolver {
             one_thread: false,
             lines: Arc::default(),
             told: 0.0,
+            fronts: Arc::default(),
             awaited: Awaited::default(),
             indexed: Indexed::default(),
             outlines: Arc::new(Cache::with_weighter(FILES, MOST_KEPT, Size)),
@@ -174,6 +178,15 @@ impl Resolver {
         self
     }
 
+    /// Shows a hit that begins with the first line of one of the files at `paths` from the first line on that says something:
+    /// pictures, badges and tags before that ([`lines_of_pictures`]) tell a reader of text nothing. The lines keep their numbers, and one
+    /// that says nothing at all stays as it is.
+    #[must_use]
+    pub fn without_pictures(mut self, paths: BTreeSet<String>) -> Self {
+        self.fronts = Arc::new(paths);
+        self
+    }
+
     /// Has all files read by the thread that asks, because others have use for the rest.
     #[must_use]
     pub fn on_one_thread(mut self) -> Self {
@@ -182,8 +195,8 @@ impl Resolver {
     }
 
     /// Goes on for as long as `is_awaited` says so, and whatever was said so by before, which is asked before each file and
-    /// each rendition of a hit. What is left then is as it was given; so who waits no longer, and looks at it, looks at hits
-    /// without their text.
+    /// each rendition of a hit, and while the lines of a long one are looked through. What is left then is as it was given; so who
+    /// waits no longer, and looks at it, looks at hits without their text.
     #[must_use]
     pub fn while_awaited(mut self, is_awaited: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let before = std::mem::take(&mut self.awaited);
@@ -273,6 +286,7 @@ impl Resolver {
         };
         if let Some((text, span)) = shown {
             let span = widened(span, self.context_lines, text.lines().count());
+            let span = self.without_front(path, &text, span);
             if let Some(lines) = slice(&text, span) {
                 lines.clone_into(&mut chunk.content);
             }
@@ -286,6 +300,16 @@ impl Resolver {
             warning,
             masked,
         }
+    }
+
+    /// `span` of the file at `path` without the pictures before what it says, where they are not wanted.
+    fn without_front(&self, path: &str, text: &Text, span: LineSpan) -> LineSpan {
+        if span.start() > 1 || !self.fronts.contains(path) {
+            return span;
+        }
+        let before = text.slice(span).map_or(0, lines_of_pictures);
+        let start = u32::try_from(before).map_or(1, |it| it.saturating_add(1));
+        LineSpan::new(start, span.end()).unwrap_or(span)
     }
 
     fn as_given(&self, chunks: Vec<(usize, Chunk)>) -> Vec<Found> {
@@ -449,7 +473,9 @@ fn of_file(
             let named = resolver.lines.get(&path).into_iter();
             let named = named.flat_map(|it| it.range(span.start()..=span.end()));
             let named: Vec<u32> = named.copied().collect();
-            chunk.renditions = renditions(&source, span, keywords, (&named, resolver.told));
+            let named = (&*named, resolver.told);
+            let is_awaited = || resolver.awaited.is_so();
+            chunk.renditions = renditions_while(&source, span, keywords, named, &is_awaited);
         }
     }
     OfFile {

@@ -1,10 +1,10 @@
 //! All strategies side by side, and what they found in one order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_model::{LineSpan, Origin};
+use ctx_model::{LineSpan, Origin, Warning};
 use ctx_rank::{
     Contribution, Query, Role, Signals, UNDATED, keyword_match, recency, source_priority,
     usage_frequency,
@@ -16,7 +16,7 @@ use crate::asked::{Asked, ask};
 use crate::options::{Options, Strategy, Weights};
 use crate::pool::{Pool, Ranked, keep_best};
 use crate::ports::{Answer, Changes, FileSearch, Hit, Part, PortError, Relations, Semantic, Usage};
-use crate::strategies::{self, Named};
+use crate::strategies::{self, Named, Noted};
 
 /// Of the parts that have all words of what may be a quotation so many are looked at, wherever they stand.
 const QUOTING: usize = 8;
@@ -73,6 +73,8 @@ pub struct Retrieved {
     /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]). Their parts are the
     /// best, in their order.
     pub whole: BTreeSet<String>,
+    /// What was not looked at, for a receipt: `pattern_limited`, where more files may fit a pattern than were looked at or taken.
+    pub warnings: Vec<Warning>,
 }
 
 /// Looks for answers in stores.
@@ -154,7 +156,7 @@ impl Retriever {
         }
         let options = &options.for_query(query);
         let weights = Arc::new(options.weights.clone());
-        let named = Arc::new(OnceLock::new());
+        let noted = Arc::new(Noted::default());
         let wanted = Strategy::ALL.into_iter().filter(|&it| options.wants(it));
         let wanted = wanted.filter(|&it| match it {
             // They need what the others find.
@@ -165,7 +167,7 @@ impl Retriever {
         });
         let asked = wanted.map(|strategy| {
             let asked = strategies::has_a_say(strategy, query)
-                .then(|| self.begin(strategy, query, (&weights, &named), options));
+                .then(|| self.begin(strategy, query, (&weights, &noted), options));
             async move {
                 let answer = match asked {
                     Some(asked) => asked.await,
@@ -181,7 +183,8 @@ impl Retriever {
         Named {
             traced: retrieved.traced,
             lines: retrieved.lines,
-        } = named.get().cloned().unwrap_or_default();
+        } = noted.named.get().cloned().unwrap_or_default();
+        retrieved.warnings = noted.warnings.get().cloned().unwrap_or_default();
         // A history that cannot be read tells nothing of whether words are misspelt.
         let has_failed = |it: &Report| it.failure.is_some() && it.strategy != Strategy::Changes;
         let has_failed = retrieved.reports.iter().any(has_failed);
@@ -210,13 +213,13 @@ impl Retriever {
         &self,
         strategy: Strategy,
         query: &Arc<Query>,
-        (weights, named): (&Arc<Weights>, &Arc<OnceLock<Named>>),
+        (weights, noted): (&Arc<Weights>, &Arc<Noted>),
         options: &Options,
     ) -> Asked<Vec<Hit>> {
         let (search, query) = (Arc::clone(&self.search), Arc::clone(query));
         let (changes, semantic) = (self.changes.clone(), self.semantic.clone());
         let (weights, wide) = (Arc::clone(weights), options.wide());
-        let named = Arc::clone(named);
+        let noted = Arc::clone(noted);
         ask(options.deadline, async move {
             let search = &*search;
             match strategy {
@@ -224,7 +227,7 @@ impl Retriever {
                 Strategy::Coverage => strategies::coverage(search, &query, &weights, wide).await,
                 Strategy::Files => strategies::files(search, &query, &weights, wide).await,
                 Strategy::Names => strategies::names(search, &query).await,
-                Strategy::Places => strategies::places(search, &query, &named).await,
+                Strategy::Places => strategies::places(search, &query, &noted).await,
                 Strategy::Similar => strategies::similar(search, &query).await,
                 Strategy::Changes => match &changes {
                     Some(Ok(changes)) => strategies::changes(search, &**changes, &query).await,
@@ -308,12 +311,24 @@ impl Retriever {
         let of_whole = scored.iter_mut();
         let of_whole = of_whole.filter(|it| whole.contains(it.1.part.path.as_str()));
         of_whole.for_each(|it| it.0 = highest);
+        let parts = ranking.all.iter().map(|it| &**it.part);
+        let before = strategies::before_in_file(query, parts);
+        let mut fitting = BTreeSet::new();
+        for (it, before) in scored.iter_mut().zip(before) {
+            if let Some(before) = before {
+                it.0 = highest / (1.0 + number(before));
+                fitting.insert(it.1.part.path.as_str());
+            }
+        }
         retrieved.whole = whole.iter().map(|&it| it.to_owned()).collect();
         scored.retain(|it| it.0 >= options.min_score * highest && it.0 > 0.0);
         let order = |(a_score, a): &(f64, Ranked<'_>), (b_score, b): &(f64, Ranked<'_>)| {
-            let is_whole = |it: &Ranked<'_>| whole.contains(it.part.path.as_str());
+            let is_asked_for = |it: &Ranked<'_>| {
+                let path = it.part.path.as_str();
+                whole.contains(path) || fitting.contains(path)
+            };
             let by_place = || a.part.place().cmp(&b.part.place());
-            let asked_for_first = || is_whole(b).cmp(&is_whole(a)).then_with(by_place);
+            let asked_for_first = || is_asked_for(b).cmp(&is_asked_for(a)).then_with(by_place);
             b_score.total_cmp(a_score).then_with(asked_for_first)
         };
         let most = options.most();
@@ -435,11 +450,15 @@ fn hours(now: i64, at: i64) -> f64 {
     seconds / 3600.0
 }
 
+#[expect(clippy::cast_precision_loss, reason = "what is counted are parts")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
 /// An estimate of the chance that a part is needed: 0.4 × score × rank^-0.9 × (lines / 25)^0.45, as a logistic
 /// regression over 150 issues has it, simplified. Ranks tell more than scores.
 fn chance(rank: usize, score: f64, span: LineSpan) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
-    let rank = rank as f64;
+    let rank = number(rank);
     let lines = f64::from(span.end() - span.start() + 1);
     let by_length = (lines / 25.0).powf(0.45);
     (0.4 * score * rank.powf(-0.9) * by_length).clamp(0.0, 1.0)

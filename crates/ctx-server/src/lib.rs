@@ -16,6 +16,7 @@ mod job;
 mod json;
 mod limits;
 mod meter;
+mod nest;
 mod once;
 mod openapi;
 mod owner;
@@ -39,6 +40,8 @@ pub use asked::Asked;
 /// What implementations of [`Backend`] are written with.
 pub use async_trait::async_trait;
 pub use auth::{Credentials, Identity, LiveCredentials, Refusal};
+/// What [`Routes`] are of, in its version.
+pub use axum;
 pub use backend::{
     Appended, Backend, BackendError, FilePage, Ingested, IngestedFile, Job, KeptFile, Listing,
     Message, NewFile, NewMessage, NewThread, Opened, Page, PageLimit, Prime, PrimeRequest, Receipt,
@@ -53,6 +56,7 @@ pub use ctx_postgres::Limits as DatabaseLimits;
 pub use embedded::{Embedded, Keeping, Quota};
 pub use error::ServerError;
 pub use limits::Limits;
+pub use nest::Routes;
 pub use owner::Owner;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;

@@ -5,15 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
-use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Request, Response};
-use axum::response::IntoResponse as _;
-use ctx_assemble::Cancel;
-use ctx_hosts::{Cors, Door, Hosts, Peers};
+use axum::http::{Request, Response};
+use ctx_hosts::{Age, Hosts, Peers, end_with};
 use ctx_tokens::Counters;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -25,38 +21,21 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
-use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::admission::Admission;
 use crate::auth::{Credentials, LiveCredentials};
 use crate::backend::Backend;
-use crate::bodies::Bodies;
-use crate::guard::guard;
-use crate::meter::Meter;
-use crate::problem::Problem;
-use crate::readiness::Readiness;
-use crate::state::{App, Shared};
-use crate::{Limits, ServerError, page, routes};
+use crate::nest::{Routes, door};
+use crate::{Limits, ServerError};
 
 /// What a head may have: the most bytes, and the most lines.
 const HEAD_BYTES: usize = 32 << 10;
 const HEAD_LINES: usize = 64;
 /// So many connections wait until they are accepted.
 const BACKLOG: u32 = 1024;
-/// How often what was measured is put away.
-const UPKEEP: Duration = Duration::from_secs(5);
 /// How long to wait when the system has no more connections for us.
 const NO_MORE: Duration = Duration::from_millis(20);
 /// How long whoever was cancelled at the end may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-
-/// What pages of sites that were named may send and read.
-const CORS: Cors = Cors {
-    methods: "GET, POST, PUT, DELETE",
-    headers: "Authorization, Content-Type",
-    readable: "X-Request-Id, Retry-After",
-};
 
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
@@ -120,8 +99,7 @@ impl Options {
 pub struct Server {
     listener: TcpListener,
     addr: SocketAddr,
-    app: Shared,
-    router: Router,
+    routes: Routes,
 }
 
 impl std::fmt::Debug for Server {
@@ -156,61 +134,24 @@ impl Server {
         options: Options,
         open: impl AsyncFnOnce() -> Result<Arc<dyn Backend>, ServerError>,
     ) -> Result<Self, ServerError> {
-        let hosts = Hosts::at(addr, options.hosts)?;
+        let hosts = Hosts::at(addr, options.hosts.clone())?;
         let failed = |source| ServerError::Listen { addr, source };
         let socket = bound(addr).map_err(failed)?;
         let addr = socket.local_addr().map_err(failed)?;
-        let door = Door::new(hosts, addr.port(), &options.origins, CORS)?;
+        let door = door(hosts, addr.port(), &options)?;
         let backend = open().await?;
         let listener = socket.listen(BACKLOG).map_err(failed)?;
-        let (router, openapi) = routes::routes();
-        let openapi = serde_json::to_value(&openapi).unwrap_or_default();
-        let limits = options.limits;
-        let percent = limits.owner_percent;
-        let app = Arc::new(App {
-            backend,
-            counters: options.counters,
-            credentials: LiveCredentials::new(options.credentials),
-            door,
-            builds: Arc::new(Admission::new(
-                (limits.workers, limits.cores),
-                limits.queue,
-                percent,
-                limits.queue_time,
-            )),
-            batches: Arc::new(Admission::new(
-                (limits.batch_workers, limits.cores),
-                limits.batch_queue,
-                percent,
-                limits.batch_queue_time,
-            )),
-            store: Arc::new(Admission::new(
-                (limits.store_workers, limits.cores),
-                limits.store_queue,
-                percent,
-                limits.queue_time,
-            )),
-            bodies: Arc::new(Bodies::new(limits.held_bytes)),
-            meter: Meter::new(),
-            readiness: Readiness::default(),
-            cancel: Cancel::new(),
-            is_draining: AtomicBool::new(false),
-            page: page::render(&openapi),
-            openapi: openapi.to_string(),
-            limits,
-        });
-        let router = layered(router, &app).with_state(Arc::clone(&app));
+        let routes = Routes::behind(door, backend, options);
         Ok(Server {
             listener,
             addr,
-            app,
-            router,
+            routes,
         })
     }
 
     /// Who is let in, to be replaced while it runs.
     pub fn credentials(&self) -> LiveCredentials {
-        self.app.credentials.clone()
+        self.routes.credentials()
     }
 
     /// Where it listens.
@@ -220,7 +161,7 @@ impl Server {
 
     /// The description of all routes: `OpenAPI` 3.1, as JSON.
     pub fn openapi(&self) -> &str {
-        &self.app.openapi
+        self.routes.openapi()
     }
 
     /// Answers until `shutdown` is done; then says for the grace time of the limits that it is about to end, and answers on;
@@ -229,20 +170,17 @@ impl Server {
     /// waits until what was answered is kept.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Server {
-            listener,
-            app,
-            router,
-            ..
+            listener, routes, ..
         } = self;
+        let (router, limits) = (routes.router(), &routes.app.limits);
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
-        let places = Arc::new(Semaphore::new(app.limits.connections));
-        let peers = Arc::new(Peers::new(app.limits.peer_connections));
-        let mut upkeep = tokio::time::interval(UPKEEP);
+        let places = Arc::new(Semaphore::new(limits.connections));
+        let peers = Arc::new(Peers::new(limits.peer_connections));
         let mut stop = std::pin::pin!(async {
             shutdown.await;
-            app.is_draining.store(true, Ordering::Relaxed);
-            tokio::time::sleep(app.limits.grace_time).await;
+            routes.drain();
+            tokio::time::sleep(limits.grace_time).await;
         });
         loop {
             let accepted = async {
@@ -251,13 +189,12 @@ impl Server {
             };
             tokio::select! {
                 () = &mut stop => break,
-                _ = upkeep.tick() => app.meter.upkeep(),
                 Some(_) = connections.join_next() => {}
                 (place, accepted) = accepted => match accepted {
                     Ok((stream, addr)) => {
                         // Whoever has too many finds this one closed.
                         let Some(peer) = peers.enter(addr.ip()) else { continue };
-                        let served = connection(stream, router.clone(), &app.limits, &graceful);
+                        let served = connection(stream, router.clone(), limits, &graceful);
                         connections.spawn(async move {
                             served.await;
                             drop((peer, place));
@@ -269,14 +206,14 @@ impl Server {
         }
         drop(listener);
         // What is late ends with the error that it was cancelled, if there is anybody to hear it.
-        let drained = tokio::time::timeout(app.limits.drain_time, graceful.shutdown()).await;
-        app.cancel.cancel();
+        let drained = tokio::time::timeout(limits.drain_time, graceful.shutdown()).await;
+        routes.app.cancel.cancel();
         if drained.is_err() {
             let ended = async { while connections.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(LAST_WORDS, ended).await;
         }
         connections.shutdown().await;
-        app.backend.settle().await;
+        routes.end().await;
     }
 }
 
@@ -308,8 +245,7 @@ fn connection(
     stream.set_write_timeout(Some(limits.write_time));
     let answers = Counted {
         inner: TowerToHyperService::new(router),
-        left: AtomicUsize::new(limits.connection_requests),
-        ends: Instant::now().checked_add(limits.connection_time),
+        age: Age::new(limits.connection_requests, limits.connection_time),
     };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -332,9 +268,7 @@ fn connection(
 /// Answers, until the connection has had its requests or its time.
 struct Counted<S> {
     inner: S,
-    left: AtomicUsize,
-    /// None is never.
-    ends: Option<Instant>,
+    age: Age,
 }
 
 impl<S, B> Service<Request<Incoming>> for Counted<S>
@@ -348,35 +282,14 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        // One connection has its requests one after the other.
-        let left = self.left.load(Ordering::Relaxed).saturating_sub(1);
-        self.left.store(left, Ordering::Relaxed);
-        let is_last = left == 0 || self.ends.is_some_and(|it| Instant::now() >= it);
+        let is_last = self.age.is_last();
         let answer = self.inner.call(request);
         Box::pin(async move {
             let mut answer = answer.await?;
             if is_last {
-                let close = HeaderValue::from_static("close");
-                answer.headers_mut().insert(CONNECTION, close);
+                end_with(answer.headers_mut());
             }
             Ok(answer)
         })
     }
-}
-
-fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
-    let header = |name, value| {
-        let name = axum::http::HeaderName::from_static(name);
-        SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
-    };
-    router
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard))
-        .layer(header("x-content-type-options", "nosniff"))
-        .layer(header("referrer-policy", "no-referrer"))
-}
-
-fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
-    tracing::error!(status = 500, "a handler panicked");
-    Problem::internal().into_response()
 }

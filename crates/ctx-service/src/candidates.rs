@@ -35,6 +35,8 @@ pub(crate) struct Gathered {
     pub(crate) found: Vec<Found>,
     /// The lines that the question names, by their files.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
+    /// What the search did not look at.
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) history: Vec<Message>,
     pub(crate) recent: Vec<(String, i64)>,
     /// How often files were of use, where that is known.
@@ -129,6 +131,9 @@ impl Candidates {
         let (said, masked) = exchanges(&gathered.history, asked);
         candidates.chunks.extend(said);
         candidates.warnings.extend(masked);
+        candidates
+            .warnings
+            .extend(gathered.warnings.iter().cloned());
         let is_recalled = |it: &Chunk| it.id.starts_with(RECALLED);
         let is_recalled: Vec<bool> = candidates.chunks.iter().map(is_recalled).collect();
         candidates.label(labels);
@@ -175,15 +180,16 @@ impl Candidates {
     }
 
     /// Says what each chunk is worth, the profile's weighted mean of its signals, and gives those. What was
-    /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`]. O(their terms).
+    /// named is worth 1, and what says what is quoted as much as the best of the rest. `bags` are those of [`Candidates::texts`].
+    /// Once nobody waits, what is left is not looked through for quotations. O(their terms).
     pub(crate) fn score(
         &mut self,
         bags: Vec<Arc<Bag>>,
         asked: &str,
         query: &Query,
         gathered: &Gathered,
-        profile: &Profile,
-        now: i64,
+        (profile, now): (&Profile, i64),
+        is_awaited: &dyn Fn() -> bool,
     ) -> BTreeMap<String, [Contribution; 5]> {
         let (corpus, texts) = Corpus::with_vectors(bags);
         let question = corpus.vector(asked);
@@ -210,7 +216,7 @@ impl Candidates {
             };
             signals_of.insert(chunk.id.clone(), score.contributions);
         }
-        self.raise(query);
+        self.raise(query, is_awaited);
         self.pin(&ids);
         self.called = ids;
         number_turns(
@@ -222,10 +228,11 @@ impl Candidates {
     }
 
     /// Makes what says what the question quotes worth what the best is that was not named.
-    fn raise(&mut self, query: &Query) {
+    fn raise(&mut self, query: &Query, is_awaited: &dyn Fn() -> bool) {
         let worths = self.chunks.iter().map(|it| it.relevance);
         let best = worths.filter(|it| *it < Relevance::ONE).max();
-        verbatim::raise(query, best.unwrap_or(Relevance::ZERO), &mut self.chunks);
+        let best = best.unwrap_or(Relevance::ZERO);
+        verbatim::raise(query, best, &mut self.chunks, is_awaited);
     }
 
     /// Has each chunk that another is `again` within stay in full, and be for the other what that was: a reference, worth as

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::cited::{Cited, ends};
 use crate::label::{is_label, resembles_label};
 use crate::mention::lines_of;
+use crate::verbatim::with_one_blank;
 
 /// No list of labels between brackets is longer, in bytes.
 const LONGEST_LIST: usize = 400;
@@ -150,21 +151,21 @@ pub fn resolve(answer: &str, citations: &[Cited]) -> Resolved {
     resolve_while(answer, citations, || true).unwrap_or_default()
 }
 
-/// The same, as long as it `is_wanted`, which is asked at each citation; `None` once it is not.
+/// The same, as long as it `is_wanted`, which is asked at each citation and every 256 KiB of a source; `None` once it is not.
 pub fn resolve_while(
     answer: &str,
     citations: &[Cited],
     is_wanted: impl Fn() -> bool,
 ) -> Option<Resolved> {
-    resolved(answer, &Known::new(answer, citations), is_wanted)
+    resolved(answer, &Known::new(answer, citations, &is_wanted))
 }
 
-fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Option<Resolved> {
+fn resolved(answer: &str, known: &Known<'_>) -> Option<Resolved> {
     let mut resolved = Resolved::default();
     let mut from = 0;
     let mut list = None;
     for part in parts(answer) {
-        if !is_wanted() {
+        if !(known.is_wanted)() {
             return None;
         }
         let open = part.open;
@@ -188,7 +189,8 @@ fn resolved(answer: &str, known: &Known<'_>, is_wanted: impl Fn() -> bool) -> Op
         resolved.marks.push(mark);
     }
     resolved.text.push_str(&answer[from..]);
-    Some(resolved)
+    // The last source may have been read in part.
+    (known.is_wanted)().then_some(resolved)
 }
 
 /// What may be an id, or lines of the one before it.
@@ -230,6 +232,7 @@ struct Known<'c> {
     left: Cell<usize>,
     /// and so many more of quotations kept.
     room: Cell<usize>,
+    is_wanted: &'c dyn Fn() -> bool,
 }
 
 /// What is quoted right before a citation.
@@ -249,8 +252,8 @@ struct Source<'c> {
 }
 
 impl<'c> Known<'c> {
-    /// What `answer` may cite.
-    fn new(answer: &str, citations: &'c [Cited]) -> Self {
+    /// What `answer` may cite, of which no more is read once it is not wanted.
+    fn new(answer: &str, citations: &'c [Cited], is_wanted: &'c dyn Fn() -> bool) -> Self {
         let entry = |(id, cited): (&'c String, &'c Cited)| {
             let (text, quotes) = (OnceCell::new(), RefCell::default());
             let source = Source {
@@ -270,6 +273,7 @@ impl<'c> Known<'c> {
             sources: ids.map(entry).collect(),
             left: Cell::new(bytes.saturating_mul(LOOKS)),
             room: Cell::new(answer.len().saturating_mul(KEPT) + KEPT_BESIDES),
+            is_wanted,
         }
     }
 
@@ -299,7 +303,9 @@ impl<'c> Known<'c> {
         if let Some(verdict) = source.quotes.borrow().get(quote) {
             return *verdict;
         }
-        let text = source.text.get_or_init(|| words(&source.cited.shown.text));
+        let text = source
+            .text
+            .get_or_init(|| words(&source.cited.shown.text, self.is_wanted));
         let left = self.left.get();
         let verdict = if text.len() > left {
             Verdict::Unchecked
@@ -463,7 +469,7 @@ fn says(text: &str, quote: &str) -> (bool, usize) {
     let quote = quote.replace("...", "…");
     let mut from = 0;
     let is_there = quote.split('…').all(|piece| {
-        let piece = words(piece);
+        let piece = words(piece, &|| true);
         let is_around = |c: char| EMPHASIS.contains(&c) || "[] ".contains(c);
         let piece = piece.trim_matches(is_around).trim_end_matches([',', '.']);
         match text[from..].find(piece) {
@@ -477,15 +483,16 @@ fn says(text: &str, quote: &str) -> (bool, usize) {
     (is_there, if is_there { from } else { text.len() })
 }
 
-/// `text` with one space between its words, and typewriter's quotation marks.
-fn words(text: &str) -> String {
+/// `text` with one space between its words, and typewriter's quotation marks; as much of it as is wanted.
+fn words(text: &str, is_wanted: &dyn Fn() -> bool) -> String {
     let plain = |c: char| match c {
         '“' | '”' | '„' => '"',
         '‘' | '’' => '\'',
         c => c,
     };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().map(plain).collect()
+    with_one_blank(text, is_wanted, |words, word| {
+        words.extend(word.chars().map(plain));
+    })
 }
 
 /// The list of the sources that an answer uses, to be put after it: a rule, `Sources:`, and a line for each in
@@ -535,9 +542,9 @@ mod tests {
         let cited = source(&"x".repeat(bytes));
         let marks = (0..marks).map(|at| format!("\"{}\"[{}]", quote(at), cited[0].id));
         let answer: String = marks.collect();
-        let known = Known::new(&answer, &cited);
+        let known = Known::new(&answer, &cited, &|| true);
         let before = known.left.get();
-        let resolved = resolved(&answer, &known, || true).unwrap();
+        let resolved = resolved(&answer, &known).unwrap();
         let verdicts = resolved.marks.iter().map(|it| it.verdict).collect();
         (verdicts, before - known.left.get())
     }
@@ -614,5 +621,24 @@ mod tests {
         assert_eq!(asked.get(), 11);
         let all = resolve_while(&answer, &cited, || true).unwrap();
         assert_eq!(all.marks.len(), 100);
+    }
+
+    #[test]
+    fn a_long_source_that_nobody_waits_for_is_read_no_further() {
+        let cited = source(&"x y ".repeat(1 << 20));
+        let answer = format!("\"a b c\"[{}]", cited[0].id);
+        let asked_until = |most: usize| {
+            let asked = Cell::new(0);
+            let wanted = || {
+                asked.set(asked.get() + 1);
+                asked.get() <= most
+            };
+            let is_there = resolve_while(&answer, &cited, wanted).is_some();
+            (is_there, asked.get())
+        };
+        let (is_there, all) = asked_until(usize::MAX);
+        assert!(is_there && all >= 16, "{all}");
+        // Once more at the end, whether what was read is all.
+        assert_eq!(asked_until(4), (false, 6));
     }
 }

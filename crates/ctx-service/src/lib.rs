@@ -17,6 +17,7 @@ mod messages;
 mod missing;
 mod options;
 mod owner;
+mod pace;
 mod ports;
 mod prime;
 mod prose;

@@ -89,8 +89,12 @@ impl Memory {
         SharedCounter { counter, identity }
     }
 
-    /// The bags of `texts`, in their order. O(bytes): of those that are remembered, to hash them.
-    pub(crate) fn bags<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Vec<Arc<Bag>> {
+    /// The bags of `texts`, in their order; `None` once nobody waits for them. O(bytes): of those that are remembered, to hash them.
+    pub(crate) fn bags<'t>(
+        &self,
+        texts: impl Iterator<Item = &'t str>,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Option<Vec<Arc<Bag>>> {
         let (mut bags, mut unknown) = (Vec::new(), Vec::new());
         for text in texts {
             let key = *blake3::hash(text.as_bytes()).as_bytes();
@@ -101,18 +105,18 @@ impl Memory {
             bags.push(known.unwrap_or_default());
         }
         if unknown.is_empty() {
-            return bags;
+            return Some(bags);
         }
         let mut vocabulary = self.vocabularies().pop().unwrap_or_default();
         for (at, key, text) in unknown {
-            bags[at] = Arc::new(vocabulary.bag(text));
+            bags[at] = Arc::new(vocabulary.bag_while(text, is_awaited)?);
             self.bags.insert(key, Arc::clone(&bags[at]));
         }
         let mut vocabularies = self.vocabularies();
         if vocabularies.len() < VOCABULARIES {
             vocabularies.push(vocabulary);
         }
-        bags
+        Some(bags)
     }
 
     fn vocabularies(&self) -> MutexGuard<'_, Vec<Vocabulary>> {
@@ -138,7 +142,8 @@ mod tests {
         let texts = ["to read a file", "", "read_file twice", "to read a file"];
         let plainly: Vec<Arc<Bag>> = texts.iter().map(|it| Arc::new(Bag::of(it))).collect();
         for _ in 0..2 {
-            assert_eq!(memory.bags(texts.into_iter()), plainly);
+            let bags = memory.bags(texts.into_iter(), &|| true);
+            assert_eq!(bags.as_ref(), Some(&plainly));
         }
         assert_eq!(memory.bags.len(), 3);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ctx_model::Relevance;
 use ctx_rank::{Query, is_stop_word};
 
+use crate::pace::Pace;
 use crate::verbatim::{FEW_WORDS, LONG, MOST_TEXTS, SHORT, push_lower};
 
 /// So many messages of a question are looked for, the first.
@@ -80,11 +81,13 @@ struct Run {
 
 /// What each of `texts` is worth for messages in `query`, at most `best`: quotations, a typed question that looks like a
 /// message, and what a report says that failed. Compared is the longest run of at least three of its words, places for values aside; what has a longer run is worth more. A run
-/// that more than eight texts have, or have longer, is nobody's in particular. O(bytes of the texts × words of the messages).
+/// that more than eight texts have, or have longer, is nobody's in particular. Once nobody waits, which is asked every 256 KiB, it is of
+/// what was read by then. O(bytes of the texts × words of the messages).
 pub(crate) fn worth<'t>(
     query: &Query,
     best: Relevance,
     texts: impl Iterator<Item = &'t str>,
+    is_awaited: &dyn Fn() -> bool,
 ) -> Vec<f64> {
     let messages = messages(query);
     let said = messages.iter().flat_map(|it| &it.said);
@@ -95,9 +98,9 @@ pub(crate) fn worth<'t>(
         if messages.is_empty() {
             break;
         }
-        let tokens = tokens(text, &numbers);
+        let tokens = tokens(text, &numbers, Pace::of(is_awaited));
         for ((message, numbered), lengths) in messages.iter().zip(&numbered).zip(&mut lengths) {
-            lengths.push(message.longest(&tokens, numbered));
+            lengths.push(message.longest(&tokens, numbered, Pace::of(is_awaited)));
         }
     }
     let shares: Vec<Vec<f64>> = lengths.iter().map(|it| shares(it, best.get())).collect();
@@ -317,8 +320,8 @@ const BEGINS: [Begins; 256] = {
     begins
 };
 
-/// The words of `text` that have a number, and its places for values. O(bytes).
-fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
+/// The words of `text` that have a number, and its places for values; those of its beginning once `pace` does not go on. O(bytes).
+fn tokens(text: &str, numbers: &Numbers<'_>, mut pace: Pace<'_>) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut push = |token| {
         // Of others in a row each says what the first does.
@@ -331,6 +334,9 @@ fn tokens(text: &str, numbers: &Numbers<'_>) -> Vec<Token> {
     let mut last = ' ';
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
+        if !pace.goes_on(at) {
+            break;
+        }
         let begins = BEGINS[usize::from(byte)];
         if matches!(begins, Begins::Blank | Begins::Mark) {
             if begins == Begins::Mark {
@@ -407,12 +413,15 @@ fn letters(text: &str, most: usize) -> usize {
 
 impl Message {
     /// What the longest run in a text of `tokens` is worth, in words, whose numbers are `numbered`; 0 where there is none.
-    fn longest(&self, tokens: &[Token], numbered: &[Option<usize>]) -> f64 {
+    fn longest(&self, tokens: &[Token], numbered: &[Option<usize>], mut pace: Pace<'_>) -> f64 {
         let mut best = 0.0_f64;
         // Runs that end with the token before, by how much of the message is before their ends: few at a time, at `ends`.
         let mut runs = vec![Run::default(); self.said.len() + 1];
         let (mut ends, mut next) = (Vec::new(), Vec::new());
-        for &token in tokens {
+        for (number, &token) in tokens.iter().enumerate() {
+            if !pace.goes_on(number) {
+                break;
+            }
             let all = self.said.iter().zip(numbered).enumerate();
             match token {
                 Token::Word(word) => next.extend(
@@ -486,7 +495,8 @@ mod tests {
     #[track_caller]
     fn check(question: &str, texts: &[&str], expected: &[u32]) {
         let best = Relevance::new(0.4).expect("it is a share");
-        let worth = worth(&Query::analyse(question), best, texts.iter().copied());
+        let texts = texts.iter().copied();
+        let worth = worth(&Query::analyse(question), best, texts, &|| true);
         let hundredths: Vec<String> = worth
             .iter()
             .map(|it| format!("{:.0}", it * 100.0))
@@ -626,7 +636,8 @@ mod tests {
             "a pool",
         ];
         let best = Relevance::new(0.4).expect("it is a share");
-        let worth = |report: &str| worth(&Query::analyse(report), best, texts.into_iter());
+        let worth =
+            |report: &str| worth(&Query::analyse(report), best, texts.into_iter(), &|| true);
         let (without, with) = (worth(quotes), worth(&report));
         let is_kept = |(with, without): (&f64, &f64)| with >= without;
         assert!(
@@ -793,7 +804,7 @@ mod tests {
         ];
         let texts = prop::collection::vec(piece, 0..24).prop_map(|it| it.concat());
         few::run(few::cases(1024), &texts, |text| {
-            let found = tokens(&text, &numbers);
+            let found = tokens(&text, &numbers, Pace::of(&|| true));
             prop_assert_eq!(found, tokens_by_characters(&text, &numbers), "{:?}", text);
             Ok(())
         });
@@ -840,7 +851,7 @@ mod tests {
                 said: said.collect(),
                 is_whole,
             };
-            let longest = message.longest(&tokens, &numbered);
+            let longest = message.longest(&tokens, &numbered, Pace::of(&|| true));
             let expected = longest_of_all(&message, &tokens, &numbered);
             prop_assert!(
                 (longest - expected).abs() < f64::EPSILON,

@@ -247,7 +247,22 @@ impl Service {
         let pinned = &request.thread.pinned;
         let mentioned = Mentioned::of(pinned, &options.references, request.asked);
         let (thread, known) = (request.thread_name, &request.thread.history);
-        let named = self.ports.look_up(mentioned.all.clone(), options.deadline);
+        let begun = Instant::now();
+        let look_up = self.ports.look_up(mentioned.all.clone(), options.deadline);
+        let has_failed = |it: &Failure| it.source == Source::History;
+        let has_history = !request.thread.failures.iter().any(has_failed);
+        // What is neither a file nor a symbol may have been said: who knows has what is left of the time.
+        let named = async {
+            let (named, looked_up) = look_up.await;
+            let ids = named.unknown(&mentioned.all, known);
+            let ids = Some(ids).filter(|it| has_history && !it.is_empty());
+            let left = options.deadline.saturating_sub(begun.elapsed());
+            let said = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
+                Some(exchanges) => exchanges.await,
+                None => Ok(Vec::new()),
+            };
+            (named, looked_up, said)
+        };
         let recalled = self
             .ports
             .recalled(thread, &mentioned.all, options.deadline);
@@ -256,7 +271,7 @@ impl Service {
         let mut retrieve = options.retrieve.clone().for_budget(max_tokens, PARTS);
         retrieve.now = options.now;
         let found = self.retriever.retrieve(query, &retrieve);
-        let ((named, looked_up), recalled, recent, retrieved) =
+        let ((named, looked_up, said), recalled, recent, retrieved) =
             tokio::join!(named, recalled, recent, found);
         failures.clone_from(&request.thread.failures);
         or_note(looked_up, failures);
@@ -266,18 +281,13 @@ impl Service {
             mentions: mentioned.all,
             found: retrieved.found,
             lines: retrieved.lines,
+            warnings: retrieved.warnings,
             history: Vec::new(),
             recent: or_note(recent, failures),
             uses: None,
         };
         gathered.named.unresolved.extend(mentioned.passed_over);
-        let ids = gathered.named.unknown(&gathered.mentions, known);
-        let mut said = Vec::new();
-        if !ids.is_empty() && failures.iter().all(|it| it.source != Source::History) {
-            let exchanges = self.ports.exchanges(thread, ids, options.deadline).await;
-            said = or_note(exchanges, failures);
-        }
-        gathered.history = in_order(said, &request.thread.history);
+        gathered.history = in_order(or_note(said, failures), known);
         let late = retrieved
             .reports
             .iter()
@@ -369,9 +379,13 @@ impl Making {
             Candidates::read(&gathered, &self.query, &self.asked, &resolver, &labels);
         timings.resolve = lap(&mut clock);
         begin(PrimeStage::Score)?;
-        let (profile, now) = (&options.profile, options.now);
-        let bags = service.memory.bags(candidates.texts());
-        let signals = candidates.score(bags, &self.asked, &self.query, &gathered, profile, now);
+        let now = options.now;
+        let profile = (&options.profile, now);
+        let is_awaited = || !control.cancel.is_cancelled();
+        let bags = service.memory.bags(candidates.texts(), &is_awaited);
+        let bags = bags.ok_or(AssembleError::Cancelled)?;
+        let (asked, query) = (&self.asked, &self.query);
+        let signals = candidates.score(bags, asked, query, &gathered, profile, &is_awaited);
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
         let items = items(&candidates, &signals);

@@ -111,14 +111,20 @@ impl Prose {
         place.copied().unwrap_or(0.0)
     }
 
-    /// The documents that are all that the question asks for.
-    pub(crate) fn documents(&self) -> &BTreeSet<String> {
-        &self.whole
+    /// Whether `chunk` is of a document that is all that the question asks for.
+    pub(crate) fn is_of_whole(&self, chunk: &Chunk) -> bool {
+        chunk
+            .path
+            .as_ref()
+            .is_some_and(|it| self.whole.contains(it))
     }
 
     /// The passages of prose, in runs that follow each other in their files. What is named by a line of it, or in a document that is
-    /// all that is asked for, is wanted as it is, whatever it says.
+    /// all that is asked for, is wanted as it is, whatever it says; and so is all where it is asked which files there are.
     fn runs(&self, chunks: &[Chunk]) -> Vec<Vec<Passage>> {
+        if self.query.is_of_patterns_alone() {
+            return Vec::new();
+        }
         let mut order: Vec<usize> = (0..chunks.len()).collect();
         order.sort_by_key(|&it| (&chunks[it].path, chunks[it].span));
         let mut runs: Vec<Vec<Passage>> = Vec::new();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Origin, Relevance};
 use ctx_rank::{Query, Region};
-use ctx_resolve::Resolver;
+use ctx_resolve::{Resolver, lines_of_pictures};
 use ctx_retrieve::{Ended, Found, Hold, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
 use ctx_tokens::{Counters, SharedCounter, TokenCounter, TokensError};
 use tracing::debug;
@@ -27,6 +27,8 @@ const EXCERPT_TERMS: usize = 12;
 pub(crate) const ASKED_FOR: f64 = 0.8;
 /// What the first of a search is worth, about.
 const BEST: f64 = 0.4;
+/// In so many tokens at most a question about the project is answered without the pictures at the beginning of its `README`.
+const FEW_TOKENS: u32 = 2_000;
 
 /// A question in, a context out: what every tool and server of this workspace goes through.
 #[derive(Clone, Debug)]
@@ -245,20 +247,46 @@ impl Service {
         let (build, control) = (build.clone(), Service::control_here(control));
         let resolver = self.resolver_for(&control);
         let resolver = resolver.with_lines(retrieved.lines.clone(), told_by_lines(&query));
+        let is_brief = max_tokens <= FEW_TOKENS && query.is_of_project();
+        let resolver = if is_brief {
+            resolver.without_pictures(retrieved.whole.clone())
+        } else {
+            resolver
+        };
         let asked = Arc::clone(&query);
         let prose = Prose::of(&query, &retrieved, retrieve.min_chance);
+        let told = retrieved.warnings.clone();
         let work = move || -> Result<_, ServiceError> {
+            let is_awaited = || !control.cancel.is_cancelled();
+            let check = || {
+                if is_awaited() {
+                    Ok(())
+                } else {
+                    Err(AssembleError::Cancelled)
+                }
+            };
             let mut found = resolver.resolve(chunks);
+            check()?;
             let unlikely = prose.weigh(&mut found.chunks);
+            check()?;
             found.omitted.extend(unlikely.iter().map(below_min_chance));
             let best = Relevance::new(BEST).unwrap_or(Relevance::ZERO);
-            verbatim::raise(&asked, best, &mut found.chunks);
+            verbatim::raise(&asked, best, &mut found.chunks, &is_awaited);
+            check()?;
             let counter: &dyn TokenCounter = &*counter;
-            whole::from_the_start(prose.documents(), best, counter, &mut found.chunks);
+            let is_front = |it: &Chunk| is_brief && prose.is_of_whole(it) && is_of_pictures(it);
+            let is_wanted = |it: &Chunk| prose.is_of_whole(it) && !is_front(it);
+            whole::from_the_start(is_wanted, best, counter, &mut found.chunks);
+            for chunk in found.chunks.iter_mut().filter(|it| is_front(it)) {
+                chunk.relevance = Relevance::ZERO;
+                // A part of them is a tag.
+                chunk.renditions.clear();
+            }
             let resolve = lap(&mut clock);
             let mut context = assemble(&found.chunks, &build, &counter, &control)?;
             context.omitted.extend(found.omitted);
             context.warnings.extend(found.warnings);
+            context.warnings.extend(told);
             let took = (resolve, lap(&mut clock));
             Ok((found.chunks, unlikely, context, took))
         };
@@ -335,6 +363,12 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     keywords.sort_unstable();
     keywords.dedup();
     keywords.into()
+}
+
+/// Whether `chunk` shows nothing but pictures.
+fn is_of_pictures(chunk: &Chunk) -> bool {
+    let text = chunk.full_text();
+    lines_of_pictures(text) == text.lines().count()
 }
 
 /// What the store calls it as a kind of chunk.

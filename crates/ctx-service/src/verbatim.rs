@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use ctx_model::{Chunk, Origin, Relevance, Rendition, RenditionKind};
 use ctx_rank::Query;
 
 use crate::messages;
+use crate::pace::{Pace, STEP};
 use crate::service::ASKED_FOR;
 
 /// A shorter phrase, in bytes or in words, stands in many texts by chance.
@@ -26,8 +27,13 @@ const WORDS: usize = 3;
 /// blanks: what stands between quotation marks or backticks, and a question of a few words as a whole, such as the message
 /// of an error; and of those that have a message of it with other values ([`messages`]). One that alone has a phrase is worth `best`, which the best of them by any ranking is. To a search, words that
 /// stand together are the same terms as words that do not. What was said in a thread is no such text: there a thing is said again
-/// and again. O(bytes of the chunks × phrases).
-pub(crate) fn raise(query: &Query, best: Relevance, chunks: &mut [Chunk]) {
+/// and again. Once nobody waits, which is asked every 256 KiB, the rest is left as it is. O(bytes of the chunks × phrases).
+pub(crate) fn raise(
+    query: &Query,
+    best: Relevance,
+    chunks: &mut [Chunk],
+    is_awaited: &dyn Fn() -> bool,
+) {
     let phrases = query.phrases.iter().chain(&query.typed);
     let phrases = phrases.filter(|it| it.len() <= 2 * LONG);
     let mut phrases: Vec<String> = phrases
@@ -37,11 +43,15 @@ pub(crate) fn raise(query: &Query, best: Relevance, chunks: &mut [Chunk]) {
     phrases.sort_unstable();
     phrases.dedup();
     let texts: Vec<Text<'_>> = chunks.iter().map(Text::of).collect();
-    let mut worth = messages::worth(query, best, texts.iter().map(|it| it.full));
+    let full = texts.iter().map(|it| it.full);
+    let mut worth = messages::worth(query, best, full, is_awaited);
     worth.resize(chunks.len(), 0.0);
     let mut quoting: Vec<(usize, String)> = Vec::new();
     for phrase in phrases.into_iter().filter_map(Phrase::new) {
-        let has_it: Vec<bool> = texts.iter().map(|text| phrase.is_in(text)).collect();
+        let has_it: Vec<bool> = texts
+            .iter()
+            .map(|text| phrase.is_in(text, is_awaited))
+            .collect();
         let count = has_it.iter().filter(|&&it| it).count();
         if count > MOST_TEXTS {
             continue;
@@ -119,16 +129,26 @@ impl Phrase {
         (!words.is_empty()).then_some(Phrase { plain, words })
     }
 
-    fn is_in(&self, text: &Text<'_>) -> bool {
-        let has_words = || self.words.iter().all(|it| it.is_match(text.full));
+    /// Whether `text` has it, as far as it was looked through while somebody waited.
+    fn is_in(&self, text: &Text<'_>, is_awaited: &dyn Fn() -> bool) -> bool {
+        let has_words = || self.words.iter().all(|it| has(text.full, it, is_awaited));
         // Most texts are ASCII, which is told in less time than what characters they have.
         let may_hide_one = || !text.full.is_ascii() && text.full.contains(OF_ASCII_IN_LOWER_CASE);
         (has_words() || may_hide_one())
             && text
                 .plain
-                .get_or_init(|| plain(text.full))
+                .get_or_init(|| plain_while(text.full, is_awaited))
                 .contains(&self.plain)
     }
+}
+
+/// Whether `text` has what `word` finds, of [`LONG`] bytes at most.
+fn has(text: &str, word: &AhoCorasick, is_awaited: &dyn Fn() -> bool) -> bool {
+    let mut starts = (0..text.len()).step_by(STEP).take_while(|_| is_awaited());
+    starts.any(|start| {
+        let end = text.len().min(start + STEP + LONG);
+        word.is_match(Input::new(text).range(start..end))
+    })
 }
 
 fn is_telling(phrase: &str) -> bool {
@@ -137,14 +157,32 @@ fn is_telling(phrase: &str) -> bool {
 
 /// In lower case, with one blank for any run of blanks.
 fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
+    plain_while(text, &|| true)
+}
+
+/// The same of as much of `text` as somebody waits for.
+fn plain_while(text: &str, is_awaited: &dyn Fn() -> bool) -> String {
+    with_one_blank(text, is_awaited, push_lower)
+}
+
+/// `text` with one blank for any run of blanks and none around it, each word as `push` adds it; as much of it as somebody waits for.
+pub(crate) fn with_one_blank(
+    text: &str,
+    is_awaited: &dyn Fn() -> bool,
+    push: impl Fn(&mut String, &str),
+) -> String {
+    let mut pace = Pace::of(is_awaited);
+    let mut spaced = String::with_capacity(text.len());
     for word in text.split_whitespace() {
-        if !plain.is_empty() {
-            plain.push(' ');
+        if !pace.goes_on(spaced.len()) {
+            break;
         }
-        push_lower(&mut plain, word);
+        if !spaced.is_empty() {
+            spaced.push(' ');
+        }
+        push(&mut spaced, word);
     }
-    plain
+    spaced
 }
 
 /// Adds `word` to `text` in lower case, character by character: a sigma at its end is as any other. O(bytes).
@@ -160,6 +198,8 @@ pub(crate) fn push_lower(text: &mut String, word: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     /// The relevance of each text once `question` was asked, all being worth 0.1 before, in hundredths.
@@ -169,7 +209,7 @@ mod tests {
         let chunk = |(at, text): (usize, &&str)| Chunk::new(at.to_string(), *text, before);
         let mut chunks: Vec<Chunk> = texts.iter().enumerate().map(chunk).collect();
         let best = Relevance::new(0.4).expect("it is a share");
-        raise(&Query::analyse(question), best, &mut chunks);
+        raise(&Query::analyse(question), best, &mut chunks, &|| true);
         let hundredths = |it: &Chunk| format!("{:.0}", it.relevance.get() * 100.0);
         let found: Vec<String> = chunks.iter().map(hundredths).collect();
         let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
@@ -217,7 +257,7 @@ mod tests {
         let chunk = Chunk::new("a", said, Relevance::ZERO).with_renditions(renditions);
         let mut chunks = [chunk];
         let question = Query::analyse("is a file, not a folder");
-        raise(&question, Relevance::ONE, &mut chunks);
+        raise(&question, Relevance::ONE, &mut chunks, &|| true);
         let told = chunks[0].renditions.iter().map(Rendition::information);
         let told: Vec<String> = told.map(|it| format!("{it:.2}")).collect();
         assert_eq!(told, ["0.90", "0.50", "0.50"]);
@@ -233,6 +273,7 @@ mod tests {
             &Query::analyse("is a file, not a folder"),
             worth,
             &mut chunks,
+            &|| true,
         );
         assert_eq!(chunks.map(|it| it.relevance), [Relevance::ZERO, worth]);
     }
@@ -255,6 +296,40 @@ mod tests {
         let texts = ["all rights are reserved"; 9];
         come_to("all rights are reserved", &texts, &[10; 9]);
         come_to("all rights are reserved", &texts[..4], &[20; 4]);
+    }
+
+    #[test]
+    fn a_long_text_is_looked_through_as_long_as_somebody_waits() {
+        // It has all words of the phrase, the longest at its end: in each way to look for it all of the text is looked at.
+        let text = format!("{} folder", "is not a file ".repeat(4 * STEP / 14));
+        let question = Query::analyse("not a file is not a folder");
+        let asked_until = |most: usize| {
+            let asked = Cell::new(0);
+            let is_awaited = || {
+                asked.set(asked.get() + 1);
+                asked.get() <= most
+            };
+            let mut chunks = [Chunk::new("a", &*text, Relevance::ZERO)];
+            raise(&question, Relevance::ONE, &mut chunks, &is_awaited);
+            asked.get()
+        };
+        let all = asked_until(usize::MAX);
+        assert!(all >= 16, "{all}");
+        // What is begun after that asks once.
+        for most in [0, 2, 6, 9, all - 2] {
+            let asked = asked_until(most);
+            assert!(asked < most + 8, "{most} {asked}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_found_wherever_it_stands() {
+        let phrase = Phrase::new("connection timeouts like these".to_owned()).unwrap();
+        for at in [0, STEP - 4, STEP, STEP + LONG - 4, 2 * STEP - 1] {
+            let text = format!("{} Connection {}", "x ".repeat(at / 2), " x".repeat(STEP));
+            assert!(has(&text, &phrase.words[0], &|| true), "{at}");
+            assert!(!has(&text, &phrase.words[1], &|| true), "{at}");
+        }
     }
 
     #[test]

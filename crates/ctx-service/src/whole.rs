@@ -1,7 +1,5 @@
 //! Documents that are all a question asks for.
 
-use std::collections::BTreeSet;
-
 use ctx_model::{Chunk, Relevance};
 use ctx_tokens::TokenCounter;
 
@@ -14,16 +12,15 @@ const MOST: i32 = 100;
 /// What something else is worth for its length at most, against the last part.
 const OTHER: f64 = 0.1;
 
-/// Makes of `chunks` those in the `documents` worth what their length is, each less than the one before it in its file, and all
-/// else less than the last of them: so as many are shown from the start as there is room for, and what is left is for
-/// others. The longest is worth `best` at most. O(bytes of the chunks).
+/// Makes those of `chunks` that `is_of_one` says are parts of them worth what their length is, each less than the one before it
+/// in its file, and all else less than the last of them: so as many are shown from the start as there is room for, and what is
+/// left is for others. The longest is worth `best` at most. O(bytes of the chunks).
 pub(crate) fn from_the_start(
-    documents: &BTreeSet<String>,
+    is_of_one: impl Fn(&Chunk) -> bool,
     best: Relevance,
     counter: &dyn TokenCounter,
     chunks: &mut [Chunk],
 ) {
-    let is_of_one = |it: &Chunk| it.path.as_ref().is_some_and(|it| documents.contains(it));
     let mut parts: Vec<usize> = (0..chunks.len())
         .filter(|&at| is_of_one(&chunks[at]))
         .collect();
@@ -42,8 +39,11 @@ pub(crate) fn from_the_start(
         chunks[*at].relevance = Relevance::new(of_token * length).unwrap_or(best);
     }
     let most = of_token * OTHER;
-    for chunk in chunks.iter_mut().filter(|it| !is_of_one(it)) {
-        let most = Relevance::new(most * length(chunk)).unwrap_or(best);
-        chunk.relevance = chunk.relevance.min(most);
+    parts.sort_unstable();
+    for (at, chunk) in chunks.iter_mut().enumerate() {
+        if parts.binary_search(&at).is_err() {
+            let most = Relevance::new(most * length(chunk)).unwrap_or(best);
+            chunk.relevance = chunk.relevance.min(most);
+        }
     }
 }

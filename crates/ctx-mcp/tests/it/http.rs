@@ -5,6 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use ctx_mcp::rmcp::ServerHandler;
+use ctx_mcp::rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ServerConfig,
+};
+use ctx_mcp::rmcp::service::{RequestContext, RoleServer};
 use ctx_mcp::{ANY_HOST, Access, HostsError, Http, Token};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -550,4 +555,72 @@ async fn a_server_without_a_place_left_ends_when_told_to() {
     let ended = tokio::time::timeout(Duration::from_secs(5), served.ended).await;
     ended.unwrap().unwrap().unwrap();
     assert!(!matches!(waiting.read(&mut [0]).await, Ok(1..)));
+}
+
+/// Answers for its own tool, and hands on the calls of others.
+struct Beside<S>(S);
+
+impl<S: ServerHandler> ServerHandler for Beside<S> {
+    fn get_info(&self) -> ServerConfig {
+        self.0.get_info()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name == "motto" {
+            let motto = ContentBlock::text("Nothing is left out without a reason.");
+            return Ok(CallToolResult::success(vec![motto]).into());
+        }
+        self.0.call_tool(request, context).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_of_ones_own_stands_beside_the_others() {
+    let project = Project::new();
+    let server = project.server();
+    let token = Token::generate().unwrap();
+    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let connect = move || Beside(server.connection());
+    let access = Access::new(token.clone());
+    let http = Http::bind_with(connect, any_port, &access).await.unwrap();
+    let address = http.address().unwrap();
+    let stop = CancellationToken::new();
+    let ended = tokio::spawn(http.serve(stop.clone()));
+    let call = async |name: &str, arguments: Value| {
+        let body = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {
+                "name": name, "arguments": arguments,
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                },
+            },
+        });
+        let (body, token) = (body.to_string(), token.reveal());
+        let asked = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(asked.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let motto = call("motto", json!({})).await;
+    assert!(motto.contains("left out without a reason"), "{motto}");
+    let outline = call("context_outline", json!({"path": "."})).await;
+    assert!(outline.contains("struct Parser"), "{outline}");
+    let none = call("nothing", json!({})).await;
+    assert!(none.contains("-32602"), "{none}");
+    stop.cancel();
+    ended.await.unwrap().unwrap();
 }

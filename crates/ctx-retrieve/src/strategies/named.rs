@@ -1,12 +1,14 @@
 //! Files that a question names by their folder, by a pattern, or by a name without an extension: what may as well be a word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
+use ctx_model::Warning;
 use ctx_rank::{Analyzer, FRONTS, Query};
 
 use super::pattern::fits;
 use super::{MOST_FILES, WIDE, of_each, parts_of};
-use crate::ports::{Answer, Field, FileSearch, Hit, Part, TextQuery};
+use crate::ports::{Answer, Field, FileSearch, Hit, Part, PartQuery, TextQuery};
 
 /// Folders that are looked up.
 const FOLDERS: usize = 8;
@@ -79,24 +81,97 @@ pub(super) async fn below(search: &dyn FileSearch, query: &Query) -> Answer<Vec<
     many(search, files, OF_FOLDER, query.typed.is_some()).await
 }
 
-/// Files that fit a pattern in `query`, among those whose paths have most of its words: a few are worth what a file is that is named,
-/// and more of them what one of a folder is. A pattern that more than 100 fit says nothing.
-pub(super) async fn fitting(search: &dyn FileSearch, query: &Query) -> Answer<Vec<Hit>> {
-    let mut hits = Vec::new();
+/// Files that fit a pattern in `query`, among the 400 whose paths have most of its words: a few are worth what a file is that is named,
+/// and more of them what one of a folder is. A pattern that more than 100 fit says nothing, unless it is all that `query` asks for:
+/// then it is of the first 100. To `warnings` come those of patterns that may fit more.
+pub(super) async fn fitting(
+    search: &dyn FileSearch,
+    query: &Query,
+    warnings: &OnceLock<Vec<Warning>>,
+) -> Answer<Vec<Hit>> {
+    let is_all = query.is_of_patterns_alone();
+    let (mut hits, mut cut) = (Vec::new(), Vec::new());
     for pattern in query.patterns.iter().take(PATTERNS) {
         let words = Analyzer::default().terms(&pattern.replace('*', " "));
         let words = words.into_iter().map(|it| (it, 1.0)).collect();
         let wanted = TextQuery::new(words, vec![(Field::Path, 1.0)], WIDE);
-        let found = search.files(&wanted).await?.into_iter();
-        let paths = found.map(|it| it.path.clone());
-        let files: BTreeSet<String> = paths.filter(|it| fits(pattern, it)).collect();
-        if files.len() <= MOST_BELOW {
+        let found = search.files(&wanted).await?;
+        let looked_at = found.len();
+        let paths = found.iter().map(|it| it.path.clone());
+        let mut files: BTreeSet<String> = paths.filter(|it| fits(pattern, it)).collect();
+        let fitting = files.len();
+        if is_all && fitting > MOST_BELOW {
+            files = files.into_iter().take(MOST_BELOW).collect();
+        }
+        cut.extend(may_fit_more(pattern, looked_at, (fitting, files.len())));
+        if is_all && files.len() > WHOLE {
+            hits.extend(heads(search, &files).await?);
+        } else if files.len() <= MOST_BELOW {
             let is_few = files.len() <= MOST_FILES;
             let worth = if is_few { OF_NAME } else { OF_FOLDER };
             hits.extend(many(search, files, worth, true).await?);
         }
     }
+    // Nobody else asks for this question.
+    let _ = warnings.set(cut);
     Ok(hits)
+}
+
+/// What is to be told where `looked_at` files were looked at for `pattern`, which `fitting` of them fit, and so many were taken.
+fn may_fit_more(
+    pattern: &str,
+    looked_at: usize,
+    (fitting, taken): (usize, usize),
+) -> Option<Warning> {
+    let mut told = Vec::new();
+    if looked_at >= WIDE {
+        told.push(format!(
+            "was looked for among the {WIDE} files whose paths have most of its words"
+        ));
+    }
+    if fitting > MOST_BELOW {
+        told.push(if taken < fitting {
+            format!("fits {fitting} files, of which the first {taken} were taken")
+        } else {
+            format!("fits {fitting} files, too many to be meant")
+        });
+    }
+    let detail = format!("the pattern {pattern} {}", told.join(", and "));
+    (!told.is_empty()).then(|| Warning::new("pattern_limited", detail))
+}
+
+/// The first part of each of `files`.
+async fn heads(search: &dyn FileSearch, files: &BTreeSet<String>) -> Answer<Vec<Hit>> {
+    let wanted: Vec<PartQuery> = files.iter().map(PartQuery::new).collect();
+    let parts = search.parts_of(&wanted, 1).await?;
+    let parts = of_each("files", &wanted, parts)?.into_iter().flatten();
+    Ok(parts.map(|it| Hit::new(it.part, OF_FOLDER)).collect())
+}
+
+/// For each of `parts` that is of a file which fits a pattern that is all that `query` asks for, how many parts of that file stand
+/// before it: who asks which files there are sees of each a little before more of any.
+pub(crate) fn before_in_file<'p>(
+    query: &Query,
+    parts: impl Iterator<Item = &'p Part>,
+) -> Vec<Option<usize>> {
+    let parts: Vec<&Part> = parts.collect();
+    let mut before = vec![None; parts.len()];
+    if !query.is_of_patterns_alone() {
+        return before;
+    }
+    let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, part) in parts.iter().enumerate() {
+        files.entry(&part.path).or_default().push(at);
+    }
+    let patterns = &query.patterns[..query.patterns.len().min(PATTERNS)];
+    files.retain(|path, _| patterns.iter().any(|it| fits(it, path)));
+    for mut places in files.into_values() {
+        places.sort_by_key(|&at| parts[at].place());
+        for (number, at) in places.into_iter().enumerate() {
+            before[at] = Some(number);
+        }
+    }
+    before
 }
 
 /// All of `files`, worth as much each; and their parts where those are `wanted` and the files not too many.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use ctx_model::Warning;
 use ctx_rank::{Frame, Place, Query};
 
 use super::named::{below, called, fitting};
@@ -18,20 +19,28 @@ pub(crate) struct Named {
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
 }
 
+/// What comes of places besides what they find, as far as it is known when they are late.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    pub(crate) named: OnceLock<Named>,
+    pub(crate) warnings: OnceLock<Vec<Warning>>,
+}
+
 /// What a call of a trace is worth.
 const OF_FRAME: f64 = 0.7;
 
-/// Files, lines and frames that the question names, and files that it may name. What is named by its place comes to `named`.
+/// Files, lines and frames that the question names, and files that it may name. What is named by its place, and what is to be told,
+/// comes to `noted`.
 pub(crate) async fn places(
     search: &dyn FileSearch,
     query: &Query,
-    named: &OnceLock<Named>,
+    noted: &Noted,
 ) -> Answer<Vec<Hit>> {
     let (mut hits, called, below, fitting) = tokio::try_join!(
-        written(search, query, named),
+        written(search, query, &noted.named),
         called(search, query),
         below(search, query),
-        fitting(search, query)
+        fitting(search, query, &noted.warnings)
     )?;
     hits.extend(called);
     hits.extend(below);

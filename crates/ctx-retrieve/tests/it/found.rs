@@ -995,3 +995,54 @@ async fn what_another_search_says_of_a_file_is_said_of_all_of_it() {
     let retrieved = nearest(near, "whatever was meant").await;
     assert_eq!(paths(&retrieved), ["src/proxy.py", "src/cache.py"]);
 }
+
+/// So many files that fit `*.cc`, of three parts each, which all say `cc`; of one, which stands first, that is all they say.
+fn many_files(count: u32) -> Store {
+    let paths: Vec<String> = (0..count).map(|it| format!("src/{it:03}.cc")).collect();
+    let part = |path, line, text| (path, line, "function", "", text);
+    let mut parts = Vec::new();
+    for (number, path) in paths.iter().enumerate() {
+        let said = if number == 0 {
+            "cc cc"
+        } else {
+            "int main of a cc"
+        };
+        parts.extend([1, 21, 41].map(|line| part(path.as_str(), line, said)));
+    }
+    parts.push(part("docs/cc.md", 1, "which cc files there are"));
+    Store::of(&parts)
+}
+
+#[tokio::test]
+async fn of_files_that_are_asked_for_by_a_pattern_each_is_shown_before_more_of_any() {
+    let question = "which *.cc files are there";
+    for count in [3, 30, 70] {
+        let retrieved = ask(many_files(count), question, &Options::default()).await;
+        let first = &retrieved.found[..count as usize];
+        let mut paths: Vec<&str> = first.iter().map(|it| it.hit.path.as_str()).collect();
+        assert!(first.iter().all(|it| it.hit.span.start() == 1));
+        paths.dedup();
+        assert!(paths.is_sorted() && paths.len() == count as usize);
+        assert!(paths.iter().all(|it| it.starts_with("src/")), "{paths:?}");
+        assert_eq!(retrieved.warnings, []);
+    }
+}
+
+#[tokio::test]
+async fn that_a_pattern_may_fit_more_files_is_told() {
+    let told = async |count: u32, question: &str| {
+        let store = many_files(count);
+        let retrieved = ask(store, question, &Options::default()).await;
+        let warnings = retrieved.warnings.iter();
+        let told = warnings.map(|it| (it.code.clone(), it.detail.clone()));
+        told.collect::<Vec<_>>()
+    };
+    let limited = |detail: &str| vec![("pattern_limited".to_owned(), detail.to_owned())];
+    let question = "which *.cc files are there";
+    let first = "the pattern *.cc fits 110 files, of which the first 100 were taken";
+    assert_eq!(told(110, question).await, limited(first));
+    let many = "the pattern *.cc fits 110 files, too many to be meant";
+    let asks_more = "which *.cc files speak of owls";
+    assert_eq!(told(110, asks_more).await, limited(many));
+    assert_eq!(told(90, asks_more).await, []);
+}

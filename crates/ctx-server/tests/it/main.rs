@@ -16,6 +16,7 @@ mod late;
 mod logs;
 mod matrix;
 mod measure;
+mod nested;
 mod only;
 mod origins;
 mod overload;

@@ -698,6 +698,22 @@ async fn what_was_found_in_time_is_shown_and_the_rest_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_knows_what_was_said_has_what_is_left_of_the_time() {
+    let world = world(FILES);
+    world.store.has_no_names.store(true, Ordering::Relaxed);
+    world.store.has_no_past.store(true, Ordering::Relaxed);
+    let late = options()
+        .with_messages(5)
+        .with_deadline(Duration::from_secs(2));
+    let context = world.prime_with("@parse_body", &late).await.context;
+    let failures: Vec<Source> = context.failures.iter().map(|it| it.source).collect();
+    let is_there = |source| failures.contains(&source);
+    assert!(is_there(Source::References) && is_there(Source::History));
+    let took = context.timings.retrieve;
+    assert!(took < late.deadline * 2, "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_named_is_shown_though_what_was_said_is_not_known() {
     let world = world(FILES);
     world.store.is_mute.store(true, Ordering::Relaxed);

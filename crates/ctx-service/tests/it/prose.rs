@@ -32,9 +32,18 @@ async fn asked(question: &str, text: &str, min_chance: f64) -> Answer {
 }
 
 async fn within(question: &str, text: &str, min_chance: f64, max_tokens: u32) -> Answer {
+    of_file("notes.md", question, text, (min_chance, max_tokens)).await
+}
+
+async fn of_file(
+    path: &str,
+    question: &str,
+    text: &str,
+    (min_chance, max_tokens): (f64, u32),
+) -> Answer {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
-    write(&root, "notes.md", text);
+    write(&root, path, text);
     let (index, _) = Index::open(&root, &folder.path().join("index"), Options::default()).unwrap();
     index.update(&mut |_| ControlFlow::Continue(())).unwrap();
     let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
@@ -192,4 +201,44 @@ async fn a_document_that_is_all_that_is_asked_for_is_shown_from_its_start() {
     let question = "What does notes.md say of mills?";
     let answer = within(question, &guide(), 0.1, 420).await;
     assert!(!lines(&answer).contains(&(1, RenditionKind::Full)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_project_in_few_tokens_no_pictures_are_shown_and_lines_keep_their_numbers() {
+    let badge = "  <a href=\"https://owls.example\"><img src=\"https://owls.example/owl.svg\" alt=\"owl\"></a>\n";
+    let pictures = format!("<p align=\"center\">\n{}</p>\n\n", badge.repeat(12));
+    let said = "Owls is a library that tells how owls fly.\n";
+    let more = "## More\n\nIt needs no more than a feather.\n";
+    let asked = async |text: &str, max_tokens: u32| {
+        let question = "what does this project do?";
+        of_file("README.md", question, text, (0.0, max_tokens)).await
+    };
+    for (title, first) in [("", 16), ("# Owls\n\n", 16)] {
+        let text = format!("{pictures}{title}{said}\n{more}");
+        let answer = asked(&text, 200).await;
+        let context = &answer.built.context;
+        assert!(
+            context.contains(said) && !context.contains("<img"),
+            "{context}"
+        );
+        let shown = answer.built.included.iter().filter_map(|it| it.start_line);
+        assert_eq!(shown.min(), Some(first), "{context}");
+        for cited in &answer.built.citations {
+            let lines = cited.start_line.zip(cited.end_line).unwrap();
+            let lines = text
+                .lines()
+                .skip(lines.0 as usize - 1)
+                .take((lines.1 + 1 - lines.0) as usize);
+            let lines = lines.collect::<Vec<_>>().join("\n");
+            let hash = blake3::hash(lines.as_bytes()).to_hex().to_string();
+            assert_eq!(cited.content_hash, hash, "{lines}");
+        }
+        // Where there is room nothing is left out.
+        let answer = asked(&text, 4_000).await;
+        assert!(answer.built.context.contains("<img"));
+    }
+    // Who asks about something in it may ask about that.
+    let text = format!("{pictures}{said}");
+    let answer = of_file("README.md", "what does README.md say?", &text, (0.0, 2_000)).await;
+    assert!(answer.built.context.contains("<img"));
 }

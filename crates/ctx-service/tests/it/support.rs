@@ -54,6 +54,8 @@ pub(crate) struct Store {
     pub(crate) has_no_history: AtomicBool,
     /// Whether asking for more than the last 20 messages fails, as one does who looks for an exchange.
     pub(crate) is_mute: AtomicBool,
+    /// Whether asking for more than the last 20 messages never ends.
+    pub(crate) has_no_past: AtomicBool,
     /// Whether asking for recent files never ends.
     pub(crate) is_stuck: AtomicBool,
     /// No list is longer; 0 where there is no such bound.
@@ -223,6 +225,9 @@ impl FileSearch for Store {
 #[async_trait]
 impl History for Store {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+        if limit > 20 && self.has_no_past.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
         let is_too_far = limit > 20 && self.is_mute.load(Ordering::Relaxed);
         if is_too_far || self.has_no_history.load(Ordering::Relaxed) {
             return Err(PortError::with_source(

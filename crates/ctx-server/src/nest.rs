@@ -1,0 +1,191 @@
+//! The routes, for an app of one's own.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::Response;
+use axum::response::IntoResponse as _;
+use ctx_assemble::Cancel;
+use ctx_hosts::{Cors, Door, Hosts};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::admission::Admission;
+use crate::auth::LiveCredentials;
+use crate::backend::Backend;
+use crate::bodies::Bodies;
+use crate::guard::guard;
+use crate::meter::Meter;
+use crate::problem::Problem;
+use crate::readiness::Readiness;
+use crate::state::{App, Shared};
+use crate::{Options, ServerError, page, routes};
+
+/// How often what was measured is put away.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// What pages of sites that were named may send and read.
+const CORS: Cors = Cors {
+    methods: "GET, POST, PUT, DELETE",
+    headers: "Authorization, Content-Type",
+    readable: "X-Request-Id, Retry-After",
+};
+
+/// All routes of a [`Server`](crate::Server), to be nested in an app that listens by itself. Each request passes the same door,
+/// needs a token and has its turn; what the limits say of connections (how many there are, how long one lasts, how slow it may be) is
+/// left to whoever accepts them. Links in answers and in the description are of a server of its own, without the path that the
+/// routes are nested at.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+///
+/// use ctx_server::axum::{self, Router, routing::get};
+/// use ctx_server::{Embedded, Options, Quota, Routes};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// let backend = Arc::new(Embedded::open(folder.path(), Quota::default())?);
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+/// let routes = Routes::new(listener.local_addr()?, backend, Options::default())?;
+/// let app = Router::new().route("/", get(async || "an app of one's own")).nest("/ctx", routes.router());
+/// let stop = async { /* until this is done */ };
+/// axum::serve(listener, app).with_graceful_shutdown(stop).await?;
+/// routes.end().await; // What is written behind answers is on the disk.
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new()?.block_on(run())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Routes {
+    pub(crate) app: Shared,
+    router: Router,
+}
+
+impl std::fmt::Debug for Routes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Routes").finish_non_exhaustive()
+    }
+}
+
+impl Routes {
+    /// Those of an app that listens at `addr`: by the names and from the pages that a server has there.
+    ///
+    /// Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// [`ServerError::Hosts`], which is of the options.
+    pub fn new(
+        addr: SocketAddr,
+        backend: Arc<dyn Backend>,
+        options: Options,
+    ) -> Result<Self, ServerError> {
+        let hosts = Hosts::at(addr, options.hosts.clone())?;
+        let door = door(hosts, addr.port(), &options)?;
+        Ok(Routes::behind(door, backend, options))
+    }
+
+    /// Those behind `door`.
+    pub(crate) fn behind(door: Door, backend: Arc<dyn Backend>, options: Options) -> Self {
+        let (router, openapi) = routes::routes();
+        let openapi = serde_json::to_value(&openapi).unwrap_or_default();
+        let limits = options.limits;
+        let percent = limits.owner_percent;
+        let app = Arc::new(App {
+            backend,
+            counters: options.counters,
+            credentials: LiveCredentials::new(options.credentials),
+            door,
+            builds: Arc::new(Admission::new(
+                (limits.workers, limits.cores),
+                limits.queue,
+                percent,
+                limits.queue_time,
+            )),
+            batches: Arc::new(Admission::new(
+                (limits.batch_workers, limits.cores),
+                limits.batch_queue,
+                percent,
+                limits.batch_queue_time,
+            )),
+            store: Arc::new(Admission::new(
+                (limits.store_workers, limits.cores),
+                limits.store_queue,
+                percent,
+                limits.queue_time,
+            )),
+            bodies: Arc::new(Bodies::new(limits.held_bytes)),
+            meter: Meter::new(),
+            readiness: Readiness::default(),
+            cancel: Cancel::new(),
+            is_draining: AtomicBool::new(false),
+            page: page::render(&openapi),
+            openapi: openapi.to_string(),
+            limits,
+        });
+        tokio::spawn(keep_up(Arc::downgrade(&app)));
+        let router = layered(router, &app).with_state(Arc::clone(&app));
+        Routes { app, router }
+    }
+
+    /// The routes: to be [nested](Router::nest) at a path, or served as they are. Clones are of one server.
+    pub fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// Who is let in, to be replaced while it runs.
+    pub fn credentials(&self) -> LiveCredentials {
+        self.app.credentials.clone()
+    }
+
+    /// The description of all routes: `OpenAPI` 3.1, as JSON.
+    pub fn openapi(&self) -> &str {
+        &self.app.openapi
+    }
+
+    /// Says from now on that it is about to end (`/readyz`), and answers on.
+    pub fn drain(&self) {
+        self.app.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Cancels requests that are worked on still, and waits until what was answered is kept.
+    pub async fn end(&self) {
+        self.app.cancel.cancel();
+        self.app.backend.settle().await;
+    }
+}
+
+/// The door of a server of these names that listens on `port`.
+pub(crate) fn door(hosts: Hosts, port: u16, options: &Options) -> Result<Door, ServerError> {
+    Ok(Door::new(hosts, port, &options.origins, CORS)?)
+}
+
+/// Puts away what was measured, as long as there is the app.
+async fn keep_up(app: Weak<App>) {
+    let mut upkeep = tokio::time::interval(UPKEEP);
+    loop {
+        upkeep.tick().await;
+        let Some(app) = app.upgrade() else { break };
+        app.meter.upkeep();
+    }
+}
+
+fn layered(router: Router<Shared>, app: &Shared) -> Router<Shared> {
+    let header = |name, value| {
+        let name = axum::http::HeaderName::from_static(name);
+        SetResponseHeaderLayer::if_not_present(name, axum::http::HeaderValue::from_static(value))
+    };
+    router
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard))
+        .layer(header("x-content-type-options", "nosniff"))
+        .layer(header("referrer-policy", "no-referrer"))
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<axum::body::Body> {
+    tracing::error!(status = 500, "a handler panicked");
+    Problem::internal().into_response()
+}
