@@ -376,13 +376,17 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         }
     }
     found.sort_unstable_by_key(|it| it.index);
+    let mut current = Vec::with_capacity(count);
     for it in found {
-        resolved.chunks.extend(it.chunk);
+        if let Some(chunk) = it.chunk {
+            current.push(it.warning.as_ref().is_none_or(is_of_the_file));
+            resolved.chunks.push(chunk);
+        }
         resolved.omitted.extend(it.omitted);
         resolved.warnings.extend(it.warning);
         resolved.warnings.extend(it.masked);
     }
-    relate(&mut resolved.chunks, &outlines);
+    relate(&mut resolved.chunks, &current, &outlines);
     resolved
 }
 

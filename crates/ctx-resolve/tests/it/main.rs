@@ -211,6 +211,11 @@ fn what_is_gone_is_shown_as_it_was_stored_or_left_out_with_a_reason() {
         "def something_else(a, b):\n    pass"
     );
     assert!(resolved.chunks[0].renditions.is_empty());
+    assert_eq!(
+        resolved.chunks[0].relations,
+        [],
+        "those of what stands there now are none of it"
+    );
     let out: Vec<(&str, OmittedReason)> = resolved
         .omitted
         .iter()
