@@ -500,6 +500,20 @@ async fn no_line_is_shown_twice() {
     assert_eq!(context.stats.excluded_count, context.built.omitted.len());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_none_of_those_that_are_counted() {
+    let world = world(FILES);
+    std::fs::remove_file(world.folder.path().join("src/server.rs")).unwrap();
+    let context = world.prime("@src/server.rs").await.context;
+    let unread = context.built.omitted.iter();
+    let unread = unread.filter(|it| it.reason == OmittedReason::Unreadable);
+    let unread = unread.count();
+    assert!(unread > 1, "what was named, and parts that were found");
+    let stats = context.stats;
+    assert_eq!(stats.excluded_count, context.built.omitted.len() - unread);
+    assert_eq!(stats.explicit_count, 0, "{stats:?}");
+}
+
 /// Of a file of 58 lines, of which the search finds those from 9 on.
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_that_are_named_are_shown_once_within_a_larger_part() {
