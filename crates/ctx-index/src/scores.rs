@@ -290,11 +290,11 @@ impl<'s> OfSegment<'s> {
     }
 }
 
-/// What two have in common of all that either has, if they have so many tokens.
+/// What two have in common of all that either has, if they have so many tokens, the other perhaps a few more: 0..=1.
 #[expect(clippy::cast_precision_loss, reason = "names are short")]
 fn share(both: u8, one: usize, other: u32) -> Score {
     let both = Score::from(both);
-    both / (one as Score + other as Score - both)
+    (both / (one as Score + other as Score - both)).min(1.0)
 }
 
 /// The documents of `segment`, of this ordinal, that are in any of the lists, ascending.

@@ -267,3 +267,12 @@ fn alike_is_what_both_have_of_what_either_has() {
         Ok(())
     });
 }
+
+/// Of lengths that are kept in steps, such as that of 41 tokens.
+#[test]
+fn no_text_is_more_alike_than_the_same() {
+    for (both, one, other) in [(41, 41, 40), (3, 3, 3), (255, 255, 248)] {
+        let share = share(both, one, other);
+        assert!((share - 1.0).abs() < Score::EPSILON, "{share}");
+    }
+}

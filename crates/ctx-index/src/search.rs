@@ -109,14 +109,15 @@ impl Index {
             return found.take(limit).map(with_score).collect();
         }
         let mut found = scores.best(Best::new(limit + SLACK));
-        let least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
+        let mut least = (found.len() == limit + SLACK).then(|| rounded(found[found.len() - 1].0));
         let enough = limit.div_ceil(2);
-        if let Some(least) = least
-            && !found.get(enough).is_some_and(|it| rounded(it.0) > least)
+        if let Some(last) = least
+            && !found.get(enough).is_some_and(|it| rounded(it.0) > last)
         {
-            // Some of those as good as the last are needed.
+            // Some of those as good as the last are needed: by place, which of them is no chance.
             let places = live.places(self.fields.path)?;
-            found = scores.best(Best::by_place(limit + SLACK, places));
+            found = scores.best(Best::by_place(limit, places));
+            least = None;
         }
         let mut hits = Vec::with_capacity(found.len());
         for (score, address) in found {

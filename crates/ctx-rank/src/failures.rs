@@ -101,7 +101,7 @@ impl<'t> Failures<'t> {
     }
 
     fn note(&mut self, message: Option<&'t str>) {
-        let Some(message) = message else {
+        let Some(message) = message.map(str::trim).filter(|it| !it.is_empty()) else {
             return;
         };
         let message = &message[..message.floor_char_boundary(LONGEST)];

@@ -156,18 +156,16 @@ fn push(text: &mut String, lines: &mut Vec<Option<u32>>, line: &str, number: Opt
 
 /// `range` with the white space around it, where that is all there is up to the end of its line.
 fn to_line_ends(content: &str, range: Range<usize>) -> Range<usize> {
-    let before = &content[..range.start];
-    let after = &content[range.end..];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line_end = range.end + after.find('\n').unwrap_or(after.len());
-    let is_blank = |part: &str| part.trim().is_empty();
-    let start = if is_blank(&content[line_start..range.start]) {
-        line_start
+    let is_space = |c: char| c != '\n' && c.is_whitespace();
+    let before = content[..range.start].trim_end_matches(is_space);
+    let after = content[range.end..].trim_start_matches(is_space);
+    let start = if before.is_empty() || before.ends_with('\n') {
+        before.len()
     } else {
         range.start
     };
-    let end = if is_blank(&content[range.end..line_end]) {
-        line_end
+    let end = if after.is_empty() || after.starts_with('\n') {
+        content.len() - after.len()
     } else {
         range.end
     };
@@ -188,6 +186,7 @@ fn is_whole(content: &str, line: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use ctx_model::Relevance;
+    use ctx_testkit::laws::linear;
 
     use super::*;
 
@@ -218,6 +217,38 @@ mod tests {
         let chunk = Chunk::new("a", content, Relevance::ONE).with_path("a.md");
         let found = excerpts(&chunk, &sentences(&chunk), &worth, 0.06);
         assert!((found[0].information() - 1.0).abs() == 0.0, "{found:?}");
+    }
+
+    #[test]
+    fn white_space_up_to_the_ends_of_a_line_is_shown_with_it() {
+        for (content, expected) in [
+            ("  One.  \nTwo.", "  One.  "),
+            ("a One. \r\n", "One. \r"),
+            ("a\n\n One. b", " One."),
+            ("One.\u{2003}\n", "One.\u{2003}"),
+            (" One. b", " One."),
+            ("é One.", "One."),
+        ] {
+            let start = content.find("One.").unwrap();
+            let range = to_line_ends(content, start..start + 4);
+            assert_eq!(&content[range], expected, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn excerpts_of_one_long_line_take_linear_time() {
+        let prose = |n: usize| {
+            let content = "One is here. Two is not. ".repeat(n / 25);
+            let chunk = Chunk::new("a", content, Relevance::ONE).with_path("a.md");
+            let found = sentences(&chunk);
+            let worth: Vec<f64> = (0..found.len())
+                .map(|it| if it % 2 == 0 { 0.5 } else { 0.0 })
+                .collect();
+            (chunk, found, worth)
+        };
+        linear("every second sentence", prose, |(chunk, found, worth)| {
+            excerpts(chunk, found, worth, 0.1)
+        });
     }
 
     #[test]

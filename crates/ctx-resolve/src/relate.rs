@@ -9,10 +9,16 @@ use ctx_syntax::{EdgeKind, Graph, Outline};
 /// So many relations are told of a chunk, the surest.
 const MOST: usize = 5;
 
-/// Gives each chunk without relations those of the symbol its first line is in, or of its file.
-pub(crate) fn relate(chunks: &mut [Chunk], outlines: &BTreeMap<String, Arc<Outline>>) {
-    let places: Vec<Option<(&str, Option<usize>)>> =
-        chunks.iter().map(|it| place(it, outlines)).collect();
+/// Gives each chunk without relations those of the symbol its first line is in, or of its file, if its lines are those of the file:
+/// whether they are is said for each in `current`.
+pub(crate) fn relate(
+    chunks: &mut [Chunk],
+    current: &[bool],
+    outlines: &BTreeMap<String, Arc<Outline>>,
+) {
+    let places = chunks.iter().zip(current);
+    let places = places.map(|(it, is_current)| place(it, outlines).filter(|_| *is_current));
+    let places: Vec<Option<(&str, Option<usize>)>> = places.collect();
     let mut wanted: BTreeMap<&str, BTreeSet<Option<usize>>> = BTreeMap::new();
     for (path, symbol) in places.iter().flatten() {
         wanted.entry(path).or_default().insert(*symbol);

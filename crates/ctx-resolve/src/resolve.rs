@@ -194,8 +194,8 @@ impl Resolver {
         self
     }
 
-    /// Goes on for as long as `is_awaited` says so, and whatever was said so by before, which is asked before each file and
-    /// each rendition of a hit, and while the lines of a long one are looked through. What is left then is as it was given; so who
+    /// Goes on for as long as `is_awaited` says so, and whatever was said so by before, which is asked before each file, each hit and
+    /// each rendition of one, and while the lines of a long one are looked through. What is left then is as it was given; so who
     /// waits no longer, and looks at it, looks at hits without their text.
     #[must_use]
     pub fn while_awaited(mut self, is_awaited: impl Fn() -> bool + Send + Sync + 'static) -> Self {
@@ -313,11 +313,15 @@ impl Resolver {
     }
 
     fn as_given(&self, chunks: Vec<(usize, Chunk)>) -> Vec<Found> {
-        let chunks = chunks.into_iter().map(|(index, mut chunk)| Found {
+        let chunks = chunks.into_iter();
+        chunks.map(|it| self.one_as_given(it)).collect()
+    }
+
+    fn one_as_given(&self, (index, mut chunk): (usize, Chunk)) -> Found {
+        Found {
             masked: self.mask(&mut chunk),
             ..Found::as_given((index, chunk))
-        });
-        chunks.collect()
+        }
     }
 
     fn mask(&self, chunk: &mut Chunk) -> Option<Warning> {
@@ -351,7 +355,8 @@ impl Resolver {
 /// What a chunk says (its content, else its content hash) decides: lines that say it still are shown;
 /// text that moved is shown where it is now; text that is gone is shown as it was stored, with a
 /// warning; and where nothing was stored, the chunk is left out with the reason. Files are read side
-/// by side, each once; the order of the result is that of `chunks`. O(bytes of the files).
+/// by side, each once; the order of the result is that of `chunks`. O(bytes of the files); for each hit of which only
+/// the hash is known and whose lines do not have it, up to 64 MiB are hashed three times besides.
 pub fn resolve(chunks: Vec<Chunk>, sources: Sources, limits: Limits) -> Resolved {
     Resolver::new(sources, limits).resolve(chunks)
 }
@@ -400,13 +405,17 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         }
     }
     found.sort_unstable_by_key(|it| it.index);
+    let mut current = Vec::with_capacity(count);
     for it in found {
-        resolved.chunks.extend(it.chunk);
+        if let Some(chunk) = it.chunk {
+            current.push(it.warning.as_ref().is_none_or(is_of_the_file));
+            resolved.chunks.push(chunk);
+        }
         resolved.omitted.extend(it.omitted);
         resolved.warnings.extend(it.warning);
         resolved.warnings.extend(it.masked);
     }
-    relate(&mut resolved.chunks, &outlines);
+    relate(&mut resolved.chunks, &current, &outlines);
     resolved
 }
 
@@ -431,8 +440,14 @@ fn of_file(
     let sources = &resolver.sources;
     let text = sources.text(&path);
     let look_up = |changed: Option<&Changed>| {
-        let look_up =
-            |(index, chunk)| resolver.look_up(index, &path, chunk, text.as_ref(), changed);
+        let look_up = |(index, chunk)| {
+            // To look for what only a hash tells of may take long.
+            if resolver.awaited.is_so() {
+                resolver.look_up(index, &path, chunk, text.as_ref(), changed)
+            } else {
+                resolver.one_as_given((index, chunk))
+            }
+        };
         chunks.into_iter().map(look_up).collect()
     };
     let Ok(text) = &text else {

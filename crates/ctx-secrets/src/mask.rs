@@ -21,7 +21,8 @@ pub struct Secret {
 }
 
 /// The secrets in `text`, which is that of the file at `path` (or of none, where it is empty): in order, none in
-/// another's bytes. Of those that overlap, the first rule is told. O(bytes × rules of which a word is there).
+/// another's bytes. Of those that overlap, the rule of the one that begins first is told, and of those that begin together the first
+/// rule. O(bytes × rules of which a word is there).
 pub fn find(path: &str, text: &str) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     if text.len() < SHORTEST {

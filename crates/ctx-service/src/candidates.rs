@@ -236,8 +236,14 @@ impl Candidates {
     }
 
     /// Has each chunk that another is `again` within stay in full, and be for the other what that was: a reference, worth as
-    /// much, cited by its label too. It was affordable in full beside all it holds, and so it is without.
-    pub(crate) fn hold(&mut self, again: BTreeMap<String, String>) {
+    /// much, cited by its label too. It was affordable in full beside all it holds, and so it is without. So do those whose
+    /// lines are shown `with` its own, as long as no more than `max_chunks` do.
+    pub(crate) fn hold(
+        &mut self,
+        again: BTreeMap<String, String>,
+        with: &BTreeSet<String>,
+        max_chunks: Option<usize>,
+    ) {
         let parts = self.chunks.iter().filter_map(|part| {
             let whole = again.get(&part.id)?;
             Some((whole.clone(), part.origin, part.relevance))
@@ -256,6 +262,13 @@ impl Candidates {
                 }
             }
         }
+        let room = max_chunks.unwrap_or(usize::MAX);
+        let room = room.saturating_sub(self.chunks.iter().filter(|it| it.pinned).count());
+        let beside = self
+            .chunks
+            .iter_mut()
+            .filter(|it| !it.pinned && with.contains(&it.id));
+        beside.take(room).for_each(|it| it.pinned = true);
         for whole in self.held.values_mut() {
             if let Some(larger) = again.get(whole) {
                 whole.clone_from(larger);

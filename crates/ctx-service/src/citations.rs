@@ -291,6 +291,21 @@ impl<'c> Known<'c> {
         }
     }
 
+    /// The id that `text` is or begins with, and what it says of lines. An id that is known may have the marks in it that lines
+    /// follow.
+    fn taken_apart<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
+        let marks = [':', '#'];
+        if self.of(text).is_some() {
+            return (text, None);
+        }
+        let is_known = |it: &(&str, &str)| self.of(it.0.trim_end()).is_some();
+        let known = text.rsplit_once(marks).filter(is_known);
+        match known.or_else(|| text.split_once(marks)) {
+            Some((id, lines)) => (id.trim_end(), Some(lines.trim())),
+            None => (text, None),
+        }
+    }
+
     fn of(&self, id: &str) -> Option<&'c Cited> {
         self.sources.get(id).map(|it| it.cited)
     }
@@ -328,10 +343,7 @@ impl<'c> Known<'c> {
 fn mark(answer: &str, part: Part, before: Option<&String>, known: &Known<'_>) -> Option<Mark> {
     let Part { open, range } = part;
     let text = &answer[range.clone()];
-    let (id, lines) = match text.split_once([':', '#']) {
-        Some((id, lines)) => (id.trim_end(), Some(lines.trim())),
-        None => (text, None),
-    };
+    let (id, lines) = known.taken_apart(text);
     let mut mark = Mark {
         range,
         id: id.to_owned(),

@@ -60,7 +60,8 @@ pub(crate) fn compose(
             }
         }
         merged.extend(again.iter().map(omitted));
-        candidates.hold(again);
+        let with = merged_into(&again, &built.omitted);
+        candidates.hold(again, &with, options.max_chunks);
     }
 }
 
@@ -97,6 +98,20 @@ fn shown_twice(included: &[Included], candidates: &Candidates) -> BTreeMap<Strin
     again
 }
 
+/// The ids of those of `omitted` whose lines are shown with those of a chunk that holds others: what it holds may be in theirs.
+fn merged_into(again: &BTreeMap<String, String>, omitted: &[Omitted]) -> BTreeSet<String> {
+    let holders: BTreeSet<&String> = again.values().collect();
+    let is_one = |it: &&Omitted| {
+        it.reason == OmittedReason::MergedInto
+            && it.other.as_ref().is_some_and(|it| holders.contains(it))
+    };
+    omitted
+        .iter()
+        .filter(is_one)
+        .map(|it| it.id.clone())
+        .collect()
+}
+
 /// How many candidates came from each source, and how many are not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -124,5 +139,59 @@ impl Stats {
             recent_count: count(Origin::File),
             excluded_count: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::{Relevance, Rendition, Tokens};
+
+    use super::*;
+
+    fn chunk(id: &str, path: &str, lines: (u32, u32), relevance: f64) -> Chunk {
+        let line = |it| format!("{path} line {it} of it\n");
+        let content: String = (lines.0..=lines.1).map(line).collect();
+        Chunk::new(id, content, Relevance::new(relevance).unwrap())
+            .with_path(path)
+            .with_span(LineSpan::new(lines.0, lines.1).unwrap())
+    }
+
+    /// Lines that are named are within two parts that follow each other, of which the one that has them matters less than what there is
+    /// room for without it.
+    #[test]
+    fn all_that_holds_lines_stays() {
+        let mut named = chunk("named", "a.txt", (12, 19), 1.0)
+            .with_pin()
+            .with_renditions(
+                Rendition::new(RenditionKind::Mention, "a mention", 0.1)
+                    .into_iter()
+                    .collect(),
+            );
+        named.origin = Origin::Reference;
+        let chunks = [
+            named,
+            chunk("first", "a.txt", (1, 10), 0.6),
+            chunk("second", "a.txt", (11, 20), 0.3),
+            chunk("other", "b.txt", (1, 16), 0.5),
+        ];
+        let mut candidates = Candidates::default();
+        candidates.chunks.extend(chunks);
+        let options = arranged(&BuildOptions::default())
+            .with_max_tokens(Tokens::new(235))
+            .with_reserve(Tokens::ZERO);
+        let built = compose(
+            &mut candidates,
+            &options,
+            &ctx_tokens::Words,
+            &Control::default(),
+        )
+        .unwrap();
+        for line in 12..=19 {
+            let line = format!("a.txt line {line} of it");
+            assert_eq!(built.context.matches(&line).count(), 1, "{}", built.context);
+        }
+        let omitted = built.omitted.iter().find(|it| it.id == "named");
+        let whole = omitted.and_then(|it| it.other.as_deref());
+        assert_eq!(whole, Some("first"), "{built:#?}");
     }
 }

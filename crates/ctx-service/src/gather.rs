@@ -8,7 +8,7 @@ use ctx_model::{LineSpan, Origin};
 use ctx_retrieve::{Answer, Hit, Message};
 use serde::Serialize;
 
-use crate::history::{MOST_OF_ONE, last};
+use crate::history::{exchange_of, last};
 use crate::label;
 use crate::lookup::LookUp;
 use crate::mention::{Mention, What};
@@ -224,13 +224,13 @@ impl Ports {
         thread: &str,
         ids: Vec<String>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<Message>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Vec<Message>>, Failure>> + Send + use<> {
         let thread = thread.to_owned();
         let history = self.history.clone();
         let exchanges = history.map(|history| async move {
             let mut said = Vec::new();
             for id in ids.iter().take(MOST_EXCHANGES) {
-                said.extend(history.exchange(&thread, id, MOST_OF_ONE).await?);
+                said.push(exchange_of(&*history, &thread, id).await?);
             }
             Ok(said)
         });

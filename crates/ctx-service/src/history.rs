@@ -13,7 +13,9 @@ const PART: usize = 240;
 /// So many bytes of its first and of its last message are in a mention.
 const LINE: usize = 80;
 /// So many messages of one exchange are read.
-pub(crate) const MOST_OF_ONE: usize = 16;
+const MOST_OF_ONE: usize = 16;
+/// So many of one are looked through for a message that is named and comes after those.
+const LONGEST: usize = 200;
 /// What is left of an exchange's information in its parts, and in its mention.
 const KEPT: (f64, f64) = (0.5, 0.1);
 
@@ -127,13 +129,37 @@ fn line_up(message: &Message, most: usize) -> String {
     format!("{role}: {} …", cut.trim_end())
 }
 
-/// What was `said` earlier and is named, each message once, before the `last` messages.
-pub(crate) fn in_order(mut said: Vec<Message>, last: &[Message]) -> Vec<Message> {
-    let mut seen: BTreeSet<String> = last.iter().map(|it| it.id.clone()).collect();
+/// What is read of the exchange of `thread` that the message `id` is part of: its first messages, [`MOST_OF_ONE`] at most. Where it
+/// comes after those, as many up to it, and the first.
+pub(crate) async fn exchange_of(
+    history: &dyn History,
+    thread: &str,
+    id: &str,
+) -> Answer<Vec<Message>> {
+    let first = history.exchange(thread, id, MOST_OF_ONE).await?;
+    if first.len() < MOST_OF_ONE || first.iter().any(|it| it.id == id) {
+        return Ok(first);
+    }
+    let mut all = history.exchange(thread, id, LONGEST).await?;
+    let Some(at) = all.iter().position(|it| it.id == id) else {
+        return Ok(first);
+    };
+    all.truncate(at + 1);
+    all.drain(1..(at + 2).saturating_sub(MOST_OF_ONE).max(1));
+    Ok(all)
+}
+
+/// What was `said` earlier and is named, each message once, before the `last` messages. Of an exchange that these have only the
+/// end of, and its question, all is before what else they have: that is the first of theirs.
+pub(crate) fn in_order(said: Vec<Vec<Message>>, last: &[Message]) -> Vec<Message> {
+    let ids: BTreeSet<&str> = last.iter().map(|it| it.id.as_str()).collect();
+    let is_new = |it: &Vec<Message>| it.iter().any(|it| !ids.contains(it.id.as_str()));
+    let mut said: Vec<Message> = said.into_iter().filter(is_new).flatten().collect();
+    let mut seen = BTreeSet::new();
     said.retain(|it| seen.insert(it.id.clone()));
     // Stable, and exchanges do not overlap: those of one second stay whole.
     said.sort_by_key(|it| it.said_at);
-    said.extend_from_slice(last);
+    said.extend(last.iter().filter(|it| !seen.contains(&it.id)).cloned());
     said
 }
 

@@ -158,6 +158,17 @@ fn plain(path: &str) -> String {
 
 /// `path:20-10`, `path:0`: the path, and why those are no lines.
 fn bad_lines(text: &str) -> Option<(&str, String)> {
+    let (mut path, mut why) = why_bad(text)?;
+    if why.is_none() {
+        // Of two numbers the second is a column.
+        (path, why) = why_bad(path)?;
+    }
+    let why = why?;
+    (!path.is_empty() && !path.ends_with(':')).then_some((path, why))
+}
+
+/// What stands before the numbers that `text` ends with, and why they are no lines, if they are none.
+fn why_bad(text: &str) -> Option<(&str, Option<String>)> {
     let (path, lines) = text.rsplit_once("#L").or_else(|| text.rsplit_once(':'))?;
     let (start, end) = lines.split_once(['-', '–']).unwrap_or((lines, lines));
     let digits = |text: &'_ str| {
@@ -167,12 +178,14 @@ fn bad_lines(text: &str) -> Option<(&str, String)> {
     };
     let (start, end) = (digits(start)?, digits(end)?);
     let why = match (start, end) {
-        (Some(0), _) | (_, Some(0)) => "lines are counted from 1".to_owned(),
-        (Some(start), Some(end)) if end < start => format!("lines {start}-{end} are reversed"),
-        (Some(_), Some(_)) => return None,
-        _ => "no file has as many lines".to_owned(),
+        (Some(0), _) | (_, Some(0)) => Some("lines are counted from 1".to_owned()),
+        (Some(start), Some(end)) if end < start => {
+            Some(format!("lines {start}-{end} are reversed"))
+        }
+        (Some(_), Some(_)) => None,
+        _ => Some("no file has as many lines".to_owned()),
     };
-    (!path.is_empty() && !path.ends_with(':')).then_some((path, why))
+    Some((path, why))
 }
 
 /// `path:10`, `path:10-20`, `path:10:5`, `path#L10`, `path#L10-L20`: the path, and the lines.
@@ -382,6 +395,8 @@ mod tests {
             ("./a.rs:9-3", "lines 9-3 are reversed"),
             ("a.rs#L9-L3", "lines 9-3 are reversed"),
             ("a.rs:0", "lines are counted from 1"),
+            ("a.rs:0:5", "lines are counted from 1"),
+            ("a.rs:9-3:5", "lines 9-3 are reversed"),
             ("a.rs:4294967296", "no file has as many lines"),
         ] {
             let (path, why) = ("a.rs".to_owned(), why.to_owned());

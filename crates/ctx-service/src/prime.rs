@@ -391,9 +391,10 @@ impl Making {
         let items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks);
         let arranged = arranged(&options.build);
+        let unread = candidates.omitted.len();
         let mut built = compose(&mut candidates, &arranged, &*counter, &control)?;
         timings.assemble = lap(&mut clock);
-        stats.excluded_count = built.omitted.len();
+        stats.excluded_count = built.omitted.len() - unread;
         // Of a file that could not be read no text has the hash, so the answer is not given again.
         let hash = |path: &String| candidates.files.get(path).copied().unwrap_or_default();
         let files = built.files.iter().map(|it| (it.clone(), hash(it)));

@@ -1,11 +1,16 @@
 //! From a question to a context.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx_assemble::{AssembleError, Control, assemble};
-use ctx_model::{BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Origin, Relevance};
+use ctx_model::{
+    BuildOptions, BuiltContext, Chunk, ChunkKind, CounterName, Omitted, OmittedReason, Origin,
+    Relevance,
+};
 use ctx_rank::{Query, Region};
 use ctx_resolve::{Resolver, lines_of_pictures};
 use ctx_retrieve::{Ended, Found, Hold, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
@@ -267,6 +272,7 @@ impl Service {
             };
             let mut found = resolver.resolve(chunks);
             check()?;
+            found.omitted.extend(each_place_once(&mut found.chunks));
             let unlikely = prose.weigh(&mut found.chunks);
             check()?;
             found.omitted.extend(unlikely.iter().map(below_min_chance));
@@ -344,6 +350,27 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = found.iter().map(chunk).collect();
     chunks.sort_by(|a, b| a.id.cmp(&b.id));
     chunks
+}
+
+/// Leaves out those that have moved to where another one is: that one matters as much as the one that matters most of them.
+fn each_place_once(chunks: &mut Vec<Chunk>) -> Vec<Omitted> {
+    let mut places = BTreeMap::new();
+    let mut omitted = Vec::new();
+    for chunk in std::mem::take(chunks) {
+        match places.entry((chunk.path.clone(), chunk.span)) {
+            Entry::Vacant(place) => {
+                place.insert(chunks.len());
+                chunks.push(chunk);
+            }
+            Entry::Occupied(place) => {
+                let first = &mut chunks[*place.get()];
+                first.relevance = first.relevance.max(chunk.relevance);
+                let again = Omitted::new(chunk.id, OmittedReason::DuplicateOf);
+                omitted.push(again.with_other(&*first.id));
+            }
+        }
+    }
+    omitted
 }
 
 /// The words that tell which lines of a part the question is about.

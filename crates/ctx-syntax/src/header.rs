@@ -210,16 +210,17 @@ fn line(bytes: &[u8]) -> usize {
     ends.into_iter().find(is_end).unwrap_or(bytes.len())
 }
 
-/// The same, of a line whose end may stand in a comment that it does not end with.
+/// The same, of a line whose end may stand in a comment that it does not end with. O(bytes up to there).
 fn line_with_comments(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    loop {
-        let end = at + line(&bytes[at..]);
-        let Some(begin) = memchr::memmem::find(&bytes[at..end], b"/*") else {
-            return end;
-        };
+    let (mut at, mut end) = (0, line(bytes));
+    while let Some(begin) = memchr::memmem::find(&bytes[at..end], b"/*") {
         at += begin + comment(&bytes[at + begin..]);
+        // An end that is not in the comment is still the first.
+        if at > end {
+            end = at + line(&bytes[at..]);
+        }
     }
+    end
 }
 
 /// How long the comment is that `bytes` begin with.
@@ -269,6 +270,8 @@ fn is_of_word(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ctx_testkit::laws::linear;
+
     use super::*;
 
     #[test]
@@ -319,6 +322,36 @@ mod tests {
             "enum a { default_a };\nint b = 1'000;\n",
         ] {
             assert!(!is_cpp(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_directive_ends_with_the_first_line_that_ends_outside_its_comments() {
+        let end = |text: &str| {
+            let mut at = 0;
+            loop {
+                let end = at + line(&text.as_bytes()[at..]);
+                let Some(begin) = text[at..end].find("/*") else {
+                    return end;
+                };
+                at += begin + comment(&text.as_bytes()[at + begin..]);
+            }
+        };
+        let pieces = ["/*", "*/", "\\", "\n", "\r\n", "a"];
+        for number in 0..6_usize.pow(6) {
+            let piece = |place| pieces[number / 6_usize.pow(place) % 6];
+            let text: String = (0..6).map(piece).collect();
+            assert_eq!(line_with_comments(text.as_bytes()), end(&text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_directive_with_many_comments_is_found_in_linear_time() {
+        for comment in ["/**/", "/**/\\\n", "/*\n*/"] {
+            let comments = |n: usize| comment.repeat(n / comment.len());
+            linear(&format!("{comment:?}"), comments, |it| {
+                line_with_comments(it.as_bytes())
+            });
         }
     }
 

@@ -221,6 +221,18 @@ async fn the_embedded_store_keeps_the_laws_of_folders() {
 }
 
 #[tokio::test]
+async fn each_store_gives_as_many_equals_as_are_asked_for() {
+    let equal = laws::equal();
+    let fresh = fresh!();
+    let store = fresh.owner("alice");
+    let files: Vec<(&str, &str)> = equal.iter().map(|(path, it)| (&**path, *it)).collect();
+    let (_folder, _at, index) = indexed(&files);
+    laws::equals(&index).await;
+    store.ingest(texts(files)).await.unwrap();
+    laws::equals(&store).await;
+}
+
+#[tokio::test]
 async fn the_embedded_store_keeps_the_laws_of_stores() {
     let (_folder, _at, index) = indexed(&laws::corpus());
     laws::threads(&index).await;

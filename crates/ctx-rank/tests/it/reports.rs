@@ -1160,6 +1160,21 @@ fn what_compilers_and_logs_say_in_a_block_says_what_failed() {
 }
 
 #[test]
+fn a_form_without_a_message_says_nothing_and_what_follows_is_told() {
+    let socket = "error: cannot open the socket now";
+    for form in ["what():", "  what():  ", "** ("] {
+        failures(
+            &format!("It fails\n```\n{form}\n{socket}\n```\n"),
+            &[socket],
+        );
+    }
+    failures(
+        "It fails\n```\n  what():  cannot open\n```\n",
+        &["cannot open"],
+    );
+}
+
+#[test]
 fn code_and_sentences_say_nothing_of_what_failed() {
     for line in [
         "except ValueError: return none of them",

@@ -5,6 +5,7 @@ mod excerpts;
 
 use std::collections::HashSet;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
@@ -211,6 +212,11 @@ fn what_is_gone_is_shown_as_it_was_stored_or_left_out_with_a_reason() {
         "def something_else(a, b):\n    pass"
     );
     assert!(resolved.chunks[0].renditions.is_empty());
+    assert_eq!(
+        resolved.chunks[0].relations,
+        [],
+        "those of what stands there now are none of it"
+    );
     let out: Vec<(&str, OmittedReason)> = resolved
         .omitted
         .iter()
@@ -351,6 +357,25 @@ fn what_nobody_waits_for_is_not_read() {
         let resolver = resolver.while_awaited(move || waits[1]);
         assert_eq!(resolver.is_awaited(), waits == [true, true]);
     }
+}
+
+#[test]
+fn what_nobody_waits_for_is_looked_for_in_its_file_no_further() {
+    let (_folder, resolver) = setting();
+    let hits: Vec<Chunk> = (0..9)
+        .map(|n| {
+            let mut hit = hit(&n.to_string(), "app/shapes.py", (1, 2), "");
+            hit.content_hash = Some("0".repeat(64));
+            hit
+        })
+        .collect();
+    let asked = AtomicUsize::new(0);
+    // Before the file, and before each hit.
+    let resolver = resolver.while_awaited(move || asked.fetch_add(1, Ordering::Relaxed) < 4);
+    let found = run(&resolver, hits.clone());
+    let omitted: Vec<&str> = found.omitted.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(omitted, ["0", "1", "2"]);
+    assert_eq!(found.chunks, hits[3..]);
 }
 
 /// Every symbol of this workspace's own sources, as a search would name it.

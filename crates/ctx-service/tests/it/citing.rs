@@ -226,8 +226,9 @@ fn sources_are_listed_in_the_order_of_the_context() {
 
 #[test]
 fn chunks_of_ones_own_are_cited_by_the_ids_that_the_context_shows() {
-    let chunks = ["chu-00000a", "chu-00000b"]
-        .map(|id| Chunk::new(id, format!("What {id} says of the moon."), Relevance::ONE));
+    let own = ["chu-00000a", "chu-00000b", "doc", "doc:2", "src/a.rs:1-10"];
+    let chunks =
+        own.map(|id| Chunk::new(id, format!("What {id} says of the moon."), Relevance::ONE));
     for format in Format::ALL {
         let options = BuildOptions::default()
             .with_metadata(true)
@@ -235,9 +236,24 @@ fn chunks_of_ones_own_are_cited_by_the_ids_that_the_context_shows() {
         let built = assemble(&chunks, &options, &ctx_tokens::Words, &Control::default()).unwrap();
         let cited = Cited::by_chunk_id(&built, &chunks);
         let ids: Vec<&str> = cited.iter().map(|it| it.id.as_str()).collect();
-        assert_eq!(ids, ["chu-00000a", "chu-00000b"]);
+        assert_eq!(ids, own);
         for id in ids {
             assert!(built.context.contains(&format!("\"{id}\"")), "{format}");
+            let quoted = format!("\"What {id} says of the moon\" [{id}]");
+            for (answer, verdict) in [
+                (quoted.clone(), Verdict::Sound),
+                (quoted.replace("moon", "sun"), Verdict::Misquoted),
+                (quoted.replace(']', ":7]"), Verdict::OutOfRange),
+                (
+                    format!("{quoted}[chu-00000a, {id}#L7-L9]"),
+                    Verdict::OutOfRange,
+                ),
+                (quoted.replace(']', ":x]"), Verdict::Malformed),
+            ] {
+                let resolved = resolve(&answer, &cited);
+                let last = resolved.marks.last().unwrap();
+                assert_eq!((&*last.id, last.verdict), (id, verdict), "{answer}");
+            }
         }
         let resolved = resolve("\"says of the moon\" [chu-00000b], [chu-00000c]", &cited);
         assert_eq!(resolved.used, ["chu-00000b"]);

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use ctx_assemble::Control;
 use ctx_index::{Index, Options};
-use ctx_model::Origin;
+use ctx_model::{BuildOptions, OmittedReason, Origin};
 use ctx_resolve::Resolver;
-use ctx_retrieve::{Message, Retriever, Threads, Usage};
+use ctx_retrieve::{Message, Options as RetrieveOptions, Retriever, Threads, Usage};
 use ctx_service::{Cache, FeedbackError, Owner, Ports, Secret, Served, Service};
 use ctx_source::{Limits, Root, Sources};
 
@@ -165,4 +165,41 @@ async fn measured() {
     }
     stages.sort_unstable_by_key(|it| it.retrieve + it.resolve + it.score + it.assemble);
     eprintln!("{:?}", stages[stages.len() / 2]);
+}
+
+/// Of two definitions of one name one is gone since they were indexed, and both are found where the other is.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_hits_have_become_is_shown_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let of = |system: &str| {
+        format!("#[cfg({system})]\nfn load_settings() -> Settings {{\n    {system}()\n}}\n\n")
+    };
+    write(&root, "a.rs", &[of("unix"), of("windows")].concat());
+    let (index, _) = open(folder.path());
+    write(&root, "a.rs", &of("windows"));
+    let sources = Sources::new(Root::open(&root).unwrap(), Limits::default());
+    let indexed = Arc::clone(&index);
+    let resolver = Resolver::new(sources, ctx_syntax::Limits::default())
+        .with_indexed(move |path| indexed.hash_of(path));
+    let service = Service::new(Retriever::new(index), Arc::new(resolver));
+    let build = BuildOptions::default().with_counter("wordBased".to_owned().into());
+    let (retrieve, control) = (RetrieveOptions::default(), Control::default());
+    let answer = service
+        .answer("Where is load_settings?", &retrieve, &build, &control)
+        .await
+        .unwrap();
+    assert_eq!(answer.retrieved.found.len(), 2);
+    let shown = &answer.built;
+    assert_eq!(
+        shown.context.matches("windows()").count(),
+        1,
+        "{}",
+        shown.context
+    );
+    let [it] = &shown.omitted[..] else {
+        panic!("{:?}", shown.omitted);
+    };
+    assert_eq!(it.reason, OmittedReason::DuplicateOf);
+    assert_eq!(it.other.as_ref(), Some(&shown.included[0].id));
 }

@@ -358,6 +358,32 @@ async fn turns_keep_their_order_in_every_format() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_a_long_exchange_is_shown_with_its_question_before_it() {
+    let world = world(FILES);
+    let answers: Vec<String> = (1..=40).map(|n| format!("answer number {n}.")).collect();
+    let mut said = vec![("user", "why is that so?")];
+    said.extend(answers.iter().map(|it| ("assistant", it.as_str())));
+    world.say(&said).await;
+    // Of the last twenty it is the rest, and the question.
+    for (named, left_out) in [
+        ("m5", &[16, 17, 18, 19, 20][..]),
+        ("m19", &[1, 2, 3, 4, 20]),
+        ("m19 and @m5", &[20]),
+    ] {
+        let context = world.prime(&format!("what of @{named}?")).await.context;
+        unresolved(&context, &[]);
+        assert_eq!(context.stats.history_count, 1, "{named}");
+        let text = &context.built.context;
+        let places = (1..=40).map(|n| text.find(&format!("answer number {n}.")));
+        let (shown, not): (Vec<_>, Vec<_>) = (1..=40).zip(places).partition(|it| it.1.is_some());
+        let not: Vec<u32> = not.into_iter().map(|it| it.0).collect();
+        assert_eq!(not, left_out, "{named}: {text}");
+        assert!(shown.is_sorted_by_key(|it| it.1), "{named}: {text}");
+        assert!(text.find("why is") < shown[0].1, "{named}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_last_twenty_messages_are_history() {
     let world = world(FILES);
     let many: Vec<String> = (0..30).map(|n| format!("message number{n}")).collect();
@@ -472,6 +498,20 @@ async fn no_line_is_shown_twice() {
     assert!(!merged.is_empty());
     assert!(merged.iter().all(|it| it.other.as_ref() == Some(&whole.id)));
     assert_eq!(context.stats.excluded_count, context.built.omitted.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_none_of_those_that_are_counted() {
+    let world = world(FILES);
+    std::fs::remove_file(world.folder.path().join("src/server.rs")).unwrap();
+    let context = world.prime("@src/server.rs").await.context;
+    let unread = context.built.omitted.iter();
+    let unread = unread.filter(|it| it.reason == OmittedReason::Unreadable);
+    let unread = unread.count();
+    assert!(unread > 1, "what was named, and parts that were found");
+    let stats = context.stats;
+    assert_eq!(stats.excluded_count, context.built.omitted.len() - unread);
+    assert_eq!(stats.explicit_count, 0, "{stats:?}");
 }
 
 /// Of a file of 58 lines, of which the search finds those from 9 on.

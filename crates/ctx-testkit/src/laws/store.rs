@@ -2,10 +2,12 @@
 //!
 //! A store is filled by its own means, then `store(&it).await` checks it. One that keeps the data of many owners
 //! is also filled with [`canaries`] for two of them, and checked by [`isolated`]. What it says of folders is checked by
-//! [`folders`](folders()), in a store of its own, what it keeps by [`kept`](kept()) and [`threads`](threads()), what it says of a file that
-//! is gone by [`removed`](removed()), and what is no change to it by [`unchanged`](unchanged()). The grammar of Rust must be compiled in.
+//! [`folders`](folders()), and how many of equals it gives by [`equals`](equals()), each in a store of its own, what it keeps by
+//! [`kept`](kept()) and [`threads`](threads()), what it says of a file that is gone by [`removed`](removed()), and what is no change to
+//! it by [`unchanged`](unchanged()). The grammar of Rust must be compiled in.
 
 mod counting;
+mod equals;
 mod folders;
 mod kept;
 mod removed;
@@ -16,6 +18,7 @@ mod votes;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+pub use self::equals::{equal, equals};
 pub use self::folders::{folders, in_folders};
 pub use self::kept::kept;
 pub use self::removed::removed;
