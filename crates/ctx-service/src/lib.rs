@@ -22,6 +22,7 @@ mod prime;
 mod prose;
 mod service;
 mod shown;
+mod turns;
 mod verbatim;
 mod whole;
 
