@@ -1,6 +1,6 @@
 //! Lines of a report that say what failed, as compilers, logs and stack traces write them.
 
-use crate::mentions::is_call;
+use crate::traces::is_call;
 
 /// So many are kept, the first.
 const MOST: usize = 8;

@@ -14,6 +14,7 @@ mod role;
 mod sentences;
 mod signals;
 mod snippets;
+mod traces;
 mod users;
 mod vectors;
 mod versions;
@@ -24,7 +25,7 @@ pub use fusion::{
     Fused, FusionError, K, List, convex, convex_by_number, convex_of, reciprocal_rank,
     reciprocal_rank_of,
 };
-pub use mentions::{Frame, Place};
+pub use mentions::Place;
 pub use names::Name;
 pub use project::FRONTS;
 pub use query::{MOST_BYTES, MOST_MENTIONS, MOST_TERMS, Query, Region, Term};
@@ -35,5 +36,6 @@ pub use signals::{
     usage_frequency,
 };
 pub use snippets::{LONGEST_SNIPPET, Snippet, Snippets};
+pub use traces::Frame;
 pub use vectors::{Corpus, Vector};
 pub use words::{Analyzer, LONGEST, Part, is_stop_word};

@@ -1,4 +1,4 @@
-//! Files that a text names, and calls of its stack traces.
+//! Files that a text names.
 
 /// A file, and a line of it where one is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,21 +9,6 @@ pub struct Place {
     /// From 1.
     pub line: Option<u32>,
 }
-
-/// One call of a stack trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Frame {
-    /// The file, where it is named.
-    pub path: Option<String>,
-    /// The line, from 1.
-    pub line: Option<u32>,
-    /// The function, as the trace names it.
-    pub function: Option<String>,
-}
-
-/// No line that tells of a call is longer.
-const MOST_FRAME_BYTES: usize = 2000;
 
 /// No pattern of names is longer.
 const MOST_PATTERN_BYTES: usize = 200;
@@ -49,7 +34,7 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
         .trim_end_matches(['.', ':', '!', '?', '*'])
         .trim_start_matches('*');
     let (word, is_link) = match word.split_once("://") {
-        Some((_, address)) => (linked(address)?, true),
+        Some((scheme, address)) => (opened(scheme, address).or_else(|| linked(address))?, true),
         None => (without_drive(word), false),
     };
     let (path, line) = with_line(word);
@@ -75,6 +60,16 @@ pub(crate) fn place_of(word: &str) -> Option<Place> {
     })
 }
 
+/// The path that an editor or a browser opens on this machine: `file:///a/b.rs`, `vscode://file/a/b.rs:12:3`.
+fn opened<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
+    let path = match scheme {
+        "file" => address.get(address.find('/')?..)?,
+        "vscode" | "vscode-insiders" | "cursor" => address.strip_prefix("file")?,
+        _ => return None,
+    };
+    Some(without_drive(path.strip_prefix('/')?))
+}
+
 /// The path in its repository that the `address` of a code host leads to: what follows the branch.
 fn linked(address: &str) -> Option<&str> {
     let behind = ["/blob/", "/tree/", "/src/"];
@@ -97,7 +92,7 @@ pub(crate) fn is_between(c: char) -> bool {
 }
 
 /// `\a\b.rs` of `C:\a\b.rs`.
-fn without_drive(path: &str) -> &str {
+pub(crate) fn without_drive(path: &str) -> &str {
     match path.as_bytes() {
         [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic() => &path[2..],
         _ => path,
@@ -213,7 +208,7 @@ pub(crate) fn may_be_file_name(word: &str) -> bool {
 }
 
 /// `path:12`, `path:12:3`, `path#L12`, `path(12`: the path, and the line.
-fn with_line(word: &str) -> (&str, Option<u32>) {
+pub(crate) fn with_line(word: &str) -> (&str, Option<u32>) {
     if let Some((path, line)) = word.split_once("#L") {
         return (path, leading_number(line));
     }
@@ -221,160 +216,23 @@ fn with_line(word: &str) -> (&str, Option<u32>) {
     let mut line = None;
     while let Some((path, number)) = rest.rsplit_once(':') {
         match leading_number(number) {
-            Some(found) if !path.is_empty() => (rest, line) = (path, Some(found)),
+            // What stands before a slash is a port.
+            Some(found) if !path.is_empty() && !number.contains('/') => {
+                (rest, line) = (path, Some(found));
+            }
             _ => break,
         }
     }
     (rest, line)
 }
 
-fn whole_number(text: &str) -> Option<u32> {
+pub(crate) fn whole_number(text: &str) -> Option<u32> {
     leading_number(text).filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn leading_number(text: &str) -> Option<u32> {
+pub(crate) fn leading_number(text: &str) -> Option<u32> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text[..digits].parse().ok().filter(|&line| line > 0)
-}
-
-/// What a line of a stack trace tells.
-#[derive(Debug)]
-pub(crate) enum Traced {
-    /// A call.
-    Call(Frame),
-    /// The place of a call, as recovery of Gin prints it: the next line may have its function.
-    Place(Frame),
-    /// A function: the next line may tell its place.
-    Function(String),
-}
-
-/// What `line` of a stack trace tells, if it is one, in the forms of Python, pytest, Rust, JavaScript, Java and Go, also by recovery of
-/// Gin; `before` is the function that the line before told.
-pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
-    let text = line.trim();
-    // A longer line is data, and its slashes would be looked up one by one.
-    if text.len() > MOST_FRAME_BYTES {
-        return None;
-    }
-    if let Some(frame) = python(text)
-        .or_else(|| pytest(text))
-        .or_else(|| at(text, before))
-    {
-        return Some(Traced::Call(frame));
-    }
-    if let (Some(function), Some(frame)) = (before, go(line)) {
-        let function = Some(function.to_owned());
-        return Some(Traced::Call(Frame { function, ..frame }));
-    }
-    if let Some(frame) = recovered(line) {
-        return Some(Traced::Place(frame));
-    }
-    function_line(text).map(Traced::Function)
-}
-
-/// Whether `line` tells of a call, or of its place.
-pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
-    matches!(
-        traced(line, before),
-        Some(Traced::Call(_) | Traced::Place(_))
-    )
-}
-
-/// `File "a/b.py", line 3, in f`.
-fn python(text: &str) -> Option<Frame> {
-    let (path, rest) = text.strip_prefix("File \"")?.split_once('"')?;
-    let rest = rest.strip_prefix(", line ")?;
-    let function = rest.split_once(", in ").map(|(_, it)| it.trim().to_owned());
-    Some(Frame {
-        path: Some(path.replace('\\', "/")),
-        line: leading_number(rest),
-        function,
-    })
-}
-
-/// `a/b.py:3: in f`, `a/b.py:3: ValueError`.
-fn pytest(text: &str) -> Option<Frame> {
-    let (path, rest) = text.split_once(".py:")?;
-    let (number, rest) = rest.split_once(": ")?;
-    let line = whole_number(number)?;
-    if path.contains(char::is_whitespace) {
-        return None;
-    }
-    Some(Frame {
-        path: Some(format!("{path}.py")),
-        line: Some(line),
-        function: rest.strip_prefix("in ").map(str::to_owned),
-    })
-}
-
-/// `at f (a/b.js:3:4)`, `at a/b.js:3:4`, `at p.C.m(C.java:3)`, `at a/b.rs:3:4`.
-fn at(text: &str, before: Option<&str>) -> Option<Frame> {
-    let rest = text.strip_prefix("at ")?;
-    let (function, place) = match rest.split_once('(') {
-        Some((function, place)) => (Some(function.trim()), place.trim_end_matches(')')),
-        None => (before, rest),
-    };
-    let (path, line) = with_line(place);
-    line?;
-    // `at 10:30` is a time of day.
-    if whole_number(path).is_some() {
-        return None;
-    }
-    let path = path.rsplit_once("://").map_or(path, |(_, it)| it);
-    let function = function.map(|it| it.strip_prefix("async ").unwrap_or(it));
-    let function = function.map(|it| it.strip_prefix("new ").unwrap_or(it));
-    Some(Frame {
-        path: Some(path.replace('\\', "/")),
-        line,
-        function: function.filter(|it| !it.is_empty()).map(str::to_owned),
-    })
-}
-
-/// `    /a/b.go:3 +0x1d`, after the line that names the function.
-fn go(line: &str) -> Option<Frame> {
-    let text = line.trim();
-    let (path, rest) = text.split_once(".go:")?;
-    let is_indented = line.starts_with(['\t', ' ']);
-    (is_indented && !path.contains(char::is_whitespace)).then(|| Frame {
-        path: Some(format!("{path}.go")),
-        line: leading_number(rest),
-        function: None,
-    })
-}
-
-/// `/a/b.go:3 (0x1d2e)`, as recovery of Go's Gin prints it: the next line has the function.
-fn recovered(line: &str) -> Option<Frame> {
-    let (path, rest) = line.trim().split_once(".go:")?;
-    let (number, counter) = rest.strip_suffix(')')?.split_once(" (0x")?;
-    let is_counter = !counter.is_empty() && counter.bytes().all(|it| it.is_ascii_hexdigit());
-    let line = whole_number(number)?;
-    (is_counter && !path.contains(char::is_whitespace)).then(|| Frame {
-        path: Some(format!("{path}.go")),
-        line: Some(line),
-        function: None,
-    })
-}
-
-/// `\t(*T).f: code`, the line below: the function.
-pub(crate) fn recovered_function(line: &str) -> Option<&str> {
-    let (name, _) = line.strip_prefix(['\t', ' '])?.trim().split_once(": ")?;
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
-    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
-}
-
-/// `3: a::b::f` of Rust, `a/b.(*T).f(0x1, …)` of Go.
-fn function_line(text: &str) -> Option<String> {
-    if let Some((number, name)) = text.split_once(": ")
-        && number.bytes().all(|byte| byte.is_ascii_digit())
-        && !number.is_empty()
-        && name.contains("::")
-        && !name.contains(char::is_whitespace)
-    {
-        return Some(name.to_owned());
-    }
-    let (name, _) = text.strip_suffix(')')?.rsplit_once('(')?;
-    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
-    (name.contains('.') && name.chars().all(is_name)).then(|| name.to_owned())
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use crate::failures::Failures;
 use crate::foreign::Foreign;
 use crate::logs::{has_clock, is_time, without_label};
 use crate::mentions::{
-    Frame, Place, Traced, folder_of, is_between, is_call, line_beside, may_be_file_name,
-    path_of_link, pattern_of, place_of, recovered_function, traced,
+    Place, folder_of, is_between, line_beside, may_be_file_name, path_of_link, pattern_of, place_of,
 };
 use crate::names::{Name, names_in};
+use crate::traces::{Frame, Traced, is_call, recovered_function, traced};
 use crate::words::{Analyzer, Part, says_nothing};
 
 /// So many bytes of a question are read.

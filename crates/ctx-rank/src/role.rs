@@ -75,6 +75,29 @@ impl Role {
         role
     }
 
+    /// Whether the file at `path` is written to explain the project: prose, and no licence, translation or source that lies among
+    /// documents. Text without markup counts at the root and below a folder of documentation: elsewhere it is mostly what tests
+    /// read. Names alone decide.
+    pub fn explains(path: &str) -> bool {
+        if Role::of(path) != Role::Documentation {
+            return false;
+        }
+        let lower = path.to_ascii_lowercase();
+        let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+        let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
+        let is_among_documents = || {
+            let mut folders = folders.as_bytes().split(|&it| it == b'/');
+            folders.any(|it| of_folder(it) == Some(Role::Documentation))
+        };
+        match extension {
+            _ if is_legal(name) => false,
+            "po" | "pot" => false,
+            "txt" => folders.is_empty() || is_among_documents(),
+            "" | "html" => is_front(name, extension) || is_among_documents(),
+            _ => is_prose(extension) || is_front(name, extension),
+        }
+    }
+
     /// Whether a question that is [typed](Query::typed) has a word for it, or names a file or a folder of it: who asks for the
     /// tests of something wants tests, and who asks what is new in a version what was written of it. Reports have such words in
     /// passing.
@@ -296,6 +319,22 @@ fn is_test(name: &str, extension: &str) -> bool {
         || words
             .split_terminator('.')
             .any(|it| matches!(it, "test" | "spec"))
+}
+
+/// Whether it says under which rights the project may be used, and whose it is: much prose, about nothing that the project does.
+fn is_legal(name: &str) -> bool {
+    let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
+    matches!(
+        stem,
+        "authors"
+            | "copying"
+            | "copyright"
+            | "licence"
+            | "license"
+            | "notice"
+            | "patents"
+            | "unlicense"
+    )
 }
 
 /// Whether it is what stands at the front of a project, and no code or data of that name: `history.rs` is a source.

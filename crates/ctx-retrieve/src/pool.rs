@@ -113,10 +113,16 @@ impl Ranking<'_> {
         self.role(it) == Role::Documentation
     }
 
+    /// Whether it may be worth more than documents are: it explains, or is called as the question says.
+    fn may_lead(&self, it: Ranked<'_>) -> bool {
+        let is_named = || self.contributions(it)[Strategy::Places.index()] > 0.0;
+        self.is_document(it) && (self.pool.explains(it.number) || is_named())
+    }
+
     /// The places of the best documents, the best first.
     fn best_documents(&self) -> Vec<usize> {
         let all = 0..self.all.len();
-        let mut documents: Vec<usize> = all.filter(|&at| self.is_document(self.all[at])).collect();
+        let mut documents: Vec<usize> = all.filter(|&at| self.may_lead(self.all[at])).collect();
         keep_best(&mut documents, RAISED, |&a, &b| {
             best_first(&self.all[a], &self.all[b])
         });
@@ -239,6 +245,12 @@ impl Pool {
             });
         }
         number
+    }
+
+    /// Whether the file of what has this number explains the project.
+    fn explains(&self, number: usize) -> bool {
+        let part = self.items[number].part.as_ref();
+        part.is_some_and(|it| Role::explains(&it.path))
     }
 
     /// Whether nothing was found.

@@ -23,6 +23,7 @@ mod prime;
 mod prose;
 mod service;
 mod shown;
+mod turns;
 mod verbatim;
 mod whole;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ctx_rank::{Bag, Vocabulary};
-use ctx_tokens::{CachedCounter, Identity, SharedCounter, TokenCounter};
+use ctx_tokens::{CachedCounter, Identity, SharedCounter, TextKeys, TokenCounter};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -19,13 +19,14 @@ const TEXTS: usize = 1 << 14;
 /// Vocabularies that are kept, of some 15 MB each with the stems they know, for as many questions at once.
 const VOCABULARIES: usize = 4;
 
-/// Remembers texts by their hashes, as many as have room: some 64 MiB of what is in them, 13 MB of counts for each of
+/// Remembers texts by their keys, as many as have room: some 64 MiB of what is in them, 13 MB of counts for each of
 /// the four counters that were used last, and 60 MB of words. Nothing in it can be out of date, and it tells nobody of a text that they do not
 /// have, so that any number of services may share it.
 pub struct Memory {
     /// What was counted, that of the counter used last at the end.
     counts: Mutex<Vec<Counts>>,
-    bags: Cache<[u8; 32], Arc<Bag>, Size>,
+    keys: TextKeys,
+    bags: Cache<u128, Arc<Bag>, Size>,
     /// Those that nobody uses at the moment.
     vocabularies: Mutex<Vec<Vocabulary>>,
 }
@@ -43,8 +44,8 @@ type Counted = CachedCounter<Arc<dyn TokenCounter>>;
 #[derive(Clone, Debug)]
 struct Size;
 
-impl Weighter<[u8; 32], Arc<Bag>> for Size {
-    fn weight(&self, key: &[u8; 32], bag: &Arc<Bag>) -> u64 {
+impl Weighter<u128, Arc<Bag>> for Size {
+    fn weight(&self, key: &u128, bag: &Arc<Bag>) -> u64 {
         (size_of_val(key) + bag.size()) as u64
     }
 }
@@ -53,6 +54,7 @@ impl Default for Memory {
     fn default() -> Self {
         Memory {
             counts: Mutex::default(),
+            keys: TextKeys::default(),
             bags: Cache::with_weighter(TEXTS, BAGS, Size),
             vocabularies: Mutex::default(),
         }
@@ -89,7 +91,7 @@ impl Memory {
         SharedCounter { counter, identity }
     }
 
-    /// The bags of `texts`, in their order; `None` once nobody waits for them. O(bytes): of those that are remembered, to hash them.
+    /// The bags of `texts`, in their order; `None` once nobody waits for them. O(bytes): of those that are remembered, for their keys.
     pub(crate) fn bags<'t>(
         &self,
         texts: impl Iterator<Item = &'t str>,
@@ -97,7 +99,7 @@ impl Memory {
     ) -> Option<Vec<Arc<Bag>>> {
         let (mut bags, mut unknown) = (Vec::new(), Vec::new());
         for text in texts {
-            let key = *blake3::hash(text.as_bytes()).as_bytes();
+            let key = self.keys.of(text);
             let known = self.bags.get(&key);
             if known.is_none() {
                 unknown.push((bags.len(), key, text));

@@ -6,12 +6,12 @@ use ctx_model::Tokens;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 
+use crate::keys::TextKeys;
 use crate::{Additivity, Capacity, Exactness, TokenCounter};
 
 /// A counter that remembers what it counted, and is otherwise the counter it wraps.
 ///
-/// Texts are known by 128 bits of their BLAKE3 hash, so that nobody can write two that are taken
-/// for one another. It keeps at most as many counts as it was made for (about 50 bytes each), the
+/// Texts are known by their [`TextKeys`], so that nobody can write two that are taken for one another. It keeps at most as many counts as it was made for (about 50 bytes each), the
 /// least used go first; threads share it. A hit costs the hash of the text, about a tenth of what
 /// an exact count costs.
 ///
@@ -24,7 +24,8 @@ use crate::{Additivity, Capacity, Exactness, TokenCounter};
 /// ```
 pub struct CachedCounter<C> {
     inner: C,
-    known: Cache<[u8; 16], Known>,
+    keys: TextKeys,
+    known: Cache<u128, Known>,
 }
 
 /// So many locks share what is known. A thread that is put to sleep with one keeps others from a share of it alone, and they
@@ -53,6 +54,7 @@ impl<C: TokenCounter> CachedCounter<C> {
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         CachedCounter {
             inner,
+            keys: TextKeys::default(),
             known: Cache::with_options(options, UnitWeighter, hasher, lifecycle),
         }
     }
@@ -67,8 +69,8 @@ impl<C: TokenCounter> CachedCounter<C> {
         self.known.len()
     }
 
-    fn known_count(&self, key: &[u8; 16]) -> Option<Tokens> {
-        Some(match self.known.get(key)? {
+    fn known_count(&self, key: u128) -> Option<Tokens> {
+        Some(match self.known.get(&key)? {
             Known::Count(tokens) => tokens,
             Known::Weight(weight) => self.inner.count_of(weight),
         })
@@ -77,8 +79,8 @@ impl<C: TokenCounter> CachedCounter<C> {
 
 impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
     fn count(&self, text: &str) -> Tokens {
-        let key = key(text);
-        self.known_count(&key).unwrap_or_else(|| {
+        let key = self.keys.of(text);
+        self.known_count(key).unwrap_or_else(|| {
             let tokens = self.inner.count(text);
             self.known.insert(key, Known::Count(tokens));
             tokens
@@ -86,8 +88,8 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
     }
 
     fn count_up_to(&self, text: &str, limit: Tokens) -> Option<Tokens> {
-        let key = key(text);
-        if let Some(tokens) = self.known_count(&key) {
+        let key = self.keys.of(text);
+        if let Some(tokens) = self.known_count(key) {
             return (tokens <= limit).then_some(tokens);
         }
         let tokens = self.inner.count_up_to(text, limit)?;
@@ -96,7 +98,7 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
     }
 
     fn weigh(&self, text: &str) -> u64 {
-        let key = key(text);
+        let key = self.keys.of(text);
         if let Some(Known::Weight(weight)) = self.known.get(&key) {
             return weight;
         }
@@ -137,11 +139,4 @@ impl<C: TokenCounter> fmt::Debug for CachedCounter<C> {
             .field("remembered", &self.remembered())
             .finish_non_exhaustive()
     }
-}
-
-fn key(text: &str) -> [u8; 16] {
-    let hash = blake3::hash(text.as_bytes());
-    let mut key = [0; 16];
-    key.copy_from_slice(&hash.as_bytes()[..16]);
-    key
 }

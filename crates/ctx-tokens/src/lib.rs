@@ -18,6 +18,8 @@ mod names;
 
 #[cfg(feature = "cache")]
 mod cache;
+#[cfg(feature = "cache")]
+mod keys;
 
 mod class;
 mod class_bits;
@@ -33,6 +35,8 @@ pub use ctx_model::{CounterName, Tokens};
 pub use error::TokensError;
 pub use estimate::{Characters, Words};
 pub use joint::is_safe_joint;
+#[cfg(feature = "cache")]
+pub use keys::TextKeys;
 pub use names::{counter, known_names};
 pub use tally::Tally;
 #[cfg(feature = "tokenizer-json")]

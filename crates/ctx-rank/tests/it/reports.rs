@@ -486,6 +486,68 @@ fn frames_of_javascript() {
 }
 
 #[test]
+fn frames_of_browsers() {
+    let trace = "TypeError: x is not a function\n    at zork (http://localhost:3000/src/forwardRef.js:10:2)\n    at spin (http://127.0.0.1:5173/src/widgets/spin.js?t=1700000000:3:10)\n    at https://app.example.com/src/turn.js:7:1\n    at load (webpack:///./src/load.ts:4:9)";
+    assert_eq!(
+        frames(trace),
+        [
+            "localhost:3000/src/forwardRef.js:10 zork",
+            "127.0.0.1:5173/src/widgets/spin.js:3 spin",
+            "app.example.com/src/turn.js:7 -",
+            "/./src/load.ts:4 load"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_ruby() {
+    let trace = "lib/pool.rb:42:in 'Pool#take': none is free (RuntimeError)\n\tfrom lib/pool.rb:12:in `block (2 levels) in each'\n\tfrom /app/main.rb:7:in '<main>'";
+    assert_eq!(
+        frames(trace),
+        [
+            "lib/pool.rb:42 Pool#take",
+            "lib/pool.rb:12 each",
+            "/app/main.rb:7 <main>"
+        ]
+    );
+}
+
+#[test]
+fn frames_of_php() {
+    let trace = "PHP Fatal error:  Uncaught Exception: none in /app/src/Pool.php:42\nStack trace:\n#0 /app/src/Web.php(12): App\\Pool->take(1)\n#1 {main}";
+    assert_eq!(frames(trace), ["/app/src/Web.php:12 -"]);
+}
+
+#[test]
+fn frames_of_dotnet() {
+    let trace = "Unhandled exception. System.InvalidOperationException: none\n   at Acme.Pool.Take(Int32 n) in C:\\src\\Pool.cs:line 42\n   at Acme.Program.Main() in /src/Program.cs:line 7\n   at System.Threading.Thread.Start()";
+    assert_eq!(
+        frames(trace),
+        [
+            "/src/Pool.cs:42 Acme.Pool.Take",
+            "/src/Program.cs:7 Acme.Program.Main"
+        ]
+    );
+}
+
+#[test]
+fn what_an_editor_opens_is_a_place() {
+    for (text, line) in [
+        ("file:///home/ada/app/src/pool.rs:300", Some(300)),
+        ("vscode://file/home/ada/app/src/pool.rs:300:2", Some(300)),
+        ("file:///C:/ada/app/src/pool.rs", None),
+    ] {
+        let places = Query::analyse(&format!("what is at {text}")).places;
+        assert_eq!(places.len(), 1, "{text}: {places:?}");
+        assert!(
+            places[0].path.ends_with("ada/app/src/pool.rs"),
+            "{places:?}"
+        );
+        assert_eq!(places[0].line, line, "{text}");
+    }
+}
+
+#[test]
 fn frames_of_java() {
     let trace = "Exception in thread \"main\" java.lang.NullPointerException\n\tat com.acme.Pool.take(Pool.java:42)\n\tat java.base/java.lang.Thread.run(Thread.java:829)\n\tat com.acme.Native.call(Native Method)";
     assert_eq!(

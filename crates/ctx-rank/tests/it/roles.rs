@@ -291,6 +291,36 @@ fn nothing_is_source() {
 }
 
 #[test]
+fn what_explains_is_prose_about_the_project() {
+    for path in [
+        "README",
+        "README.rdoc",
+        "CHANGELOG.md",
+        "docs/guide.rst",
+        "docs/ref/settings.txt",
+        "INSTALL.txt",
+        "src/parser/notes.md",
+        "doc/index.html",
+    ] {
+        assert!(Role::explains(path), "{path}");
+    }
+    for path in [
+        "LICENSE",
+        "LICENSE-APACHE",
+        "licenses/LICENSE_MIT.txt",
+        "COPYING.md",
+        "internal/docs/man.go",
+        "docs/conf.py",
+        "doc/locale/de/guide.po",
+        "integration/adapt/log.txt",
+        "tests/notes.md",
+        "src/main.rs",
+    ] {
+        assert!(!Role::explains(path), "{path}");
+    }
+}
+
+#[test]
 fn a_word_is_the_role_and_back() {
     for role in [
         Role::Source,

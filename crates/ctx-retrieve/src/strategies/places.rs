@@ -65,32 +65,40 @@ async fn written(
         let files = at(&it.path).iter();
         files.map(|path| place_in(path, it)).collect()
     };
-    let of_frame = |it: &Frame| -> Vec<PartQuery> {
+    let of_frame = |it: &Frame| -> Vec<Vec<PartQuery>> {
         let files = it.path.as_ref().map_or(&[][..], at).iter();
-        files.filter_map(|path| frame_in(path, it)).collect()
+        files.map(|path| frame_in(path, it)).collect()
     };
     let wanted: Vec<PartQuery> = (places.iter().flat_map(of_place))
-        .chain(frames.iter().flat_map(of_frame))
+        .chain(frames.iter().flat_map(of_frame).flatten())
         .collect();
     let wanted = unique(wanted.iter());
-    let astray = frames.iter().filter(|it| of_frame(it).is_empty());
+    let is_astray = |it: &Frame| of_frame(it).iter().all(Vec::is_empty);
+    let astray = frames.iter().filter(|it| is_astray(it));
     let functions = astray.filter_map(|it| it.function.as_deref().map(last_name));
     let functions: Vec<String> = functions.collect();
     let functions = unique(functions.iter());
     let (answers, of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     let parts = by_question("places", &wanted, answers)?;
-    let taken_for = |frame: &Frame| -> Vec<Arc<Part>> {
-        let wanted = of_frame(frame);
-        let by_place = wanted.iter().filter_map(|it| parts.get(it)).flatten();
-        let name = frame.function.as_deref().map(last_name);
-        let name = name.filter(|_| wanted.is_empty());
-        let number = name.and_then(|name| functions.iter().position(|it| *it == name));
-        let by_name = number.and_then(|it| of_functions.get(it));
-        let hits = by_place.chain(by_name.into_iter().flatten());
-        hits.map(|it| Arc::clone(&it.part)).collect()
+    let found_for = |wanted: &PartQuery| parts.get(wanted).filter(|it| !it.is_empty());
+    let in_files = |frame: &Frame| -> Vec<Arc<Part>> {
+        let readings = of_frame(frame);
+        let first = readings
+            .iter()
+            .filter_map(|of_file| of_file.iter().find_map(found_for));
+        first.flatten().map(|it| Arc::clone(&it.part)).collect()
     };
-    let traced: Vec<Vec<Arc<Part>>> = frames.iter().map(taken_for).collect();
+    let placed: Vec<Vec<Arc<Part>>> = frames.iter().map(in_files).collect();
+    let taken_for = |(frame, placed): (&Frame, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
+        let name = frame.function.as_deref().map(last_name);
+        let name = name.filter(|_| is_astray(frame));
+        let number = name.and_then(|name| functions.iter().position(|it| *it == name));
+        let by_name = number.and_then(|it| of_functions.get(it)).into_iter();
+        let by_name = by_name.flatten().map(|it| &it.part);
+        placed.iter().chain(by_name).cloned().collect()
+    };
+    let traced: Vec<Vec<Arc<Part>>> = frames.iter().zip(&placed).map(taken_for).collect();
     let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     for (place, line) in places.iter().filter_map(|it| Some((it, it.line?))) {
         for path in at(&place.path) {
@@ -121,9 +129,8 @@ async fn written(
             files.insert(query.path);
         }
     }
-    for query in frames.iter().flat_map(of_frame) {
-        let hits = parts.get(&query).into_iter().flatten();
-        hits.for_each(|hit| found.add(&hit.part, OF_FRAME));
+    for part in placed.iter().flatten() {
+        found.add(part, OF_FRAME);
     }
     for hits in of_functions {
         #[expect(clippy::cast_precision_loss, reason = "there are at most 40")]
@@ -159,24 +166,25 @@ fn place_in(path: &str, place: &Place) -> PartQuery {
     query
 }
 
-/// What `frame` means in the file at `path`. The report may be of another version: the function tells more than
-/// the line.
-fn frame_in(path: &str, frame: &Frame) -> Option<PartQuery> {
-    let query = PartQuery::new(path);
-    match (&frame.function, frame.line) {
-        (Some(function), _) => Some(query.called(last_name(function))),
-        (None, Some(line)) => Some(query.at(line)),
-        (None, None) => None,
-    }
+/// What `frame` may mean in the file at `path`, the likeliest first. The report may be of another version: the function tells
+/// more than the line, where the file has one that is called so.
+fn frame_in(path: &str, frame: &Frame) -> Vec<PartQuery> {
+    let name = frame.function.as_deref().map(last_name);
+    let by_name = name.map(|name| PartQuery::new(path).called(name));
+    let by_line = frame.line.map(|line| PartQuery::new(path).at(line));
+    by_name.into_iter().chain(by_line).collect()
 }
 
-/// `f` of `a::b::f` and `C.f`, and of `f.func1.2`, as Go calls functions without a name within `f`.
+/// `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, and of what has no name within it: `f.func1.2` of Go, `f::{{closure}}`,
+/// `f.<locals>.<lambda>`.
 fn last_name(function: &str) -> String {
     let is_nameless = |it: &str| {
         let number = it.strip_prefix("func").unwrap_or(it);
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        it.is_empty() || it.starts_with(['<', '{']) || is_number
     };
-    let mut parts = function.rsplit(['.', ':']);
+    let function = function.split(" [as ").next().unwrap_or(function);
+    let mut parts = function.rsplit(['.', ':', '#']);
     let last = parts.clone().next();
     let name = parts.find(|it| !is_nameless(it)).or(last);
     name.unwrap_or(function).to_owned()

@@ -447,6 +447,31 @@ async fn a_call_of_a_function_without_a_name_is_one_of_what_it_is_in() {
     assert_eq!(paths(&retrieved), ["src/proxy.py"]);
 }
 
+#[tokio::test]
+async fn a_call_of_what_its_file_does_not_define_is_where_its_line_is() {
+    let mut options = options();
+    options.strategies = vec![Strategy::Places];
+    let of = |function: &str| {
+        format!("it fails\n  File \"/home/me/src/proxy.py\", line 41, in {function}\n")
+    };
+    for function in ["<module>", "<lambda>", "wrapper", "__init__"] {
+        let retrieved = ask(library(), &of(function), &options).await;
+        assert_eq!(paths(&retrieved), ["src/proxy.py"], "{function}");
+        assert_eq!(retrieved.traced[0].len(), 1, "{function}");
+    }
+    for function in [
+        "tunnel.<locals>.<lambda>",
+        "a::tunnel::{{closure}}",
+        "Proxy#tunnel",
+        "tunnel [as open]",
+    ] {
+        // Of a line of another version no part is.
+        let question = of(function).replace("line 41", "line 999");
+        let retrieved = ask(library(), &question, &options).await;
+        assert_eq!(paths(&retrieved), ["src/proxy.py"], "{function}");
+    }
+}
+
 /// Sections of documents, the last of which says most of what a question says, and a source that says more.
 fn documents() -> Store {
     let words = "what does the guide say, says guide.md";
@@ -483,6 +508,35 @@ async fn of_a_document_that_is_all_a_question_asks_for_the_parts_come_first_in_t
         let retrieved = ask(documents(), question, &options()).await;
         assert!(retrieved.whole.is_empty(), "{question}");
     }
+}
+
+#[tokio::test]
+async fn a_document_comes_first_where_it_explains() {
+    let words = "how retries work, and what a retry works with";
+    let first = |document: &'static str, question: &'static str| async move {
+        let store = Store::of(&[
+            (document, 1, "section", "Retries", words),
+            ("src/retry.rs", 1, "function", "work_again", words),
+        ]);
+        let retrieved = ask(store, question, &Options::default()).await;
+        retrieved.found[0].hit.path.clone()
+    };
+    let question = "how do retries work?";
+    for document in ["docs/retries.md", "README.md"] {
+        assert_eq!(first(document, question).await, document);
+    }
+    for document in ["LICENSE", "docs/man.go", "integration/adapt/retry.txt"] {
+        assert_eq!(
+            first(document, question).await,
+            "src/retry.rs",
+            "{document}"
+        );
+    }
+    // Who names it asks for it.
+    assert_eq!(
+        first("LICENSE", "how do retries work by the LICENSE?").await,
+        "LICENSE"
+    );
 }
 
 #[tokio::test]

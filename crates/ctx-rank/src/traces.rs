@@ -1,0 +1,203 @@
+//! Calls of the stack traces of a text.
+
+use crate::mentions::{leading_number, whole_number, with_line, without_drive};
+
+/// One call of a stack trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Frame {
+    /// The file, where it is named.
+    pub path: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The function, as the trace names it.
+    pub function: Option<String>,
+}
+
+/// No line that tells of a call is longer.
+const MOST_FRAME_BYTES: usize = 2000;
+
+/// What a line of a stack trace tells.
+#[derive(Debug)]
+pub(crate) enum Traced {
+    /// A call.
+    Call(Frame),
+    /// The place of a call, as recovery of Gin prints it: the next line may have its function.
+    Place(Frame),
+    /// A function: the next line may tell its place.
+    Function(String),
+}
+
+/// What `line` of a stack trace tells, if it is one, in the forms of Python, pytest, Rust, JavaScript, Java, .NET, Ruby, PHP and Go, also
+/// by recovery of Gin; `before` is the function that the line before told.
+pub(crate) fn traced(line: &str, before: Option<&str>) -> Option<Traced> {
+    let text = line.trim();
+    // A longer line is data, and its slashes would be looked up one by one.
+    if text.len() > MOST_FRAME_BYTES {
+        return None;
+    }
+    if let Some(frame) = python(text)
+        .or_else(|| pytest(text))
+        .or_else(|| ruby(text))
+        .or_else(|| php(text))
+        .or_else(|| dotnet(text))
+        .or_else(|| at(text, before))
+    {
+        return Some(Traced::Call(frame));
+    }
+    if let (Some(function), Some(frame)) = (before, go(line)) {
+        let function = Some(function.to_owned());
+        return Some(Traced::Call(Frame { function, ..frame }));
+    }
+    if let Some(frame) = recovered(line) {
+        return Some(Traced::Place(frame));
+    }
+    function_line(text).map(Traced::Function)
+}
+
+/// Whether `line` tells of a call, or of its place.
+pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
+    matches!(
+        traced(line, before),
+        Some(Traced::Call(_) | Traced::Place(_))
+    )
+}
+
+/// `File "a/b.py", line 3, in f`.
+fn python(text: &str) -> Option<Frame> {
+    let (path, rest) = text.strip_prefix("File \"")?.split_once('"')?;
+    let rest = rest.strip_prefix(", line ")?;
+    let function = rest.split_once(", in ").map(|(_, it)| it.trim().to_owned());
+    Some(Frame {
+        path: Some(path.replace('\\', "/")),
+        line: leading_number(rest),
+        function,
+    })
+}
+
+/// `a/b.py:3: in f`, `a/b.py:3: ValueError`.
+fn pytest(text: &str) -> Option<Frame> {
+    let (path, rest) = text.split_once(".py:")?;
+    let (number, rest) = rest.split_once(": ")?;
+    let line = whole_number(number)?;
+    if path.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(Frame {
+        path: Some(format!("{path}.py")),
+        line: Some(line),
+        function: rest.strip_prefix("in ").map(str::to_owned),
+    })
+}
+
+/// `a/b.rb:3:in 'C#f'`, and `from a/b.rb:3:in` with a backtick before the name.
+fn ruby(text: &str) -> Option<Frame> {
+    let text = text.strip_prefix("from ").unwrap_or(text);
+    let (path, rest) = text.split_once(".rb:")?;
+    let (number, rest) = rest.split_once(":in ")?;
+    let line = whole_number(number)?;
+    let (name, _) = rest.strip_prefix(['\'', '`'])?.split_once('\'')?;
+    // `block in f`, `block (2 levels) in f`, `rescue in f`.
+    let name = name.rsplit_once(" in ").map_or(name, |(_, it)| it);
+    (!path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(format!("{path}.rb")),
+        line: Some(line),
+        function: Some(name.to_owned()),
+    })
+}
+
+/// `#0 /a/b.php(3): C->f()`: what is called there, and not what calls it.
+fn php(text: &str) -> Option<Frame> {
+    let (number, rest) = text.strip_prefix('#')?.split_once(' ')?;
+    number.parse::<u16>().ok()?;
+    let (path, rest) = rest.split_once(".php(")?;
+    let (line, _) = rest.split_once("): ")?;
+    Some(Frame {
+        path: Some(format!("{path}.php")),
+        line: Some(whole_number(line)?),
+        function: None,
+    })
+}
+
+/// `at N.C.M(String s) in C:\a\b.cs:line 3`.
+fn dotnet(text: &str) -> Option<Frame> {
+    let (call, place) = text.strip_prefix("at ")?.rsplit_once(" in ")?;
+    let (path, line) = place.rsplit_once(":line ")?;
+    let (function, _) = call.split_once('(')?;
+    Some(Frame {
+        path: Some(without_drive(path).replace('\\', "/")),
+        line: Some(whole_number(line)?),
+        function: Some(function.to_owned()),
+    })
+}
+
+/// `at f (a/b.js:3:4)`, `at a/b.js:3:4`, `at p.C.m(C.java:3)`, `at a/b.rs:3:4`.
+fn at(text: &str, before: Option<&str>) -> Option<Frame> {
+    let rest = text.strip_prefix("at ")?;
+    let (function, place) = match rest.split_once('(') {
+        Some((function, place)) => (Some(function.trim()), place.trim_end_matches(')')),
+        None => (before, rest),
+    };
+    let (path, line) = with_line(place);
+    line?;
+    // `at 10:30` is a time of day.
+    if whole_number(path).is_some() {
+        return None;
+    }
+    let path = path.rsplit_once("://").map_or(path, |(_, it)| it);
+    let path = path.split(['?', '#']).next().unwrap_or(path);
+    let function = function.map(|it| it.strip_prefix("async ").unwrap_or(it));
+    let function = function.map(|it| it.strip_prefix("new ").unwrap_or(it));
+    Some(Frame {
+        path: Some(path.replace('\\', "/")),
+        line,
+        function: function.filter(|it| !it.is_empty()).map(str::to_owned),
+    })
+}
+
+/// `    /a/b.go:3 +0x1d`, after the line that names the function.
+fn go(line: &str) -> Option<Frame> {
+    let text = line.trim();
+    let (path, rest) = text.split_once(".go:")?;
+    let is_indented = line.starts_with(['\t', ' ']);
+    (is_indented && !path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(format!("{path}.go")),
+        line: leading_number(rest),
+        function: None,
+    })
+}
+
+/// `/a/b.go:3 (0x1d2e)`, as recovery of Go's Gin prints it: the next line has the function.
+fn recovered(line: &str) -> Option<Frame> {
+    let (path, rest) = line.trim().split_once(".go:")?;
+    let (number, counter) = rest.strip_suffix(')')?.split_once(" (0x")?;
+    let is_counter = !counter.is_empty() && counter.bytes().all(|it| it.is_ascii_hexdigit());
+    let line = whole_number(number)?;
+    (is_counter && !path.contains(char::is_whitespace)).then(|| Frame {
+        path: Some(format!("{path}.go")),
+        line: Some(line),
+        function: None,
+    })
+}
+
+/// `\t(*T).f: code`, the line below: the function.
+pub(crate) fn recovered_function(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix(['\t', ' '])?.trim().split_once(": ")?;
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    (!name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+/// `3: a::b::f` of Rust, `a/b.(*T).f(0x1, …)` of Go.
+fn function_line(text: &str) -> Option<String> {
+    if let Some((number, name)) = text.split_once(": ")
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && !number.is_empty()
+        && name.contains("::")
+        && !name.contains(char::is_whitespace)
+    {
+        return Some(name.to_owned());
+    }
+    let (name, _) = text.strip_suffix(')')?.rsplit_once('(')?;
+    let is_name = |c: char| c.is_alphanumeric() || "_./()*-".contains(c);
+    (name.contains('.') && name.chars().all(is_name)).then(|| name.to_owned())
+}
