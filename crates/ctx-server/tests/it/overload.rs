@@ -263,6 +263,10 @@ fn bodies_that_are_still_to_come_leave_no_room_for_more_of_their_owner() {
             let invalid = json!({"none": "x".repeat(6_000)});
             let answer = server.post(ADA, route, &invalid);
             answer.refused(503, "");
+            assert!(
+                answer.body.contains("bodies that one owner sends"),
+                "{answer:?}"
+            );
             assert_eq!(answer.header("retry-after"), Some("1"));
             server.post(BOB, route, &invalid).refused(400, "none");
         }
