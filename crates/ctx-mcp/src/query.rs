@@ -292,13 +292,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         pending.get(cursor, &call.workspace.roots())?
     };
     let workspace = call.workspace.clone();
-    let work = move || {
-        let fresh = rest.chunks.into_iter().map(|mut chunk| {
-            chunk.renditions.clear();
-            chunk
-        });
-        workspace.resolve(fresh.collect())
-    };
+    let work = move || workspace.resolve(rest.chunks);
     let mut resolved = Hold::current().blocking(work).await?;
     // What a file does not say any more is no answer.
     let gone: BTreeSet<&str> = resolved
