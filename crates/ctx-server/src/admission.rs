@@ -168,14 +168,14 @@ impl Admission {
         percent: usize,
         patience: Duration,
     ) -> Self {
-        let workers = workers.max(1);
+        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
         Admission {
             state: Mutex::default(),
             running: Arc::new(Semaphore::new(workers)),
             percent: percent.min(100),
             workers,
             cores,
-            all: workers + queue,
+            all: workers.saturating_add(queue),
             patience,
         }
     }
