@@ -57,7 +57,7 @@ pub(crate) struct ServeArgs {
     /// Where everything is kept [default: .ctx/serve]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Keep everything in this PostgreSQL database instead. Where neither is given, CTX_DATABASE_URL names it, if that is set:
+    /// Keep everything in this PostgreSQL database instead. Where neither is given, `CTX_DATABASE_URL` names it, if that is set:
     /// whoever lists processes sees a flag, and a password in it
     #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
     database_url: Option<String>,
