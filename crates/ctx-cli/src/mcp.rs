@@ -94,7 +94,10 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| Failure::usage(format!("failed to start threads: {error}")))?;
+        .map_err(|error| {
+            Failure::program(format!("failed to start threads: {error}"))
+                .with_hint("is the number of processes limited?")
+        })?;
     let outcome = match args.http {
         None => runtime
             .block_on(serve_stdio(&server))
@@ -175,5 +178,11 @@ fn install(args: &McpArgs, client: Client) -> Result<(), Failure> {
 
 fn failed(fault: &Fault) -> Failure {
     let hint = format!("try {}", fault.hint());
-    Failure::input(format!("failed to {fault}")).with_hint(hint)
+    let message = format!("failed to {fault}");
+    let failure = if fault.is_of_writing() {
+        Failure::program(message)
+    } else {
+        Failure::input(message)
+    };
+    failure.with_hint(hint)
 }

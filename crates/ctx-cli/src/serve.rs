@@ -24,7 +24,7 @@ use self::log::{Log, tell_panics_by_place};
 use self::signals::Stop;
 use crate::emit;
 use crate::failure::{Exit, Failure};
-use crate::place::OWN;
+use crate::place::{OWN, variable};
 use crate::report::Report;
 
 /// Where everything is kept, in the folder that the server is started in.
@@ -54,10 +54,11 @@ pub(crate) struct ServeArgs {
     /// Where to listen; port 0 is any that is free
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     addr: SocketAddr,
-    /// Where everything is kept
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
-    data_dir: PathBuf,
-    /// Keep everything in this PostgreSQL database instead
+    /// Where everything is kept [default: .ctx/serve]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Keep everything in this PostgreSQL database instead. Where neither is given, `CTX_DATABASE_URL` names it, if that is set:
+    /// whoever lists processes sees a flag, and a password in it
     #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
     database_url: Option<String>,
     /// Let in the tokens of this file, one a line: OWNER BLAKE3-OF-TOKEN [expires=SECONDS] [operator]. After a hang-up
@@ -216,13 +217,24 @@ fn tokenizer(text: &str) -> Result<(String, PathBuf), String> {
     Ok((name.to_owned(), PathBuf::from(file)))
 }
 
+/// The database that everything is kept in, if it is kept in one.
+fn database(args: &ServeArgs) -> Option<String> {
+    let flag = args.database_url.clone();
+    if args.data_dir.is_some() {
+        return flag;
+    }
+    // What is no text is no address either, which is told.
+    let named = || Some(variable("CTX_DATABASE_URL")?.to_string_lossy().into_owned());
+    flag.or_else(named)
+}
+
 /// Where everything is kept.
 async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend>, ServerError> {
-    Ok(match &args.database_url {
+    Ok(match database(args) {
         None => {
-            let folder = &args.data_dir;
+            let folder = args.data_dir.as_deref().unwrap_or(Path::new(DATA_DIR));
             check_own(folder).map_err(|source| ServerError::DataFolder {
-                folder: folder.clone(),
+                folder: folder.to_owned(),
                 source,
             })?;
             Arc::new(Embedded::open(folder, quota(args))?)
@@ -231,7 +243,7 @@ async fn backend(args: &ServeArgs, connections: usize) -> Result<Arc<dyn Backend
             let limits = DatabaseLimits::default();
             let connections = connections.clamp(limits.connections, MOST_CONNECTIONS);
             let limits = limits.with_connections(connections);
-            Arc::new(Postgres::connect(url, limits, quota(args)).await?)
+            Arc::new(Postgres::connect(&url, limits, quota(args)).await?)
         }
     })
 }
@@ -296,7 +308,7 @@ fn refused(error: ServerError) -> Failure {
         }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => {
-            "--database-url is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"
+            "--database-url, or CTX_DATABASE_URL, is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"
         }
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
         ServerError::Busy { .. } => {

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     NotFound,
     /// How it was asked for: that names nothing which could be there.
     Parameters,
+    /// A file that could not be written.
+    Writing,
     /// Anything else.
     Other,
 }
@@ -53,6 +55,11 @@ impl Fault {
     /// What to try instead.
     pub fn hint(&self) -> &str {
         &self.hint
+    }
+
+    /// Whether all was as it should be, and a file could not be written.
+    pub fn is_of_writing(&self) -> bool {
+        self.kind == Kind::Writing
     }
 
     pub(crate) fn cancelled() -> Self {

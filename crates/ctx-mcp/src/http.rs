@@ -224,7 +224,7 @@ impl Http {
     /// Serves until `stop` is cancelled; connections that are open then are ended.
     ///
     /// # Errors
-    /// The socket fails.
+    /// None so far: a connection that cannot be accepted is passed over.
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
         let most = self.connections.get().min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(most));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError};
 
-use crate::Fault;
+use crate::fault::{Fault, Kind};
 
 /// The name of the server in configurations.
 const NAME: &str = "ctx";
@@ -189,7 +189,8 @@ impl Installation {
         if before.as_deref() == Some(&*text) {
             return Ok(file);
         }
-        write(&target, before.as_deref(), &text).map_err(|error| failed("write", &error))?;
+        write(&target, before.as_deref(), &text)
+            .map_err(|error| failed("write", &error).of(Kind::Writing))?;
         Ok(file)
     }
 

@@ -31,8 +31,28 @@ pub(crate) struct Rest {
 
 impl Rest {
     fn bytes(&self) -> usize {
-        self.chunks.iter().map(|it| it.content.len() + 256).sum()
+        self.chunks.iter().map(bytes_of).sum()
     }
+}
+
+/// What a chunk without renditions takes, about.
+fn bytes_of(chunk: &Chunk) -> usize {
+    let optional = [
+        &chunk.name,
+        &chunk.qualified_name,
+        &chunk.path,
+        &chunk.language,
+        &chunk.expanded_context,
+        &chunk.summary,
+        &chunk.content_hash,
+    ];
+    let relations = chunk.relations.iter().flat_map(|it| [&it.kind, &it.target]);
+    let texts = [&chunk.id, &chunk.content].into_iter();
+    let texts = texts.chain(optional.into_iter().flatten());
+    let texts = texts.chain(&chunk.imports).chain(relations);
+    let texts = texts.chain(chunk.matched_keywords.iter());
+    let bytes: usize = texts.map(|it| it.len() + size_of::<String>()).sum();
+    size_of::<Chunk>() + chunk.kind.as_str().len() + bytes
 }
 
 /// The cursor of what `chunks` are left of the context of `digest`.
@@ -49,8 +69,11 @@ pub(crate) fn cursor(digest: &str, chunks: &[Chunk]) -> String {
 }
 
 impl Pending {
-    /// Keeps `rest`, and forgets the oldest where there are too many.
-    pub(crate) fn keep(&mut self, rest: Rest) {
+    /// Keeps `rest`, and forgets the oldest where there are too many. Other ways to show a chunk are found anew.
+    pub(crate) fn keep(&mut self, mut rest: Rest) {
+        for chunk in &mut rest.chunks {
+            chunk.renditions = Vec::new();
+        }
         self.take(|it| it.cursor == rest.cursor && it.roots == rest.roots);
         self.bytes += rest.bytes();
         self.rests.push_back(rest);
@@ -85,5 +108,45 @@ impl Pending {
             let rest = self.rests.remove(at);
             self.bytes -= rest.map_or(0, |it| it.bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::Relevance;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded_whatever_of_a_chunk_is_long() {
+        let relevance = Relevance::new(0.5).unwrap();
+        let long = || "x".repeat(1 << 20);
+        let mut pending = Pending::default();
+        for number in 0..MOST {
+            let id = format!("{number}");
+            let mut chunk = match number % 4 {
+                0 => Chunk::new(id + &long(), "", relevance),
+                _ => Chunk::new(id, "", relevance),
+            };
+            match number % 4 {
+                1 => chunk.expanded_context = Some(long()),
+                2 => chunk.summary = Some(long()),
+                3 => chunk.imports = vec![long(), long()],
+                _ => {}
+            }
+            let chunks = vec![chunk; 8];
+            let cursor = number.to_string();
+            pending.keep(Rest {
+                cursor,
+                roots: Vec::new(),
+                chunks,
+            });
+        }
+        assert!(
+            pending.rests.len() <= BYTES / (8 << 20),
+            "{}",
+            pending.rests.len()
+        );
+        assert!(pending.get("63", &[]).is_ok() && pending.get("0", &[]).is_err());
     }
 }

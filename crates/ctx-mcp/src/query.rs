@@ -266,7 +266,12 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
         {
             fields.entry("content").or_insert_with(|| "".into());
         }
-        tools::value::<Chunk>(value).map_err(|why| {
+        // An array would be its fields in their order.
+        let read = match value {
+            Value::Array(_) => Err("it is an array, not an object".to_owned()),
+            value => tools::value::<Chunk>(value),
+        };
+        read.map_err(|why| {
             Fault::new(
                 format!("read chunk {number}: {why}"),
                 "id, relevance from 0 to 1, and filePath or content; lines count from 1",
@@ -287,13 +292,7 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
         pending.get(cursor, &call.workspace.roots())?
     };
     let workspace = call.workspace.clone();
-    let work = move || {
-        let fresh = rest.chunks.into_iter().map(|mut chunk| {
-            chunk.renditions.clear();
-            chunk
-        });
-        workspace.resolve(fresh.collect())
-    };
+    let work = move || workspace.resolve(rest.chunks);
     let mut resolved = Hold::current().blocking(work).await?;
     // What a file does not say any more is no answer.
     let gone: BTreeSet<&str> = resolved

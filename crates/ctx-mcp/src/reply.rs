@@ -154,7 +154,8 @@ impl Reply {
     }
 }
 
-/// The reply that tells of a fault: never more than [`LEAST_TOKENS`].
+/// The reply that tells of a fault: never more than [`LEAST_TOKENS`], but for an `id` that is long itself, which is sent back as it
+/// came.
 pub(crate) fn refusal(fault: &Fault, id: &RequestId) -> CallToolResult {
     let limit = Limit {
         id: id.clone(),

@@ -1,6 +1,6 @@
 //! Which folders a client may read: those it declares as its roots, else the server's own.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,8 @@ pub(crate) struct Roots {
     /// Whether a client's roots must lie in the server's own. A process that a client starts is the client's
     /// to point anywhere; a server that waits for clients on a socket is not.
     bounded: bool,
-    opened: Mutex<BTreeMap<PathBuf, Arc<Folder>>>,
+    /// The latest used last.
+    opened: Mutex<VecDeque<Arc<Folder>>>,
 }
 
 impl Roots {
@@ -90,16 +91,18 @@ impl Roots {
             Err(_) => None,
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(folder) = opened.get(&path) {
-            return Some(Arc::clone(folder));
+        if let Some(at) = opened.iter().position(|it| it.path() == path) {
+            let folder = opened.remove(at)?;
+            opened.push_back(Arc::clone(&folder));
+            return Some(folder);
         }
         // What was compared is a name; what lies in the server's own folder is opened beneath its handle.
         let root = below.map_or_else(|| Root::open(&path), |it| self.own.root().folder(it));
         let folder = Arc::new(Folder::new(root.ok()?, Arc::clone(&self.place)).ok()?);
         if opened.len() >= OPEN {
-            opened.pop_first();
+            opened.pop_front();
         }
-        opened.insert(path, Arc::clone(&folder));
+        opened.push_back(Arc::clone(&folder));
         Some(folder)
     }
 }
@@ -188,6 +191,23 @@ mod tests {
         ] {
             assert_eq!(path_of(uri), path.map(PathBuf::from), "{uri:?}");
         }
+    }
+
+    #[test]
+    fn of_many_folders_those_that_are_used_stay_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::new(folder.path(), true, Arc::new(default_place)).unwrap();
+        let open = |number: usize| {
+            let path = folder.path().join(format!("{number:03}"));
+            std::fs::create_dir_all(&path).unwrap();
+            roots.folder(&path).unwrap()
+        };
+        let first = open(0);
+        for number in 1..3 * OPEN {
+            open(number);
+            assert!(Arc::ptr_eq(&first, &open(0)), "{number}");
+        }
+        assert_eq!(roots.opened.lock().unwrap().len(), OPEN);
     }
 
     #[test]

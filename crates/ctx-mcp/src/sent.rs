@@ -20,7 +20,8 @@ pub(crate) struct Sent {
     order: VecDeque<Key>,
 }
 
-type Session = BTreeMap<String, ([u8; 32], RenditionKind)>;
+/// By the hashes of their ids, which may be of any length: the hashes of what was sent, and how it was shown.
+type Session = BTreeMap<[u8; 32], ([u8; 32], RenditionKind)>;
 
 /// Chunks, less what a session has.
 #[derive(Debug, Default)]
@@ -34,6 +35,9 @@ impl Sent {
     /// `chunks` without those that were sent in full and have not changed since. Of those that were sent in
     /// part, what shows no more than that is left out.
     pub(crate) fn unsent(&mut self, key: &Key, chunks: Vec<Chunk>) -> Unsent {
+        if self.sessions.contains_key(key) {
+            self.touch(key);
+        }
         let Some(session) = self.sessions.get(key) else {
             return Unsent {
                 chunks,
@@ -42,8 +46,8 @@ impl Sent {
         };
         let mut unsent = Unsent::default();
         for mut chunk in chunks {
-            match session.get(&chunk.id) {
-                Some((hash, shown)) if *hash == hash_of(&chunk) => {
+            match session.get(&hash_of(&chunk.id)) {
+                Some((hash, shown)) if *hash == hash_of(chunk.full_text()) => {
                     if *shown == RenditionKind::Full {
                         unsent.already.push(chunk.id);
                         continue;
@@ -77,10 +81,12 @@ impl Sent {
             .collect();
         shown.extend(stood_for);
         for chunk in chunks {
-            if let Some(kind) = shown.get(&*chunk.id)
-                && (session.len() < CHUNKS || session.contains_key(&chunk.id))
-            {
-                session.insert(chunk.id.clone(), (hash_of(chunk), *kind));
+            let Some(kind) = shown.get(&*chunk.id) else {
+                continue;
+            };
+            let id = hash_of(&chunk.id);
+            if session.len() < CHUNKS || session.contains_key(&id) {
+                session.insert(id, (hash_of(chunk.full_text()), *kind));
             }
         }
     }
@@ -107,6 +113,28 @@ fn is_within(reason: OmittedReason) -> bool {
     )
 }
 
-fn hash_of(chunk: &Chunk) -> [u8; 32] {
-    *blake3::hash(chunk.full_text().as_bytes()).as_bytes()
+fn hash_of(text: &str) -> [u8; 32] {
+    *blake3::hash(text.as_bytes()).as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_is_told_what_it_has_is_one_that_is_used() {
+        let mut sent = Sent::default();
+        let key = |name: usize| ("c".to_owned(), name.to_string());
+        for name in 0..SESSIONS {
+            sent.note(&key(name), &[], &[], &[]);
+        }
+        sent.unsent(&key(0), Vec::new());
+        sent.note(&key(SESSIONS), &[], &[], &[]);
+        assert!(sent.sessions.contains_key(&key(0)));
+        assert!(!sent.sessions.contains_key(&key(1)));
+        // What asks and was sent nothing is no session yet.
+        sent.unsent(&key(SESSIONS + 1), Vec::new());
+        assert_eq!(sent.sessions.len(), SESSIONS);
+        assert_eq!(sent.order.len(), SESSIONS);
+    }
 }

@@ -573,7 +573,7 @@ fn resource_error(fault: &Fault) -> ErrorData {
     match fault.kind() {
         Kind::NotFound => ErrorData::resource_not_found(fault.text(), None),
         Kind::Parameters => protocol_error(fault),
-        Kind::Other => internal_error(fault),
+        Kind::Writing | Kind::Other => internal_error(fault),
     }
 }
 

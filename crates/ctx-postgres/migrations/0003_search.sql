@@ -2,6 +2,22 @@
 -- keys alone: the rows are then read under row-level security. The planner does not know what it costs to read a
 -- vector that is not in its row, and would rather read all of them than use the index.
 
+-- From PostgreSQL 16 on, who makes a role may grant it and is not let become it, and is called a member all the same: so
+-- the step before this one granted nothing. Nothing here can be had without that, so no database is beyond this step that
+-- would need it.
+DO $$
+DECLARE
+    wanted text;
+    needed text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['ctx_app', 'ctx_search'] LOOP
+        IF NOT pg_has_role(current_user, wanted, needed) THEN
+            EXECUTE format('GRANT %I TO %I', wanted, current_user);
+        END IF;
+    END LOOP;
+END
+$$;
+
 -- The parts among which `essential` chooses, by how well they fit `groups`: each is worth its factor. A part of
 -- average length counts in full, longer ones less.
 CREATE FUNCTION ctx.passages(

@@ -12,6 +12,11 @@ use crate::StoreError;
 const UNKNOWN: &str = "it is neither postgres://… nor words such as host=…";
 const AMBIGUOUS: &str = "what looks like its parameters is before an `@`: that is written %40, and `=` in a password %3D";
 
+const UNUSED: &str =
+    "sslrootcert is of use with sslmode=verify-full or require, and neither is there";
+const MODES: &str =
+    "sslmode is require or verify-full, or, for no encryption, disable, allow or prefer";
+
 /// How a connection is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
@@ -34,16 +39,12 @@ impl Address {
     /// Reads `url`: `postgres://user:password@host/name?sslmode=verify-full&sslrootcert=/path`, or the same as
     /// `host=… sslmode=…`.
     pub(crate) fn of(url: &str) -> Result<Self, StoreError> {
-        let refused = |why| StoreError::Invalid {
-            what: "the address of the database",
-            why,
-        };
         let parameters = match url.split_once("://") {
             Some(("postgres" | "postgresql", rest)) => of_url(url, rest).ok_or(AMBIGUOUS),
             Some((scheme, _)) if !scheme.contains('=') => Err(UNKNOWN),
             _ => of_words(url).ok_or(UNKNOWN),
         };
-        let parameters = parameters.map_err(refused)?;
+        let parameters = parameters.map_err(StoreError::BadAddress)?;
         let (mut mode, mut root) = (None, None);
         let mut rest = String::new();
         let mut end = 0;
@@ -59,15 +60,14 @@ impl Address {
         rest.push_str(&url[end..]);
         let mut config: Config = rest.parse().map_err(StoreError::Address)?;
         let encryption = match (mode.as_deref(), root) {
+            // Who names certificates means to be encrypted, and says nothing else.
+            (None | Some("allow" | "prefer"), Some(_)) => {
+                return Err(StoreError::BadAddress(UNUSED));
+            }
             (None | Some("disable" | "allow" | "prefer"), _) => Encryption::None,
             (Some("require"), None) => Encryption::Unverified,
             (Some("require" | "verify-full"), root) => Encryption::Verified(root),
-            (Some(_), _) => {
-                return Err(StoreError::Invalid {
-                    what: "the sslmode of the database",
-                    why: "it is one of disable, require and verify-full",
-                });
-            }
+            (Some(_), _) => return Err(StoreError::BadAddress(MODES)),
         };
         config.ssl_mode(match encryption {
             Encryption::None => SslMode::Disable,
@@ -210,6 +210,7 @@ mod tests {
             "host=db password='x sslmode=require'",
             "host=db password=x\\ sslmode=require",
             "postgres://host/db?application_name=sslmode%3Drequire",
+            "host=db sslmode=disable sslrootcert=/a",
         ] {
             is_encrypted(url, &Encryption::None);
         }
@@ -221,7 +222,18 @@ mod tests {
             "mysql://u:sesame@host/db?sslmode=require",
         ] {
             let refused = Address::of(url);
-            assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{url}");
+            assert!(matches!(refused, Err(StoreError::BadAddress(_))), "{url}");
+        }
+        for url in [
+            "host=db sslrootcert=/a",
+            "host=db sslmode=prefer sslrootcert=/a",
+            "postgres://host/db?sslrootcert=/a&sslmode=allow",
+        ] {
+            let told = Address::of(url).unwrap_err().to_string();
+            assert!(
+                told.starts_with("read the address") && told.contains("verify-full"),
+                "{url}: {told}"
+            );
         }
         for url in [
             "postgres://host/db?sslmode=require&application_name=a@b",
@@ -229,7 +241,7 @@ mod tests {
         ] {
             let refused = Address::of(url);
             assert!(
-                matches!(refused, Err(StoreError::Invalid { why: AMBIGUOUS, .. })),
+                matches!(refused, Err(StoreError::BadAddress(AMBIGUOUS))),
                 "{url}"
             );
         }

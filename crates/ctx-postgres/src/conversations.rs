@@ -111,7 +111,9 @@ const BEGIN: &str = "
         SELECT $1, it.thread, p.number, p.what FROM it, unnest($4::text[]) WITH ORDINALITY AS p (what, number)
         ON CONFLICT (owner, thread, what) DO NOTHING RETURNING 1
     )
-    SELECT (SELECT count(*) FROM it) > 0, (SELECT NOT has FROM room), (SELECT count(*) FROM pins)";
+    SELECT (SELECT count(*) FROM it) > 0,
+        (SELECT NOT has FROM room) AND NOT EXISTS (SELECT FROM ctx.threads WHERE owner = $1 AND thread = $2),
+        (SELECT count(*) FROM pins)";
 
 /// Of two that pin to one thread, the second waits here.
 const TURN: &str = "SELECT 1 FROM ctx.threads WHERE owner = $1 AND thread = $2 FOR NO KEY UPDATE";
@@ -174,8 +176,8 @@ const KEEP: &str = "
     )";
 
 impl OwnedStore {
-    /// Begins `thread` at `at`, in milliseconds since 1970, unless the owner has `most` threads. On the disk of the
-    /// server when this returns.
+    /// Begins `thread` at `at`, in milliseconds since 1970, unless it is there, or the owner has `most` threads. On the disk of
+    /// the server when this returns.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] for a name or a pin that is empty, longer than 1,024 bytes or holds a NUL; those of

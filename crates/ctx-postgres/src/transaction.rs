@@ -19,6 +19,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(4);
 /// that it did so has to come here.
 pub(crate) const SLACK: Duration = Duration::from_secs(2);
 
+/// The server takes no longer time for a statement, in milliseconds: some 25 days.
+const LONGEST: u128 = i32::MAX as u128;
+
 /// What holds until the end of a transaction: the owner is whose rows there are, and the role is bound by that. Whatever a
 /// statement that reads is asked for, it goes by the same indexes: to plan it anew each time takes longer than some answers.
 const SETTINGS: &str = "
@@ -41,7 +44,7 @@ impl<'s> Settings<'s> {
     fn of(owner: &'s str, mode: Mode, limit: Duration) -> Self {
         Settings {
             owner,
-            timeout: limit.as_millis().max(1).to_string(),
+            timeout: limit.as_millis().clamp(1, LONGEST).to_string(),
             is_note: mode == Mode::Notes,
             reads: mode == Mode::Reads,
         }

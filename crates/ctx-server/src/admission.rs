@@ -83,7 +83,7 @@ struct Mean(u64);
 /// How much the latest piece of work counts in the mean: 1 part in so many.
 const WEIGHT: u64 = 8;
 
-/// There is no place.
+/// There is no place, or no room for a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// For nobody.
@@ -94,6 +94,10 @@ pub(crate) enum Full {
     Owner,
     /// For what this owner writes, which would come too late after what it writes already.
     Behind,
+    /// The bodies of all take the memory that they may,
+    Bodies,
+    /// or those of this owner do.
+    OwnBodies,
 }
 
 /// A turn, until it is dropped.
@@ -164,14 +168,14 @@ impl Admission {
         percent: usize,
         patience: Duration,
     ) -> Self {
-        let workers = workers.max(1);
+        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
         Admission {
             state: Mutex::default(),
             running: Arc::new(Semaphore::new(workers)),
             percent: percent.min(100),
             workers,
             cores,
-            all: workers + queue,
+            all: workers.saturating_add(queue),
             patience,
         }
     }

@@ -98,7 +98,8 @@ impl Credentials {
         self.entries.is_empty()
     }
 
-    /// Lets `token` in for `owner`, who has it from whoever had it before.
+    /// Lets `token` in for `owner`, who has it from whoever had it before. One of fewer than 16 bytes or of more than 512 is never
+    /// let in, whoever has it.
     pub fn add(&mut self, owner: Owner, token: &str, is_operator: bool) {
         self.entries.push(Entry {
             hash: blake3::hash(token.as_bytes()),

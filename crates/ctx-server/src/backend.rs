@@ -611,9 +611,13 @@ pub struct FilePage {
 pub struct PageLimit(u8);
 
 impl PageLimit {
+    /// The most that there may be.
+    pub const MOST: usize = 200;
+
     /// So many, where it is 1 to 200.
     pub fn new(limit: u8) -> Option<Self> {
-        (1..=200).contains(&limit).then_some(PageLimit(limit))
+        let is_one = (1..=Self::MOST).contains(&usize::from(limit));
+        is_one.then_some(PageLimit(limit))
     }
 
     /// The number.

@@ -73,10 +73,10 @@ impl Room {
         let mut held = self.bodies.held();
         let of_owner = held.owners.get(&self.owner).copied().unwrap_or(0);
         if of_owner.saturating_add(more) > self.bodies.share {
-            return Err(Full::Owner);
+            return Err(Full::OwnBodies);
         }
         if held.all.saturating_add(more) > self.bodies.all {
-            return Err(Full::All);
+            return Err(Full::Bodies);
         }
         held.all += more;
         held.owners.insert(self.owner.clone(), of_owner + more);
@@ -112,15 +112,15 @@ mod tests {
         let mut rooms: Vec<Room> = Vec::new();
         for name in ["a", "b", "c", "d"] {
             let mut room = bodies.begin(&owner(name));
-            assert_eq!(room.grow_to(26), Err(Full::Owner));
+            assert_eq!(room.grow_to(26), Err(Full::OwnBodies));
             assert_eq!(room.grow_to(20), Ok(()));
-            assert_eq!(bodies.begin(&owner(name)).grow_to(6), Err(Full::Owner));
+            assert_eq!(bodies.begin(&owner(name)).grow_to(6), Err(Full::OwnBodies));
             assert_eq!(room.grow_to(25), Ok(()));
             assert_eq!(room.grow_to(3), Ok(()), "it has more");
             rooms.push(room);
         }
         let mut late = bodies.begin(&owner("e"));
-        assert_eq!(late.grow_to(1), Err(Full::All));
+        assert_eq!(late.grow_to(1), Err(Full::Bodies));
         rooms.pop();
         assert_eq!(late.grow_to(25), Ok(()));
         drop((rooms, late));

@@ -261,7 +261,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 /// Reads a value that was read by [`parse`] before, from the field `prefix`.
 pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, value: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(Whole(value)).map_err(|error| {
         let path = match error.path().to_string().as_str() {
             "." => prefix.to_owned(),
             path if prefix.is_empty() => path.to_owned(),
@@ -357,6 +357,18 @@ mod tests {
         assert_eq!((lines.first, lines.factor), (59, 2.0));
         assert_eq!(fault::<Lines>("{\"first\": 59.5}"), "first");
         assert_eq!(fault::<Lines>("{\"first\": 59.0, \"last\": 60.0}"), "last");
+    }
+
+    #[test]
+    fn fields_are_told_by_their_names_and_never_by_their_order() {
+        for body in [
+            "{\"files\": [[\"a.rs\", \"fn a() {}\"]]}",
+            "{\"files\": [[]]}",
+        ] {
+            assert_eq!(fault::<crate::wire::FilesRequest>(body), "files[0]");
+        }
+        let body = "{\"message\": \"x\", \"options\": [8000]}";
+        assert_eq!(fault::<crate::wire::BuildRequest>(body), "options");
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub struct Limits {
     pub held_bytes: usize,
     /// The largest file.
     pub file_bytes: usize,
-    /// Files in a batch.
+    /// Files in a batch. Over PostgreSQL a batch of more than 1,024, or of more than about 32 MiB, is several transactions:
+    /// of one that is refused those before stay.
     pub batch_files: usize,
     /// Chunks in one assembly.
     pub chunks: usize,

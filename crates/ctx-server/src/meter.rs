@@ -101,7 +101,7 @@ const DESCRIBED: [(&str, Unit, &str); 19] = [
     (
         "http_shed_total",
         Unit::Count,
-        "Requests turned away because every place was taken",
+        "Requests turned away: no place, no room for the body, or too long to wait",
     ),
     (
         "http_late_total",

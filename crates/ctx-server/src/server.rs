@@ -37,6 +37,9 @@ const NO_MORE: Duration = Duration::from_millis(20);
 /// How long whoever was cancelled at the end may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// What may take longer is ended after so long all the same: moments are only so far off.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
+
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -175,7 +178,9 @@ impl Server {
         let (router, limits) = (routes.router(), &routes.app.limits);
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
-        let places = Arc::new(Semaphore::new(limits.connections));
+        let places = Arc::new(Semaphore::new(
+            limits.connections.min(Semaphore::MAX_PERMITS),
+        ));
         let peers = Arc::new(Peers::new(limits.peer_connections));
         let mut stop = std::pin::pin!(async {
             shutdown.await;
@@ -242,23 +247,28 @@ fn connection(
     let _ = stream.set_nodelay(true);
     // Whoever reads nothing of an answer is not waited for.
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(limits.write_time));
+    stream.set_write_timeout(Some(limits.write_time.min(LONGEST)));
     let answers = Counted {
         inner: TowerToHyperService::new(router),
         age: Age::new(limits.connection_requests, limits.connection_time),
     };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time)
+        .header_read_timeout(limits.header_time.min(LONGEST))
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_LINES)
         .serve_connection(TokioIo::new(Box::pin(stream)), answers);
     let served = graceful.watch(served);
     // What a request that came at the last moment may still take.
-    let last = limits.body_time + limits.request_time + limits.write_time;
-    let longest = limits
-        .connection_time
-        .saturating_add(limits.header_time + last);
+    let last = [
+        limits.header_time,
+        limits.body_time,
+        limits.request_time,
+        limits.write_time,
+    ];
+    let longest = last
+        .into_iter()
+        .fold(limits.connection_time, Duration::saturating_add);
     async move {
         // Whoever broke it off knows why.
         let _ = tokio::time::timeout(longest, served).await;

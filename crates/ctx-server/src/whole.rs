@@ -1,4 +1,4 @@
-//! Numbers of JSON, where 59.0 is the whole number 59.
+//! JSON, where 59.0 is the whole number 59, and what has fields is an object.
 //!
 //! What reads numbers is told of a whole one as such, however it was written, while the text is read: nothing of it is kept
 //! to be looked at again.
@@ -69,11 +69,12 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        fields: &'static [&'static str],
+        _name: &'static str,
+        _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_struct(name, fields, Whole(visitor))
+        // As one, an array would be its fields in their order.
+        self.0.deserialize_map(Whole(visitor))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

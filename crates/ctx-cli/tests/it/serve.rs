@@ -768,6 +768,32 @@ fn what_cannot_be_served_is_told_with_a_hint() {
     }
 }
 
+#[test]
+fn a_database_can_be_named_where_no_list_of_processes_shows_it() {
+    let folder = Folder::of([("file", b"")]);
+    for (args, said) in [
+        (vec![], "use the database at 127.0.0.1:1"),
+        (vec!["--data-dir", "file/x"], "use the data folder file/x"),
+        (
+            vec!["--database-url", "host=127.0.0.2 port=2"],
+            "use the database at 127.0.0.2:2",
+        ),
+    ] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+            .args(["serve", "--addr", "127.0.0.1:0"])
+            .args(&args)
+            .env("CTX_DATABASE_URL", "postgres://ada:sesame@127.0.0.1:1/x")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert!(
+            told.contains(said) && !told.contains("sesame"),
+            "{args:?}: {told}"
+        );
+    }
+}
+
 /// One token for each run of letters or digits that is a word of it.
 #[cfg(feature = "tokenizer-json")]
 const WORDS: &str = r#"{

@@ -79,6 +79,15 @@ fn flags_that_have_no_say_are_refused() {
 }
 
 #[test]
+fn a_configuration_that_cannot_be_written_is_no_fault_of_what_was_given() {
+    let folder = Folder::of([(".cursor", b"")]);
+    let args = ["mcp", "--install", "cursor", "--write"];
+    folder.run(args).fails(1, &["failed to write "]);
+    let folder = Folder::of([(".cursor/mcp.json", b"[")]);
+    folder.run(args).fails(3, &["failed to change "]);
+}
+
+#[test]
 fn without_a_terminal_there_are_no_escape_sequences() {
     let folder = Folder::of([
         ("a.rs", b"fn a() {}\n"),

@@ -14,7 +14,6 @@ mod cursors;
 mod http;
 mod install;
 mod protocol;
-
 mod sessions;
 
 use std::fs;

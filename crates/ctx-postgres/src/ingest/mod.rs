@@ -5,14 +5,14 @@
 mod rows;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ctx_retrieve::Hold;
 use deadpool_postgres::Client;
 
 use self::rows::{Batch, Known};
 pub(crate) use self::rows::{LONGEST_NAME, reversed};
-use self::write::Writing;
+use self::write::{Gone, Writing};
 use crate::store::OwnedStore;
 use crate::transaction::Mode;
 use crate::{Limits, StoreError};
@@ -81,6 +81,9 @@ pub struct Ingested {
     pub parts: usize,
     /// Files that were stored already as they are.
     pub unchanged: usize,
+    /// The BLAKE3 of what was at the path of each of the others before, where anything was; of a text that a disk has damaged
+    /// there is none. What is replaced is seen by the transaction that does it.
+    pub before: BTreeMap<String, Option<[u8; 32]>>,
     /// Files that cannot be stored, in their order, and why.
     pub skipped: Vec<(String, &'static str)>,
 }
@@ -142,7 +145,8 @@ impl OwnedStore {
         if batch.is_empty() {
             return Ok(0);
         }
-        self.retried(|| self.write(&batch, None)).await
+        let gone = self.retried(|| self.write(&batch, None)).await?;
+        Ok(gone.len())
     }
 
     async fn ingest_batch(
@@ -156,19 +160,31 @@ impl OwnedStore {
         }
         // All work over texts is off the threads that serve the runtime.
         let files = Hold::current().blocking(move || hashed(files)).await?;
-        let known = self.known(&files).await?;
+        let (known, damaged) = self.known(&files).await?;
         let batch = Hold::current().blocking(move || Batch::of(files, &known));
         let batch = batch.await?;
+        let mut gone = Vec::new();
         if !batch.is_empty() {
-            self.retried(|| self.write(&batch, Some(bounds))).await?;
+            gone = self.retried(|| self.write(&batch, Some(bounds))).await?;
         }
         ingested.stored += batch.files.len();
-        ingested.unchanged += batch.unchanged;
+        ingested.unchanged += batch.unchanged.len();
         ingested.parts += batch.parts.len();
+        let before = gone.into_iter().map(|(path, hash)| {
+            let hash = (!damaged.contains(&path)).then_some(hash);
+            (path, hash)
+        });
+        let unchanged = batch.unchanged.into_iter();
+        let unchanged = unchanged.map(|(path, hash)| (path, Some(hash)));
+        ingested.before.extend(before.chain(unchanged));
         Ok(())
     }
 
-    async fn known(&self, files: &[(FileText, [u8; 32])]) -> Result<Known, StoreError> {
+    /// What is stored of `files`, and which of them a disk has damaged.
+    async fn known(
+        &self,
+        files: &[(FileText, [u8; 32])],
+    ) -> Result<(Known, BTreeSet<String>), StoreError> {
         let paths: Vec<&str> = files.iter().map(|(it, _)| it.path.as_str()).collect();
         let mut known: Known = self.hashes(&paths).await?;
         let files = files
@@ -177,14 +193,15 @@ impl OwnedStore {
         let same = files.filter(|(path, _, hash)| known.get(*path) == Some(hash));
         let same: Vec<(&str, &str, [u8; 32])> = same.collect();
         // To be sent anew makes a damaged file whole.
-        for path in self.damaged(&same).await? {
-            known.remove(&path);
+        let damaged = self.damaged(&same).await?;
+        for path in &damaged {
+            known.remove(path);
         }
-        Ok(known)
+        Ok((known, damaged))
     }
 
-    /// Stores a batch in place of what is at its paths. Returns how many files went.
-    async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<usize, StoreError> {
+    /// Stores a batch in place of what is at its paths. Returns which files went.
+    async fn write(&self, batch: &Batch, bounds: Option<Bounds>) -> Result<Vec<Gone>, StoreError> {
         let mut client = self.client().await?;
         let gone = self.write_on(&mut client, batch, bounds).await;
         client.given_back(gone)
@@ -195,7 +212,7 @@ impl OwnedStore {
         client: &mut Client,
         batch: &Batch,
         bounds: Option<Bounds>,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<Vec<Gone>, StoreError> {
         let patience = self.waiting("store files", Mode::Writes);
         let transaction = self.begin(client, Mode::Writes).await?;
         let writing = Writing {

@@ -27,7 +27,8 @@ pub(super) struct Batch {
     pub(super) parts: Vec<PartRow>,
     /// In how many of these parts and files each term is.
     pub(super) terms: BTreeMap<String, (i32, i32)>,
-    pub(super) unchanged: usize,
+    /// What is stored as it is, with its hash.
+    pub(super) unchanged: Vec<(String, [u8; 32])>,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Batch {
         let mut changed = Vec::new();
         for (file, hash) in files {
             if known.get(&file.path) == Some(&hash) {
-                batch.unchanged += 1;
+                batch.unchanged.push((file.path, hash));
             } else {
                 changed.push((file, hash));
             }

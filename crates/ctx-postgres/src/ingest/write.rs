@@ -8,13 +8,16 @@ use std::pin::pin;
 
 use ctx_rank::Role;
 use deadpool_postgres::Transaction;
-use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Row, Statement};
 
 use super::rows::{Batch, FileRow, LONGEST_NAME, PartRow, reversed};
 use crate::StoreError;
 use crate::transaction::Waiting;
+
+/// A file that went, and the BLAKE3 that it was stored with.
+pub(super) type Gone = (String, [u8; 32]);
 
 type Done<T> = Result<T, StoreError>;
 
@@ -65,9 +68,9 @@ impl Writing<'_> {
         Ok((count(0), count(1)))
     }
 
-    /// Stores `batch` in place of what is at its paths. Returns how many files went: where none did and none came, the files are
+    /// Stores `batch` in place of what is at its paths. Returns which files went: where none did and none came, the files are
     /// of no other generation.
-    pub(super) async fn all(&self, batch: &Batch) -> Done<usize> {
+    pub(super) async fn all(&self, batch: &Batch) -> Done<Vec<Gone>> {
         let staged = self.transaction.batch_execute(STAGING);
         self.waiting.of(staged).await?;
         let gone = self.forget(&batch.paths).await?;
@@ -75,8 +78,8 @@ impl Writing<'_> {
         if removes {
             self.run(NOT_SHOWN, &[&batch.paths]).await?;
         }
-        if removes && gone == 0 {
-            return Ok(0);
+        if removes && gone.is_empty() {
+            return Ok(gone);
         }
         self.copy_files(&batch.files).await?;
         self.copy_parts(&batch.parts).await?;
@@ -84,13 +87,13 @@ impl Writing<'_> {
         for sql in FROM_STAGING {
             self.run(sql, &[]).await?;
         }
-        if gone > 0 {
+        if !gone.is_empty() {
             self.run(UNUSED, &[]).await?;
         }
         self.run(COUNT, &[]).await?;
         let settled = self.transaction.batch_execute("SELECT ctx.settle()");
         self.waiting.of(settled).await?;
-        usize::try_from(gone).map_or(Ok(usize::MAX), Ok)
+        Ok(gone)
     }
 
     /// Runs a statement whose first value is the owner.
@@ -106,18 +109,21 @@ impl Writing<'_> {
         self.waiting.of(self.transaction.prepare_cached(sql)).await
     }
 
-    async fn forget(&self, paths: &[String]) -> Done<u64> {
+    async fn forget(&self, paths: &[String]) -> Done<Vec<Gone>> {
         if paths.is_empty() {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         for sql in FORGET {
             self.run(sql, &[&paths]).await?;
         }
-        self.run(
-            "DELETE FROM ctx.files WHERE owner = $1 AND path = ANY ($2)",
-            &[&paths],
-        )
-        .await
+        let sql = "DELETE FROM ctx.files WHERE owner = $1 AND path = ANY ($2) RETURNING path, hash";
+        let statement = self.prepared(sql).await?;
+        let values: [&(dyn ToSql + Sync); 2] = [&self.owner, &paths];
+        let gone = self.transaction.query(&statement, &values);
+        let gone = self.waiting.of(gone).await?;
+        // The table holds nothing of another length.
+        let hash = |row: &Row| row.get::<_, &[u8]>(1).try_into().unwrap_or_default();
+        Ok(gone.iter().map(|row| (row.get(0), hash(row))).collect())
     }
 
     async fn copy_files(&self, files: &[FileRow]) -> Done<()> {

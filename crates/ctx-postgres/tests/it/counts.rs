@@ -102,9 +102,13 @@ async fn there_are_as_many_threads_and_messages_as_may_be_and_no_more() {
     assert_eq!(all, [most, most]);
     let client = raw(&fresh.url).await;
     assert_eq!(counts(&client, "alice").await, [(15, 15); 2]);
-    // What was forgotten makes room.
     let store = fresh.owner("alice");
     let (thread, _) = store.threads(1).await.unwrap().remove(0);
+    for (thread, wanted) in [(&*thread, Added::Exists), ("new", Added::Full)] {
+        let begun = store.begin_thread(thread, None, &[], 1, most).await;
+        assert_eq!(begun.unwrap(), wanted, "{thread}");
+    }
+    // What was forgotten makes room.
     let add = async |thread: &str| {
         store
             .add_message(thread, &message("z"), most)

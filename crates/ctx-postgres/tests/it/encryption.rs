@@ -66,7 +66,7 @@ async fn connections_are_encrypted_where_that_is_asked_for_and_only_to_whom_it_i
         assert!(matches!(refused, Err(StoreError::Connect { .. })), "{more}");
     }
     let refused = connect(url("127.0.0.1", "sslmode=some")).await;
-    assert!(matches!(refused, Err(StoreError::Invalid { .. })));
+    assert!(matches!(refused, Err(StoreError::BadAddress(_))));
 }
 
 #[tokio::test]

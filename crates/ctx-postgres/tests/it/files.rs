@@ -221,3 +221,21 @@ async fn vectors_are_kept_as_they_are_sent_however_much_their_terms_are_alike() 
     }
     assert_eq!(stored().await, found);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_those_that_store_a_new_file_at_once_one_finds_nothing_before() {
+    let fresh = fresh!();
+    let hash = |text: &str| *blake3::hash(text.as_bytes()).as_bytes();
+    for round in 0..10 {
+        let path = format!("{round}.rs");
+        let store = async |text: &str| {
+            let store = fresh.owner("alice");
+            store.ingest(texts([(&*path, text)])).await.unwrap().before
+        };
+        let (first, second) = tokio::join!(store("fn a() {}"), store("fn b() {}"));
+        let mut found: Vec<_> = first.into_iter().chain(second).collect();
+        let (its, before) = found.pop().unwrap();
+        assert!(found.is_empty() && its == path, "{found:?}");
+        assert!([hash("fn a() {}"), hash("fn b() {}")].contains(&before.unwrap()));
+    }
+}

@@ -116,3 +116,14 @@ async fn whatever_is_asked_of_a_server_that_says_nothing_ends() {
     let silent = errors.iter().filter(|it| it.contains("was silent"));
     assert_eq!(silent.count(), all, "{errors:?}");
 }
+
+#[tokio::test]
+async fn statements_may_have_no_limit() {
+    let mut limits = Limits::default().with_reading(Duration::MAX);
+    limits.writing = Duration::MAX;
+    let Some(fresh) = crate::server::Fresh::with(limits).await else {
+        return;
+    };
+    append(&fresh.store, 1).await.unwrap();
+    assert_eq!(fresh.owner("ada").threads(2).await.unwrap().len(), 1);
+}

@@ -6,7 +6,8 @@
 //!
 //! No more are in use at once than stay open. Each that is has a place, which all share who use it, so who has what it asks for
 //! in use already waits for nobody. Who waits for a place has nothing of its owner's meanwhile, and so each that is open has a
-//! place or can be closed.
+//! place or can be closed; but for what is written behind an answer, for as long as that takes: it has the folder open, and no
+//! place that others would wait for.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

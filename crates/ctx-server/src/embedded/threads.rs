@@ -161,10 +161,10 @@ impl Database {
                  WHERE m.seq >= coalesce((
                      SELECT max(u.seq) FROM messages u
                      WHERE u.thread = it.thread AND u.seq <= it.seq AND u.role = 'user'
-                 ), 0) AND NOT EXISTS (
-                     SELECT 1 FROM messages u
-                     WHERE u.thread = it.thread AND u.seq > it.seq AND u.seq <= m.seq AND u.role = 'user'
-                 ) ORDER BY m.seq LIMIT ?3",
+                 ), 0) AND m.seq < coalesce((
+                     SELECT min(u.seq) FROM messages u
+                     WHERE u.thread = it.thread AND u.seq > it.seq AND u.role = 'user'
+                 ), 9223372036854775807) ORDER BY m.seq LIMIT ?3",
             )
             .map_err(read_failed)?;
         let rows = get

@@ -1,48 +1,35 @@
-//! Files that are sent: checked, counted, and stored whole or not at all.
+//! Files that are sent: checked, and stored in one transaction, as far as one goes.
 
 use ctx_postgres::{Bounds, FileText, OwnedStore, StoreError};
+use ctx_retrieve::Hold;
 
 use super::{Result, failed};
 use crate::Quota;
 use crate::backend::{BackendError, Ingested, IngestedFile, NewFile};
 use crate::batch;
 
-/// Stores `files`, in place of what was at their paths.
+/// A file as it was sent.
+struct Sent {
+    path: String,
+    hash: [u8; 32],
+    bytes: usize,
+}
+
+/// Stores `files`, of `most` bytes each at most, in place of what was at their paths.
 pub(super) async fn ingest(
     store: &OwnedStore,
     files: Vec<NewFile>,
     quota: &Quota,
+    most: usize,
 ) -> Result<Ingested> {
-    batch::check(&files)?;
-    let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
-    let hash = |it: &NewFile| *blake3::hash(it.content.as_bytes()).as_bytes();
-    let hashes: Vec<[u8; 32]> = files.iter().map(hash).collect();
-    let mut known = store.hashes(&paths).await.map_err(failed)?;
-    let sent = files.iter().zip(&hashes);
-    let sent = sent.map(|(it, hash)| (it.path.as_str(), it.content.as_str(), *hash));
-    let same = sent.filter(|(path, _, hash)| known.get(*path) == Some(hash));
-    let same: Vec<(&str, &str, [u8; 32])> = same.collect();
-    let damaged = store.damaged(&same).await.map_err(failed)?;
-    let mut ingested = Ingested::default();
-    for (file, hash) in files.iter().zip(hashes) {
-        let status = match known.insert(file.path.clone(), hash) {
-            Some(its) if its == hash && !damaged.contains(&file.path) => "unchanged",
-            Some(_) => "updated",
-            None => "created",
-        };
-        ingested.files.push(IngestedFile {
-            path: file.path.clone(),
-            status: status.to_owned(),
-            bytes: file.content.len(),
-        });
-    }
-    let order: Vec<String> = files.iter().map(|it| it.path.clone()).collect();
-    let at = crate::build::now() / 1_000;
-    let text = |it: NewFile| FileText::new(it.path, it.content).with_modified_at(at);
-    let number = |path: &str| order.iter().position(|it| it == path).unwrap_or(0);
+    // All work over texts is off the threads that serve the runtime.
+    let checked = Hold::current().blocking(move || checked(files, most)).await;
+    let checked = checked.map_err(|error| BackendError::failed("finish", error))?;
+    let (sent, files) = checked?;
+    let number = |path: &str| sent.iter().position(|it| it.path == path).unwrap_or(0);
     let bounds = Bounds::new(quota.files, quota.bytes);
-    let stored = store.ingest_within(bounds, files.into_iter().map(text).collect());
-    let stored = stored.await.map_err(|error| match error {
+    let stored = store.ingest_within(bounds, files).await;
+    let stored = stored.map_err(|error| match error {
         StoreError::Place { path, is_folder } => {
             let detail = if is_folder {
                 batch::OF_FOLDER
@@ -57,9 +44,41 @@ pub(super) async fn ingest(
         },
         error => failed(error),
     })?;
-    // What was checked above is all that is passed over, but for sizes.
     if let Some((path, why)) = stored.skipped.first() {
         return Err(batch::refused_content(number(path), why));
     }
+    let mut known = stored.before;
+    let mut ingested = Ingested::default();
+    for Sent { path, hash, bytes } in sent {
+        let status = match known.insert(path.clone(), Some(hash)) {
+            Some(its) if its == Some(hash) => "unchanged",
+            Some(_) => "updated",
+            None => "created",
+        };
+        ingested.files.push(IngestedFile {
+            path,
+            status: status.to_owned(),
+            bytes,
+        });
+    }
     Ok(ingested)
+}
+
+/// What `files` are known by, and as the store takes them. O(bytes).
+fn checked(files: Vec<NewFile>, most: usize) -> Result<(Vec<Sent>, Vec<FileText>)> {
+    batch::check(&files)?;
+    // The store would pass it over, and have stored the others.
+    if let Some(large) = files.iter().position(|it| it.content.len() > most) {
+        let detail = format!("it has more than the {most} bytes that the database takes of a file");
+        return Err(batch::refused_content(large, &detail));
+    }
+    let sent = files.iter().map(|it| Sent {
+        path: it.path.clone(),
+        hash: *blake3::hash(it.content.as_bytes()).as_bytes(),
+        bytes: it.content.len(),
+    });
+    let sent = sent.collect();
+    let at = crate::build::now() / 1_000;
+    let text = |it: NewFile| FileText::new(it.path, it.content).with_modified_at(at);
+    Ok((sent, files.into_iter().map(text).collect()))
 }

@@ -1,7 +1,7 @@
 //! The store of many processes: one PostgreSQL database, in which every row has its owner.
 //!
-//! Nothing of an owner's is kept here between requests but texts of files, by their hash and the generation of files that
-//! they were found at, and what the cache of contexts holds. Each request looks at the database as it is when it begins, or
+//! Of an owner's is kept here between requests: texts of files, by their hash and the generation of files that they were
+//! found at, and their outlines; what the cache of contexts holds; and in the store, what searches have read. Each request looks at the database as it is when it begins, or
 //! later, through a [`View`] of its own.
 
 mod files;
@@ -22,7 +22,8 @@ use ctx_source::{Files, SourceError, Sources, Text};
 use self::view::{Texts, View};
 use crate::backend::{
     Appended, Backend, BackendError, FilePage, Ingested, Job, KeptFile, Listing, Message, NewFile,
-    NewMessage, NewThread, Page, Prime, PrimeRequest, Receipt, Removed, Thread, ThreadInfo, Vote,
+    NewMessage, NewThread, Page, PageLimit, Prime, PrimeRequest, Receipt, Removed, Thread,
+    ThreadInfo, Vote,
 };
 use crate::build::{Priming, build, count, now};
 use crate::cause::cause;
@@ -50,13 +51,16 @@ pub struct Postgres {
     store: Store,
     priming: Priming,
     quota: Quota,
+    /// What the store takes of a file at most.
+    file_bytes: usize,
     texts: Arc<Texts>,
     /// Nothing is read through it: it keeps the outlines for those of all requests.
     outlines: Resolver,
 }
 
 impl Postgres {
-    /// Keeps everything in the database at `url`, whose tables are made or brought up to date.
+    /// Keeps everything in the database at `url`, whose tables are made or brought up to date. Lists have their 200 entries
+    /// whatever the `rows` of `limits`.
     ///
     /// # Errors
     /// [`ServerError::Database`], which names the host, and never the password.
@@ -73,6 +77,10 @@ impl Postgres {
                 source => Box::new(source),
             },
         };
+        let mut limits = limits;
+        // One more than a part of a list has tells that there is another.
+        limits.rows = limits.rows.max(PageLimit::MOST + 1);
+        let file_bytes = limits.file_bytes;
         let store = Store::connect(url, limits).await.map_err(failed)?;
         store.migrate().await.map_err(failed)?;
         let secret = store.secret().await.map_err(failed)?;
@@ -82,6 +90,7 @@ impl Postgres {
             store,
             priming: Priming::new(Secret::new(secret)),
             quota,
+            file_bytes,
             texts,
             outlines: Resolver::new(nothing, ctx_syntax::Limits::default()),
         })
@@ -150,7 +159,7 @@ impl Backend for Postgres {
     }
 
     async fn ingest(&self, owner: &Owner, files: Vec<NewFile>) -> Result<Ingested> {
-        files::ingest(&self.owned(owner)?, files, &self.quota).await
+        files::ingest(&self.owned(owner)?, files, &self.quota, self.file_bytes).await
     }
 
     async fn remove_files(&self, owner: &Owner, paths: Vec<String>) -> Result<Removed> {

@@ -263,6 +263,10 @@ fn bodies_that_are_still_to_come_leave_no_room_for_more_of_their_owner() {
             let invalid = json!({"none": "x".repeat(6_000)});
             let answer = server.post(ADA, route, &invalid);
             answer.refused(503, "");
+            assert!(
+                answer.body.contains("bodies that one owner sends"),
+                "{answer:?}"
+            );
             assert_eq!(answer.header("retry-after"), Some("1"));
             server.post(BOB, route, &invalid).refused(400, "none");
         }
@@ -525,7 +529,27 @@ fn a_connection_ends_with_its_last_request_and_with_its_time() {
     let mut short = Limits::default();
     short.connection_time = Duration::ZERO;
     let mut long = few.clone();
-    long.connection_time = Duration::MAX;
+    for time in [
+        &mut long.connection_time,
+        &mut long.header_time,
+        &mut long.body_time,
+        &mut long.request_time,
+        &mut long.write_time,
+    ] {
+        *time = Duration::MAX;
+    }
+    for count in [
+        &mut long.connections,
+        &mut long.peer_connections,
+        &mut long.workers,
+        &mut long.queue,
+        &mut long.batch_workers,
+        &mut long.batch_queue,
+        &mut long.store_workers,
+        &mut long.store_queue,
+    ] {
+        *count = usize::MAX;
+    }
     for (limits, wanted) in [(few, 3), (short, 1), (long, 3)] {
         let server = Running::with_limits(limits);
         let request = server.request("GET /healthz", &[], b"");

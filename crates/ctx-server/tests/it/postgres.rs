@@ -1,6 +1,7 @@
 //! The store of many processes, over HTTP.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_server::{DatabaseLimits, Postgres, Quota};
@@ -510,4 +511,30 @@ fn a_database_that_is_not_there_is_named_without_its_password() {
     for secret in ["sesame", "ada", "store?"] {
         assert!(!told.contains(secret), "{told}");
     }
+}
+
+#[test]
+fn limits_of_the_database_leave_batches_and_lists_whole() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let mut limits = DatabaseLimits::default().with_reading(Duration::from_mins(1));
+    limits.file_bytes = 100;
+    limits.rows = 2;
+    let backend = block_on(Postgres::connect(&url, limits, Quota::default())).unwrap();
+    let server = Running::start(Arc::new(backend), ctx_server::Limits::default());
+    let large = json!({"path": "large.rs", "content": "x".repeat(101)});
+    let small = |name: &str| json!({"path": name, "content": "x"});
+    let both = json!({"files": [small("a.rs"), large]});
+    server
+        .post(ADA, "/v1/files", &both)
+        .refused(422, "files[1].content");
+    assert_eq!(server.get(ADA, "/v1/files").data(200), json!([]));
+    let four = ["a", "b", "c", "d"].map(small);
+    let four = json!({"files": four});
+    server.post(ADA, "/v1/files", &four).data(200);
+    let listed = server.get(ADA, "/v1/files?limit=3").json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 3);
+    assert_eq!(listed["meta"]["next"], "c");
 }
