@@ -207,7 +207,10 @@ impl Run<'_> {
                 let entries = if count_left_out(plan.candidates, &outcome) == 0 {
                     no_entries(&plan)
                 } else {
-                    stage("entry budgets", control, || entry_budgets(&mut plan, limit))?
+                    let is_empty = shown.is_empty();
+                    stage("entry budgets", control, || {
+                        entry_budgets(&mut plan, limit, is_empty)
+                    })?
                 };
                 let receipt = Receipt {
                     plan: &plan,

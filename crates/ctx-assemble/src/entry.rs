@@ -1,5 +1,6 @@
 //! At which budget each chunk that was left out would be let in.
 
+use ctx_budget::{Item, Problem};
 use ctx_model::{Selection, Tokens};
 use ctx_tokens::Additivity;
 use rapidhash::RapidHashSet;
@@ -26,10 +27,12 @@ pub(crate) type Entries = SmallVec<[Option<Tokens>; 1]>;
 /// was found, or looked for: without being asked to explain, other policies than first fit look for no more
 /// than [`FEW`] candidates. Each is sure: first fit lets a candidate in that has room for all before it too, and
 /// for the other policies each budget was tried out. So they are budgets that work, not always the
-/// smallest.
+/// smallest. Where nothing is shown (`is_empty`), the smallest budget that shows something is among them, but for caps,
+/// which change with the budget.
 pub(crate) fn entry_budgets(
     plan: &mut Plan<'_, '_>,
     limit: Tokens,
+    is_empty: bool,
 ) -> Result<Vec<Entries>, AssembleError> {
     let footer = plan.options.footer.as_deref();
     let adds_up = plan.pricer.counter.additivity() != Additivity::Never
@@ -39,11 +42,14 @@ pub(crate) fn entry_budgets(
         return Ok(no_entries(plan));
     }
     let by_order_alone = !plan.options.caps && plan.options.diversity.is_none();
-    let limits = if plan.options.selection == Selection::InOrder && by_order_alone {
+    let mut limits = if plan.options.selection == Selection::InOrder && by_order_alone {
         first_fit(plan)
     } else {
         tried_out(plan, limit)?
     };
+    if is_empty {
+        first_of_all(plan, limit, &mut limits)?;
+    }
     let reserve = plan.options.reserve;
     let budget = |limit: Tokens| Some(limit + reserve).filter(|&it| it < Tokens::MAX);
     Ok(limits
@@ -87,12 +93,7 @@ fn first_fit(plan: &Plan<'_, '_>) -> Vec<Entries> {
         .collect()
 }
 
-fn pay_group(
-    group: Option<u32>,
-    problem: &ctx_budget::Problem,
-    paid: &mut [bool],
-    weight: &mut u64,
-) {
+fn pay_group(group: Option<u32>, problem: &Problem, paid: &mut [bool], weight: &mut u64) {
     if let Some(group) = group.map(|group| group as usize)
         && !std::mem::replace(&mut paid[group], true)
     {
@@ -145,19 +146,61 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Entries>, Ass
     Ok(found)
 }
 
+/// Notes the smallest budget that holds any candidate for what is chosen with it.
+fn first_of_all(
+    plan: &mut Plan<'_, '_>,
+    present: Tokens,
+    found: &mut [Entries],
+) -> Result<(), AssembleError> {
+    let Problem { items, groups, .. } = &plan.problem;
+    let least = |item: &Item| {
+        let choice = item.choices.iter().map(|it| it.weight).min()?;
+        let heading = item.group.map_or(0, |group| groups[group as usize]);
+        Some(choice.saturating_add(heading))
+    };
+    let Some(least) = items.iter().filter_map(least).min() else {
+        return Ok(());
+    };
+    let limit = limit_for(plan, least).max(plan.least);
+    let limit = plan.full(0)?.map_or(limit, |full| full.min(limit));
+    if limit <= present {
+        return Ok(());
+    }
+    let budget = Budget {
+        limit,
+        slack: 0,
+        max_items: None,
+    };
+    let outcome = plan.select(&budget)?;
+    let candidates = plan.candidates.all.iter();
+    for ((candidate, found), chosen) in candidates.zip(found).zip(&outcome.chosen) {
+        if let Some(choice) = *chosen {
+            for part in shown_parts(candidate, choice) {
+                found[part] = Some(found[part].map_or(limit, |it| it.min(limit)));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Notes `limit` for each part that `choice` of `candidate` shows, unless a smaller one is known.
 fn note(candidate: &Candidate<'_>, choice: usize, limit: Tokens, found: &mut Entries) {
     if found.iter().all(Option::is_some) {
         return;
     }
+    for part in shown_parts(candidate, choice) {
+        found[part].get_or_insert(limit);
+    }
+}
+
+/// The numbers of the parts that `choice` of `candidate` shows.
+fn shown_parts(candidate: &Candidate<'_>, choice: usize) -> Vec<usize> {
     let pieces = candidate.showings[choice].pieces.iter();
     let parts = pieces.flat_map(|piece| &piece.parts);
     let shown: RapidHashSet<&str> = parts.map(|part| &*part.id).collect();
-    for (part, found) in candidate.unit.parts().iter().zip(found) {
-        if shown.contains(&*part.id) {
-            found.get_or_insert(limit);
-        }
-    }
+    let parts = candidate.unit.parts().iter().enumerate();
+    let parts = parts.filter(|(_, part)| shown.contains(&*part.id));
+    parts.map(|(number, _)| number).collect()
 }
 
 /// The `n`-th of `of` numbers from `low` (left out) to `high`, each larger than the one before by

@@ -55,7 +55,7 @@ impl Plan<'_, '_> {
 
     /// What the context needs with everything in it and `slack` besides, where the policy takes
     /// everything when it has that much.
-    fn full(&self, slack: u64) -> Result<Option<Tokens>, AssembleError> {
+    pub(crate) fn full(&self, slack: u64) -> Result<Option<Tokens>, AssembleError> {
         let Problem { items, groups, .. } = &self.problem;
         if self.leaves_out || items.is_empty() {
             return Ok(None);
@@ -143,7 +143,7 @@ impl Plan<'_, '_> {
         self.problem.capacity
     }
 
-    /// Gives each kind no more than its relevance and its own budget allow.
+    /// Gives each item no more than its relevance and the budget of its kind allow.
     fn cap(&mut self, limit: Tokens) {
         let claims: Vec<Claim> = self
             .candidates

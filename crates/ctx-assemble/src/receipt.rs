@@ -48,6 +48,26 @@ struct Reading {
     neutralised: usize,
 }
 
+/// What a candidate adds to the value of what is shown.
+struct Share {
+    added: f64,
+    /// What it is worth when nothing else is shown.
+    value: f64,
+    pieces: usize,
+}
+
+impl Share {
+    /// What one of its pieces adds: what is told already is taken off each alike.
+    #[expect(clippy::cast_precision_loss, reason = "a chunk has few pieces")]
+    fn of(&self, piece: &Piece<'_>) -> f64 {
+        if self.value > 0.0 {
+            piece.value * (self.added / self.value)
+        } else {
+            self.added / self.pieces as f64
+        }
+    }
+}
+
 /// What a token weighs, where there are many.
 #[expect(clippy::cast_precision_loss, reason = "it is below 2^52")]
 fn weight_of_a_token(counter: &dyn TokenCounter) -> f64 {
@@ -56,7 +76,7 @@ fn weight_of_a_token(counter: &dyn TokenCounter) -> f64 {
     MANY as f64 / f64::from(counter.count_of(MANY).get().max(1))
 }
 
-impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
+impl<'r, 'u, 'c> Receipt<'r, '_, 'u, 'c> {
     /// The result: the document, and what is to be known of it.
     pub(crate) fn write(&self, document: Document) -> Result<BuiltContext, AssembleError> {
         let readings = self.readings()?;
@@ -129,6 +149,7 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         readings: &[Reading],
     ) -> Result<(Vec<Included>, Vec<Citation>), AssembleError> {
         let control = self.plan.pricer.control;
+        let shares = self.shares();
         let mut ids = Citations::default();
         let mut included = Vec::new();
         let mut citations = Vec::new();
@@ -143,8 +164,8 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
                 RenditionKind::Mention
             };
             let mut shown = Included::new(&*speaker.id, rendition, tokens, &*citation.id);
-            shown.value = piece.value;
-            shown.why = self.why(candidate, piece);
+            shown.value = shares[&*candidate.unit.chunk().id].of(piece);
+            shown.why = self.why(candidate, piece, shown.value);
             shown.file_path.clone_from(&speaker.path);
             shown.start_line = piece.block.span.map(LineSpan::start);
             shown.end_line = piece.block.span.map(LineSpan::end);
@@ -158,17 +179,31 @@ impl<'u, 'c> Receipt<'_, '_, 'u, 'c> {
         Ok((included, citations))
     }
 
-    fn why(&self, candidate: &Candidate<'_>, piece: &Piece<'_>) -> String {
+    /// What each candidate that is shown adds to the value, by the id of its chunk.
+    fn shares(&self) -> RapidHashMap<&'r str, Share> {
+        let candidates = &self.plan.candidates.all;
+        let Outcome { chosen, added, .. } = self.outcome;
+        let share = |((candidate, choice), &added): ((&'r Candidate<'_>, &Option<usize>), _)| {
+            let showing = &candidate.showings[(*choice)?];
+            let share = Share {
+                added,
+                value: showing.value(),
+                pieces: showing.pieces.len(),
+            };
+            Some((&*candidate.unit.chunk().id, share))
+        };
+        let all = candidates.iter().zip(chosen).zip(added);
+        all.filter_map(share).collect()
+    }
+
+    fn why(&self, candidate: &Candidate<'_>, piece: &Piece<'_>, value: f64) -> String {
         let lambda = self.outcome.certificate.lambda;
         #[expect(clippy::cast_precision_loss, reason = "a weight fits a budget")]
         let price = lambda * piece.price.weight as f64;
         if candidate.unit.chunk().pinned {
             "pinned".to_owned()
         } else if price > 0.0 {
-            format!(
-                "worth {:.1} times the price of its tokens",
-                piece.value / price
-            )
+            format!("worth {:.1} times the price of its tokens", value / price)
         } else {
             "there was room".to_owned()
         }

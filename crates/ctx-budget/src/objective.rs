@@ -96,6 +96,25 @@ impl<'p> Objective<'p> {
         (1.0 - self.diversity) * relevance.get() + self.diversity * coverage.get()
     }
 
+    /// What each item of a selection adds to those before it; 0 where it is left out.
+    pub(crate) fn added(&self, chosen: &[Option<usize>]) -> Vec<f64> {
+        let mut told = self.untold();
+        let add = |(item, choice): (usize, &Option<usize>)| {
+            let Some(choice) = *choice else { return 0.0 };
+            let value = self.problem.items[item].choices[choice].value;
+            if !self.is_coverage() {
+                return value;
+            }
+            let mut new = 0.0;
+            for (slot, weight) in self.shown(item, choice) {
+                new += (weight - told[slot]).max(0.0);
+                told[slot] = told[slot].max(weight);
+            }
+            (1.0 - self.diversity) * value + self.diversity * new
+        };
+        chosen.iter().enumerate().map(add).collect()
+    }
+
     /// The slots and weights of what `choice` of `item` tells.
     fn shown(&self, item: usize, choice: usize) -> impl Iterator<Item = (usize, f64)> {
         let Item { features, .. } = &self.problem.items[item];

@@ -23,6 +23,9 @@ const NO_GAP: f64 = 1e-11;
 pub struct Outcome {
     /// For each item the index of the choice that is shown, `None` where it is left out.
     pub chosen: Vec<Option<usize>>,
+    /// What each item adds to the value of those before it: 0 where it is left out. They add up to the value of the
+    /// selection, but for rounding.
+    pub added: Vec<f64>,
     /// What the choices and the headings of their groups weigh: at most `capacity.safe`.
     pub weight: u64,
     /// What is chosen is worth at least `value`, and nothing that weighs at most `capacity.loose`
@@ -242,6 +245,7 @@ impl<'p> Run<'p> {
         };
         Outcome {
             weight: tally.weight,
+            added: self.objective.added(&tally.chosen),
             certificate: certificate(self.objective.value(&tally.chosen), bound),
             reasons,
             finished: answer.finished,

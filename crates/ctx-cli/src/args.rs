@@ -193,7 +193,8 @@ const SHOW_HELP: &str = "\
 PLACE is a file, lines of it or something it defines: PATH, PATH:12, PATH:12-40 or PATH#name.
 Where several things have the name, one with a body is shown, and standard error names the others.
 Lines are shown as they are; a comment of the language says how many were left out. With
---max-tokens the lines that matter most to the strategy are shown, marks included in the count.
+--max-tokens the lines that matter most to the strategy are shown, marks included in the count;
+where not even one fits, the beginning of one, without a number.
 
 Examples:
   ctx show src/main.rs --rendition skeleton
@@ -203,7 +204,8 @@ Examples:
 
 const RELATIONS_HELP: &str = "\
 Names are resolved by scope, imports and uniqueness. A name that several symbols have leads to
-each of them, with its share of certainty.
+each of them, with its share of certainty. A file is named by its path as `ctx outline` shows it,
+or with the folder that it is in.
 
 Examples:
   ctx relations Parser src
@@ -372,7 +374,7 @@ pub(crate) struct RelationsArgs {
     #[command(flatten)]
     pub(crate) files: Files,
     /// How many steps away
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = options::whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = steps, allow_negative_numbers = true)]
     pub(crate) depth: usize,
     /// Which way
     #[arg(long, value_name = "WAY", default_value = "both", value_parser = direction)]
@@ -380,6 +382,13 @@ pub(crate) struct RelationsArgs {
     /// Write the relations as one JSON value
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn steps(text: &str) -> Result<usize, String> {
+    match options::whole(text)? {
+        0 => Err("what is 0 steps away is itself; give at least 1".to_owned()),
+        n => Ok(n),
+    }
 }
 
 fn direction(word: &str) -> Result<Direction, String> {

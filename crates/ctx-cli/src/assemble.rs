@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ctx::assemble::{AssembleError, Cancel, Control};
-use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning};
+use ctx::model::{BuildOptions, BuiltContext, Chunk, Warning, with_causes};
 use ctx::resolve::{Resolved, Resolver, mask};
 use ctx::source::{self, Root, Secrets, Sources};
 use ctx::syntax;
@@ -16,6 +16,7 @@ use crate::bounded::{Bounded, CONTEXT};
 use crate::emit;
 use crate::failure::Failure;
 use crate::input::{self, Input, Texts};
+use crate::interrupt::Stdin;
 use crate::progress::Progress;
 use crate::report::{self, Report};
 use crate::walk::{cause, shown};
@@ -77,7 +78,7 @@ fn resolve_below(
     report: Report,
 ) -> Result<Resolved, Failure> {
     let root = Root::open(root).map_err(|error| {
-        Failure::input(error)
+        Failure::input(with_causes(&error))
             .with_hint("give the folder that the paths of the chunks are relative to")
     })?;
     let _progress = Progress::start("resolving", 0, report);
@@ -99,8 +100,7 @@ fn read(path: Option<&Path>, texts: Texts) -> Result<Input, Failure> {
         )
         .with_hint("give a FILE, pipe chunks in, or say - to type them")),
         None => {
-            let stdin =
-                BufReader::with_capacity(1 << 16, Bounded::new(io::stdin().lock(), CONTEXT));
+            let stdin = BufReader::with_capacity(1 << 16, Bounded::new(Stdin::lock(), CONTEXT));
             input::read(stdin, "<stdin>", texts)
         }
     }

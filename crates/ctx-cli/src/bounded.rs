@@ -5,6 +5,7 @@ use std::io::{self, Read, Take};
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::interrupt::Stdin;
 use crate::walk::cause;
 
 /// The most bytes of a receipt, of a context, and of the chunks of one.
@@ -46,7 +47,7 @@ impl Whole<'_> {
     /// # Errors
     /// Those of [`Whole::file`].
     pub(crate) fn stdin(self) -> Result<Vec<u8>, Failure> {
-        let read = all(Bounded::new(io::stdin().lock(), self.most));
+        let read = all(Bounded::new(Stdin::lock(), self.most));
         read.map_err(|error| self.failure(&error, &error.to_string()))
     }
 

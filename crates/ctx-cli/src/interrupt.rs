@@ -1,12 +1,13 @@
 //! What is told by signals, and above all to stop: soon, and leaving nothing half written.
 
-use std::io;
+use std::io::{self, Read, StdinLock};
 use std::process::exit;
+use std::sync::{Once, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use ctx::assemble::Cancel;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 #[cfg(unix)]
 use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
 
@@ -73,8 +74,9 @@ fn ignored() -> u64 {
 pub(crate) fn hear(
     signals: impl IntoIterator<Item = Signal>,
     mut told: impl FnMut() + Send + 'static,
-) -> io::Result<()> {
+) -> io::Result<Handle> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
     let within = runtime.enter();
     let heard = signals.into_iter().map(|it| signal(it.kind()));
     let mut heard = heard.collect::<io::Result<Vec<Heard>>>()?;
@@ -94,25 +96,26 @@ pub(crate) fn hear(
         }
     };
     thread::Builder::new().spawn(move || runtime.block_on(listen))?;
-    Ok(())
+    Ok(handle)
 }
 
 #[cfg(not(unix))]
 pub(crate) fn hear(
     signals: impl IntoIterator<Item = Signal>,
     mut told: impl FnMut() + Send + 'static,
-) -> io::Result<()> {
-    if signals.into_iter().all(|it| it != Signal::Interrupt) {
-        return Ok(());
-    }
+) -> io::Result<Handle> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    if signals.into_iter().all(|it| it != Signal::Interrupt) {
+        return Ok(handle);
+    }
     let listen = async move {
         while tokio::signal::ctrl_c().await.is_ok() {
             told();
         }
     };
     thread::Builder::new().spawn(move || runtime.block_on(listen))?;
-    Ok(())
+    Ok(handle)
 }
 
 /// A flag that Ctrl-C (and on Unix a termination or a hang-up) raises.
@@ -123,7 +126,7 @@ pub(crate) fn install() -> Cancel {
     let cancel = Cancel::default();
     let raised = cancel.clone();
     // Where none is heard the system's own handlers apply: the program ends, only with another exit code.
-    let _ = hear(Signal::ending(), move || {
+    let heard = hear(Signal::ending(), move || {
         if raised.is_cancelled() {
             end();
         }
@@ -133,11 +136,55 @@ pub(crate) fn install() -> Cancel {
             end();
         });
     });
+    if let Ok(listener) = heard {
+        let _ = HEARD.set((listener, cancel.clone()));
+    }
     cancel
 }
 
-/// Ends the program at once.
+/// Who listens for signals, and the flag that they raise.
+static HEARD: OnceLock<(Handle, Cancel)> = OnceLock::new();
+
+/// Whether a signal came before now, also one that the flag does not tell of yet.
+fn is_told() -> bool {
+    let Some((listener, cancel)) = HEARD.get() else {
+        return false;
+    };
+    let (asked, answer) = mpsc::channel();
+    listener.spawn(async move {
+        // Each time, what came is looked at before this goes on.
+        for _ in 0..2 {
+            tokio::task::yield_now().await;
+        }
+        let _ = asked.send(());
+    });
+    let _ = answer.recv_timeout(GRACE);
+    cancel.is_cancelled()
+}
+
+/// Standard input. Where it ends because Ctrl-C ended who writes it, the program ends too: what came is not all.
+#[derive(Debug)]
+pub(crate) struct Stdin(StdinLock<'static>);
+
+impl Stdin {
+    pub(crate) fn lock() -> Self {
+        Stdin(io::stdin().lock())
+    }
+}
+
+impl Read for Stdin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        if read == 0 && !buffer.is_empty() && is_told() {
+            end();
+        }
+        Ok(read)
+    }
+}
+
+/// Ends the program at once. Of several threads that do, one says so.
 pub(crate) fn end() -> ! {
-    report::failure(&Failure::cancelled());
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| report::failure(&Failure::cancelled()));
     exit(i32::from(Exit::Cancelled as u8));
 }

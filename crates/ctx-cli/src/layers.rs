@@ -190,13 +190,20 @@ pub(crate) fn environment(variable: impl Fn(&str) -> Option<OsString>) -> Result
 
 /// The settings of a folder. Whoever wrote the folder wrote them: nothing but a regular file in it is read.
 pub(crate) fn project(root: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    // Then nobody knows whether there is such a file.
+    let found = root.join(NAME).symlink_metadata();
+    let is_closed = found.is_err_and(|it| it.kind() == io::ErrorKind::PermissionDenied);
     let unreadable = |error: SourceError| {
         let why = with_causes(&error);
         Failure::input(format!(
             "failed to use the settings in {}: {why}",
             shown(root)
         ))
-        .with_hint(format!("make {NAME} a readable file, or remove it"))
+        .with_hint(if is_closed {
+            "give a folder that can be entered".to_owned()
+        } else {
+            format!("make {NAME} a readable file, or remove it")
+        })
     };
     match Root::open(root).and_then(|root| root.read(NAME, MOST_BYTES)) {
         Ok(bytes) => Ok(Some(bytes)),

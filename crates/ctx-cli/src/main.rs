@@ -51,7 +51,7 @@ use clap::Parser as _;
 use mimalloc::MiMalloc;
 
 use crate::args::{Cli, Verb};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::report::Report;
 
 /// Grammars and databases, which are C, allocate by it too.
@@ -60,13 +60,28 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
-    let cli = Cli::try_parse_from(&words)
-        .unwrap_or_else(|error| args::with_question(error, &words).exit());
+    let cli = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli,
+        Err(error) => return told(&args::with_question(error, &words)),
+    };
     let report = Report::new(cli.talk.verbosity());
-    match run(&cli.verb, report) {
+    ended(run(&cli.verb, report))
+}
+
+/// Tells what the arguments ask for instead of a verb, such as help, or what is wrong with them.
+fn told(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        Err(unwritten) if !error.use_stderr() => ended(Err(Failure::output(unwritten))),
+        _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)),
+    }
+}
+
+fn ended(outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has seen enough.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) if failure.exit == Exit::Cancelled => interrupt::end(),
         Err(failure) => {
             report::failure(&failure);
             ExitCode::from(failure.exit as u8)

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::receipt;
+use crate::values::Value as _;
 
 /// The forms of a context.
 pub(crate) const FORMATS: &[&str] = &["markdown", "xml", "json", "plain"];
@@ -56,7 +57,7 @@ pub(crate) struct OptionFlags {
     #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
     min_relevance: Option<Relevance>,
     /// A chunk is worth its relevance to this power; scores want more than 1 [default: 1]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = u8::read, allow_negative_numbers = true)]
     pub(crate) relevance_power: Option<u8>,
     /// How much new information counts against relevance, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = relevance, allow_negative_numbers = true)]
@@ -224,8 +225,8 @@ const SWITCHES: [Switch; 12] = [
     Switch {
         name: "caps",
         negation: "no-caps",
-        help: "Keep each kind to the share of the budget that its relevance allows",
-        negated_help: "Let a kind take as much of the budget as it is worth [default]",
+        help: "Keep each chunk to its share of the budget by relevance, and to what is usual for its kind; one that cannot be shown so small is left out",
+        negated_help: "Let a chunk take as much of the budget as it is worth [default]",
         field: |options| &mut options.caps,
     },
 ];
@@ -442,8 +443,11 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
 }
 
 fn relevance(text: &str) -> Result<Relevance, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    Relevance::new(value).map_err(|e| e.to_string())
+    let value = text.parse().ok().map(Relevance::new);
+    match value {
+        Some(Ok(value)) => Ok(value),
+        _ => Err("not a number from 0 to 1".to_owned()),
+    }
 }
 
 #[cfg(test)]

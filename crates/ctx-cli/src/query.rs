@@ -298,8 +298,9 @@ struct Stores<'s> {
 
 /// Who looks up what was found in the files of `index`.
 fn resolver(index: &Arc<Index>, secrets: Secrets) -> Result<Arc<Resolver>, Failure> {
-    let root = Root::open(index.root())
-        .map_err(|error| Failure::input(error).with_hint("give a folder that exists"))?;
+    let root = Root::open(index.root()).map_err(|error| {
+        Failure::input(with_causes(&error)).with_hint("give a folder that exists")
+    })?;
     let sources = Sources::new(root, source::Limits::default()).with_secrets(secrets);
     let indexed = index.clone();
     let resolver = Resolver::new(sources, syntax::Limits::default())

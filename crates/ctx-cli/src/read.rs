@@ -11,6 +11,7 @@ use ctx::secrets::{is_secret_file, mask};
 use ctx::source::{Decoded, Root, Secrets, SourceError, decode, read_up_to};
 
 use crate::failure::Failure;
+use crate::interrupt::Stdin;
 use crate::progress::Progress;
 use crate::walk::{Found, Reason, Skipped, Walked};
 
@@ -162,7 +163,7 @@ fn bytes(file: &Found, roots: &[Root], limit: u64) -> Result<Option<Vec<u8>>, (R
 
 fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
     if path == Path::new("-") {
-        return Ok((Box::new(io::stdin().lock()), 0));
+        return Ok((Box::new(Stdin::lock()), 0));
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();

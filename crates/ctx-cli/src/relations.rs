@@ -1,6 +1,7 @@
 //! `ctx relations`: what a symbol or a file refers to, and what refers to it.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use ctx::assemble::Cancel;
 use ctx::syntax::{Direction, Edge, Graph};
@@ -11,6 +12,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::outline::outlines;
 use crate::report::{Report, clean};
+use crate::walk::shown;
 
 /// Runs the verb.
 ///
@@ -19,11 +21,21 @@ use crate::report::{Report, clean};
 pub(crate) fn run(args: &RelationsArgs, report: Report, cancel: &Cancel) -> Result<(), Failure> {
     let files = outlines(&args.files, report, cancel)?;
     let graph = Graph::new(files.iter().map(|it| (it.path.as_str(), &it.outline)));
-    let found = graph.find(&args.symbol);
+    let mut found = graph.find(&args.symbol);
+    if found.is_empty() {
+        // A path as the shell has it, where those here are relative to the folder.
+        let path = shown(Path::new(&args.symbol));
+        let below = |it: &PathBuf| {
+            let below = Path::new(&path).strip_prefix(shown(it)).ok()?;
+            Some(shown(below))
+        };
+        let paths = args.files.paths.iter().filter_map(below);
+        found = paths.flat_map(|it| graph.find(&it)).collect();
+    }
     if found.is_empty() {
         return Err(
             Failure::input(format!("nothing here is called {:?}", args.symbol)).with_hint(
-                "`ctx outline` lists what files define; give their folders after the name",
+                "`ctx outline` lists what files define, and their paths; give their folders after the name",
             ),
         );
     }

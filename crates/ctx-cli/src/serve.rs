@@ -111,6 +111,14 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
             "give --tokens, and --allow-host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));
     }
+    if database(args).as_deref().is_some_and(is_no_address) {
+        let what = match args.database_url {
+            Some(_) => "--database-url",
+            None => "CTX_DATABASE_URL",
+        };
+        let failure = Failure::usage(format!("{what} is no address of a database"));
+        return Err(failure.with_hint(DATABASE_URL));
+    }
     let counters = counters(args)?;
     let (credentials, token) = credentials(args)?;
     tell_panics_by_place();
@@ -172,6 +180,17 @@ pub(crate) fn listening(url: &str, token: Option<&str>) -> Result<(), Failure> {
         }
         out.flush()
     })
+}
+
+const DATABASE_URL: &str = "--database-url, or CTX_DATABASE_URL, is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there";
+
+/// Whether it is neither a URL nor the `name=value` that the database's own programs take. It is not told: it may hold a
+/// password.
+fn is_no_address(url: &str) -> bool {
+    let is_url = ["postgres://", "postgresql://"]
+        .iter()
+        .any(|it| url.starts_with(it));
+    !is_url && !url.contains('=')
 }
 
 /// Whoever looks whether it is ready does so every few seconds.
@@ -307,9 +326,7 @@ fn refused(error: ServerError) -> Failure {
             return Failure::usage(format!("failed to serve: {error}")).with_hint(hint);
         }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
-        ServerError::Database { .. } => {
-            "--database-url, or CTX_DATABASE_URL, is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"
-        }
+        ServerError::Database { .. } => DATABASE_URL,
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
         ServerError::Busy { .. } => {
             "ask the server that runs, end it first, or give another --data-dir"
@@ -319,7 +336,15 @@ fn refused(error: ServerError) -> Failure {
         | ServerError::NoToken { .. } => "`ctx serve --new-token OWNER` makes a token and its line",
         _ => "try again",
     };
-    Failure::start(error, hint)
+    let is_input = matches!(
+        error,
+        ServerError::TokenFile { .. } | ServerError::TokenLine { .. } | ServerError::NoToken { .. }
+    );
+    let mut failure = Failure::start(error, hint);
+    if is_input {
+        failure.exit = Exit::Input;
+    }
+    failure
 }
 
 impl Failure {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ctx::model::{LineSpan, RenditionKind, listed};
+use ctx::model::{LineSpan, RenditionKind, listed, with_causes};
 use ctx::source::{Root, Secrets, SourceError, Text};
 use ctx::syntax::{Language, Limits, Lines, Source, strategies};
 use serde::Serialize;
@@ -65,8 +65,15 @@ pub(crate) fn run(args: &ShowArgs, report: Report) -> Result<(), Failure> {
             strategy.truncate(&source, span, limit, &counter)
         }
     };
-    if lines.as_slice().is_empty() {
-        report::warning("not even one line fits");
+    let has_none = args.max_tokens.is_some() && lines.numbers().next().is_none();
+    match lines.as_slice() {
+        [] => report::warning("not even one line fits"),
+        // The mark of what is left out.
+        [_] if has_none => report::warning("not even one line fits"),
+        _ if has_none => {
+            report::warning("not even one line fits: what is shown is the beginning of one");
+        }
+        _ => {}
     }
     if args.json {
         emit::json(&Wire::of(&path, source.language(), args, &lines))
@@ -154,7 +161,15 @@ fn read(path: &Path, limit: u64, secrets: Secrets) -> Result<Text, Failure> {
         [] => "give the path of a file with text".to_owned(),
         near => format!("names near it: {}", near.join(", ")),
     };
-    let failed = |error: SourceError| Failure::input(error).with_hint(&*hint);
+    let failed = |error: SourceError| {
+        let hint = match &error {
+            SourceError::Io { .. } | SourceError::Root { .. } => {
+                "give the path of a file that can be read; that of a link leads no further than its folder"
+            }
+            _ => &*hint,
+        };
+        Failure::input(with_causes(&error)).with_hint(hint)
+    };
     let file = path.file_name().and_then(|name| name.to_str());
     let file = file.ok_or_else(|| {
         Failure::input(format!("{} names no file", path.display())).with_hint(&*hint)

@@ -8,7 +8,9 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use ctx::format::{ParsedBlock, Slot, neutralise, parse, parse_known};
-use ctx::model::{BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens};
+use ctx::model::{
+    BuiltContext, Citation, CounterName, Included, LineSpan, RenditionKind, Tokens, with_causes,
+};
 use ctx::source::{Limits, Located, Root, Secrets, SourceError, Sources, Text, Wanted, locate};
 use ctx::tokens::TokenCounter as _;
 use serde::Serialize;
@@ -51,7 +53,8 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<(), Failure> {
         None => None,
         Some(path) => {
             let files = Files::below(path).map_err(|error| {
-                Failure::input(error).with_hint("give the folder that the context was made from")
+                Failure::input(with_causes(&error))
+                    .with_hint("give the folder that the context was made from")
             })?;
             Some(files)
         }
@@ -93,6 +96,8 @@ struct Check {
 /// The files that a receipt is compared with.
 struct Files {
     below: Sources,
+    /// The same with their secrets, as a context made with --keep-secrets has them.
+    unmasked: Sources,
     /// The folder that they are below.
     root: Root,
 }
@@ -101,20 +106,26 @@ impl Files {
     fn below(folder: &Path) -> Result<Self, SourceError> {
         let root = Root::open(folder)?;
         let below = Sources::new(root.try_clone()?, Limits::default());
-        Ok(Files { below, root })
+        let unmasked = Sources::new(root.try_clone()?, Limits::default());
+        Ok(Files {
+            below,
+            unmasked: unmasked.with_secrets(Secrets::Shown),
+            root,
+        })
     }
 
     /// The file that a receipt calls `path`: the name of a file that was packed by a path that leads out of the folder
     /// is such a path, and the user named it.
-    fn text(&self, path: &str) -> Result<Arc<Text>, SourceError> {
-        match self.beside(Path::new(path)) {
-            Some((beside, name)) => beside.text(&name),
-            None => self.below.text(path),
+    fn text(&self, path: &str, secrets: Secrets) -> Result<Arc<Text>, SourceError> {
+        match (self.beside(Path::new(path)), secrets) {
+            (Some((beside, name)), _) => beside.with_secrets(secrets).text(&name),
+            (None, Secrets::Masked) => self.below.text(path),
+            (None, Secrets::Shown) => self.unmasked.text(path),
         }
     }
 
     /// The file whose name is no text and is told as `path`, if there is one.
-    fn unnamed(&self, path: &str) -> Option<Arc<Text>> {
+    fn unnamed(&self, path: &str, secrets: Secrets) -> Option<Arc<Text>> {
         let name = hidden_by(path)?;
         let limit = Limits::default().file_bytes;
         let bytes = if leads_out(&name) {
@@ -124,7 +135,7 @@ impl Files {
         } else {
             self.root.read(&name, limit)
         };
-        Text::decode(path, bytes.ok()?, Secrets::Masked).map(Arc::new)
+        Text::decode(path, bytes.ok()?, secrets).map(Arc::new)
     }
 
     fn beside(&self, path: &Path) -> Option<(Sources, String)> {
@@ -539,13 +550,20 @@ fn files(receipt: &BuiltContext, shown: &[Shown<'_>], files: &Files) -> Check {
         };
         compared += 1;
         let block = shown.map(|it| &it.block);
-        let text = files.text(path);
+        let text = files.text(path, Secrets::Masked);
         let Err(mut why) = compare(citation, block, span, text.as_ref()) else {
             continue;
         };
+        // What is shown with its secrets is not what the masked file says.
+        let whole = files.text(path, Secrets::Shown);
+        let unnamed = || files.unnamed(path, Secrets::Shown);
+        let is_said = |text| compare(citation, block, span, Ok(text)).is_ok();
+        if whole.as_ref().is_ok_and(is_said) || unnamed().as_ref().is_some_and(is_said) {
+            continue;
+        }
         let mut is_missing = text.is_err();
         // One whose name is text goes before it, but need not be the one that was packed.
-        if let Some(unnamed) = files.unnamed(path) {
+        if let Some(unnamed) = files.unnamed(path, Secrets::Masked) {
             match compare(citation, block, span, Ok(&unnamed)) {
                 Ok(()) => continue,
                 Err(other) if is_missing => why = other,

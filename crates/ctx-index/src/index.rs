@@ -243,10 +243,11 @@ impl Index {
         let work = self.work(wanted, &known.files, &scan);
         let is_changed =
             |seen: &&&Seen| !self.is_as_known(wanted, seen, known.files.get(&seen.path));
+        let is_indexed = |path: &&String| known.files.get(*path).is_some_and(FileRow::may_be_found);
         Ok(Pending {
             generated: self.told(self.generated(wanted, &scan))?,
             changed: work.wanted.par_iter().filter(is_changed).count(),
-            removed: work.removed.len(),
+            removed: work.removed.iter().filter(is_indexed).count(),
         })
     }
 

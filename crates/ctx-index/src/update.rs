@@ -164,18 +164,20 @@ impl Index {
             writer.forget_all()?;
         }
         updated.note_unread(work.faults);
-        updated.removed += work.removed.len();
         let gone = if has_uses {
             work.removed.clone()
         } else {
             Vec::new()
         };
         for path in work.removed {
+            let row = known.files.get(&path);
+            // What was passed over is known, but was not indexed.
+            let was_indexed = row.is_some_and(FileRow::may_be_found);
+            updated.removed += usize::from(was_indexed);
             // A link in its place is told as what it is.
             let is_file = !updated.is_no_file(&path);
             let is_left_out = is_file && self.root.stamp(&path).is_ok();
-            updated.left_out += usize::from(is_left_out);
-            let row = known.files.get(&path);
+            updated.left_out += usize::from(is_left_out && was_indexed);
             if !is_left_out {
                 writer.is_gone(&path, row);
             }

@@ -7,7 +7,7 @@ use crate::reply::{Limit, Reply};
 
 /// The fact that there is more, and where it is.
 const CURSOR: &str = "cursor";
-/// The fact that a line is shown in part; no cursor leads to the rest of it.
+/// The fact that a line is shown in part; the cursor leads to the rest of it.
 const CUT: &str = "cut";
 
 /// Lines of which a beginning is shown.
@@ -15,25 +15,45 @@ const CUT: &str = "cut";
 pub(crate) struct Page<'a> {
     /// What the lines are of, to tell whether they changed between two pages.
     pub(crate) digest: String,
-    /// Those before it were shown before.
-    pub(crate) from: usize,
+    /// What is before it was shown before.
+    pub(crate) from: Start,
     /// What comes above the lines.
     pub(crate) title: &'a str,
     /// Which tool shows more.
     pub(crate) tool: &'a str,
 }
 
-/// The line at which `cursor` goes on.
+/// Where a page begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// The number of its first line, from 0.
+    line: usize,
+    /// So many bytes of that line were shown before.
+    byte: usize,
+}
+
+impl Start {
+    /// `LINE`, or `LINE.BYTE` within a line.
+    fn of(text: &str) -> Option<Self> {
+        let (line, byte) = text.split_once('.').unwrap_or((text, "0"));
+        Some(Start {
+            line: line.parse().ok()?,
+            byte: byte.parse().ok()?,
+        })
+    }
+}
+
+/// Where `cursor` goes on.
 ///
 /// # Errors
 /// It is none of this tool's, or of another text than that of `digest`.
-pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<usize, Fault> {
+pub(crate) fn start(cursor: Option<&str>, digest: &str) -> Result<Start, Fault> {
     let Some(cursor) = cursor else {
-        return Ok(0);
+        return Ok(Start::default());
     };
     let parsed = cursor
         .split_once('@')
-        .and_then(|(of, at)| Some((of, at.parse::<usize>().ok()?)));
+        .and_then(|(of, at)| Some((of, Start::of(at)?)));
     match parsed {
         Some((of, at)) if of == digest => Ok(at),
         Some(_) => Err(Fault::new(
@@ -60,11 +80,9 @@ pub(crate) fn digest<T: AsRef<str>>(parts: &[T]) -> String {
     hasher.finalize().to_hex()[..12].to_owned()
 }
 
-/// Whether `reply` is one page and all of it.
+/// Whether `reply` is all that there is.
 pub(crate) fn is_whole(reply: &Reply) -> bool {
-    [CURSOR, CUT]
-        .iter()
-        .all(|it| !reply.facts.contains_key(*it))
+    !reply.facts.contains_key(CURSOR)
 }
 
 impl Page<'_> {
@@ -77,13 +95,19 @@ impl Page<'_> {
         counter: &dyn TokenCounter,
         line: &mut dyn FnMut(usize) -> Option<String>,
     ) -> Reply {
+        let mut line = |at: usize| {
+            let text = line(at)?;
+            // A line that has changed since is shown from its beginning.
+            let rest = (at == self.from.line).then(|| text.get(self.from.byte..));
+            Some(rest.flatten().map(str::to_owned).unwrap_or(text))
+        };
         let mut lines: Vec<String> = Vec::new();
         let mut is_all = false;
         // Twice as many each time, until there are no more or they do not fit.
         let mut wanted = 64;
         loop {
             while lines.len() < wanted && !is_all {
-                match line(self.from + lines.len()) {
+                match line(self.from.line + lines.len()) {
                     Some(text) => lines.push(text),
                     None => is_all = true,
                 }
@@ -109,13 +133,7 @@ impl Page<'_> {
         if low > 0 || lines.is_empty() {
             return self.with(reply, &lines, low, false);
         }
-        self.cut(
-            reply,
-            limit,
-            counter,
-            &lines[0],
-            line(self.from + 1).is_none(),
-        )
+        self.cut(reply, limit, counter, &lines[0])
     }
 
     /// The first `count` of `lines`, and how to go on where they are not all.
@@ -127,7 +145,7 @@ impl Page<'_> {
             reply.text.push_str(line);
         }
         if !is_all {
-            let cursor = format!("{}@{}", self.digest, self.from + count);
+            let cursor = format!("{}@{}", self.digest, self.from.line + count);
             self.go_on(&mut reply, &cursor, "");
         }
         reply
@@ -142,41 +160,34 @@ impl Page<'_> {
         reply.fact(CURSOR, cursor);
     }
 
-    /// The beginning of a line of which not all fits.
-    fn cut(
-        &self,
-        reply: &Reply,
-        limit: &Limit,
-        counter: &dyn TokenCounter,
-        line: &str,
-        is_last: bool,
-    ) -> Reply {
+    /// The beginning of a line of which not all fits: where it is several lines, whole ones if it can be.
+    fn cut(&self, reply: &Reply, limit: &Limit, counter: &dyn TokenCounter, line: &str) -> Reply {
         // No token has more characters than fit here for each that there may be.
         let most = limit.tokens().get() as usize * 128;
-        let ends: Vec<usize> = line.char_indices().map(|(at, _)| at).take(most).collect();
-        let beginning = |count: usize| {
-            let end = ends.get(count).copied().unwrap_or(line.len());
+        let ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
+        let ends: Vec<usize> = ends.skip(1).take(most).collect();
+        let beginning = |end: usize| {
             let mut reply = reply.clone();
-            reply.text = format!("{}\n{}", self.title, &line[..end]);
+            reply.text = format!("{}\n{}", self.title, line[..end].trim_end_matches('\n'));
             reply.fact(CUT, true);
-            let what = format!("Of line 1 here {end} of {} bytes are shown. ", line.len());
-            if is_last {
-                reply.notes.insert(0, what);
-            } else {
-                let cursor = format!("{}@{}", self.digest, self.from + 1);
-                self.go_on(&mut reply, &cursor, &what);
-            }
+            let (shown, all) = (self.from.byte + end, self.from.byte + line.len());
+            let what = format!("Of the last line here {shown} of {all} bytes were shown. ");
+            let cursor = format!("{}@{}.{shown}", self.digest, self.from.line);
+            self.go_on(&mut reply, &cursor, &what);
             reply
         };
-        let (mut low, mut high) = (0, ends.len());
+        let (mut low, mut high) = (0, ends.len().saturating_sub(1));
         while low < high {
             let middle = low + (high - low).div_ceil(2);
-            if limit.fits(&beginning(middle).result(), counter) {
+            if limit.fits(&beginning(ends[middle]).result(), counter) {
                 low = middle;
             } else {
                 high = middle - 1;
             }
         }
-        beginning(low)
+        // Where not one character fits, neither does this, and the caller is told so.
+        let end = ends.get(low).copied().unwrap_or(0);
+        let whole = line[..end].rfind('\n').map(|at| at + 1);
+        beginning(whole.unwrap_or(end))
     }
 }

@@ -20,7 +20,7 @@ use crate::pending::{self, Rest};
 use crate::reply::{Escaped, Limit, Reply, o200k};
 use crate::sent::{Key, Unsent};
 use crate::server::{Call, Shared};
-use crate::tools::{self, ASSEMBLE, AssembleArguments, QUERY, QueryArguments};
+use crate::tools::{self, ASSEMBLE, AssembleArguments, MOST_FOUND, QUERY, QueryArguments};
 use crate::workspace::{Ready, with_prefix};
 
 /// A longer question is refused.
@@ -29,8 +29,6 @@ const LONGEST_QUERY: usize = 100_000;
 const LONGEST_SESSION: usize = 200;
 /// More hits are refused.
 const MOST_CHUNKS: usize = 5_000;
-/// More parts are not looked for.
-const MOST_FOUND: usize = 500;
 /// Ids and warnings that a reply tells one by one.
 const TOLD: usize = 12;
 
@@ -228,8 +226,14 @@ fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
     let mut options = RetrieveOptions::default();
     options.strategies = tools::strategies(arguments.strategies.clone())?;
     if let Some(limit) = arguments.limit {
-        let limit = usize::try_from(limit).unwrap_or(MOST_FOUND);
-        options.limit = Some(limit.min(MOST_FOUND));
+        let found = usize::try_from(limit).ok();
+        let found = found.filter(|_| (1..=MOST_FOUND).contains(&limit));
+        options.limit = Some(found.ok_or_else(|| {
+            Fault::new(
+                format!("search: limit is {limit}"),
+                format!("limit from 1 to {MOST_FOUND}"),
+            )
+        })?);
     }
     if let Some(score) = arguments.min_score {
         if !(0.0..=1.0).contains(&score) {
@@ -240,8 +244,7 @@ fn options(arguments: &QueryArguments) -> Result<RetrieveOptions, Fault> {
         }
         options.min_score = score;
     }
-    options.kinds = arguments.include_types.clone().unwrap_or_default();
-    options.kinds.truncate(64);
+    options.kinds = tools::include_types(arguments.include_types.clone())?;
     Ok(options)
 }
 

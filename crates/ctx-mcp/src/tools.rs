@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ctx_model::{Format, RenditionKind, in_words_of_json};
 use ctx_retrieve::Strategy;
+use ctx_syntax::SymbolKind;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,9 @@ pub(crate) const QUERY: &str = "context_query";
 pub(crate) const ASSEMBLE: &str = "context_assemble";
 pub(crate) const READ: &str = "context_read";
 pub(crate) const OUTLINE: &str = "context_outline";
+
+/// More parts are not looked for.
+pub(crate) const MOST_FOUND: u64 = 500;
 
 /// Arguments of [`QUERY`].
 #[derive(Debug, Deserialize)]
@@ -84,7 +88,8 @@ pub(crate) fn arguments<T: DeserializeOwned>(
 }
 
 /// What `given` says, or of which field it says nothing that can be read, and why.
-pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
+pub(crate) fn value<T: DeserializeOwned>(mut given: Value) -> Result<T, String> {
+    make_whole(&mut given);
     serde_path_to_error::deserialize(given).map_err(|error| {
         let why = error.inner().to_string();
         let why = in_words_of_json(&why);
@@ -93,6 +98,26 @@ pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
             path => plain(&format!("{path}: {why}")),
         }
     })
+}
+
+/// Makes 1000.0 the integer that it is by JSON Schema, wherever it stands.
+fn make_whole(value: &mut Value) {
+    /// The whole numbers up to here are exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            let float = float.filter(|it| it.fract() == 0.0 && it.abs() <= EXACT);
+            if let Some(float) = float {
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole and exact")]
+                let whole = float as i64;
+                *number = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_whole),
+        Value::Object(fields) => fields.values_mut().for_each(make_whole),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// An error's text, in which a caller's own words are short and harmless.
@@ -118,7 +143,39 @@ pub(crate) fn strategies(words: Option<Vec<String>>) -> Result<Vec<Strategy>, Fa
             )
         })
     };
-    words.iter().take(Strategy::ALL.len() * 2).map(of).collect()
+    let strategies = words.iter().take(Strategy::ALL.len() * 2).map(of);
+    let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
+    if strategies.iter().all(|it| *it == Strategy::Relations) {
+        return Err(Fault::new(
+            "search by relations alone: it goes on from what others find",
+            format!("one more of {}, or none for all", names().join(", ")),
+        ));
+    }
+    Ok(strategies)
+}
+
+/// What a part of a file can be.
+pub(crate) fn kinds() -> Vec<&'static str> {
+    let symbols = SymbolKind::ALL.into_iter().map(SymbolKind::as_str);
+    symbols.chain(["lines"]).collect()
+}
+
+/// The kinds of these words; none stands for all.
+///
+/// # Errors
+/// A word is none of a kind.
+pub(crate) fn include_types(words: Option<Vec<String>>) -> Result<Vec<String>, Fault> {
+    let mut words = words.unwrap_or_default();
+    let kinds = kinds();
+    if let Some(other) = words.iter().find(|it| !kinds.contains(&&***it)) {
+        return Err(Fault::new(
+            format!("find parts of type {}: there is no such type", echo(other)),
+            format!("some of {}, or none for all", kinds.join(", ")),
+        ));
+    }
+    words.sort_unstable();
+    words.dedup();
+    Ok(words)
 }
 
 /// All strategies but that of a search of somebody's own, which there is none of here.
@@ -146,8 +203,8 @@ fn query() -> Tool {
         &json!({
             "query": text("What to find: a question, identifiers, an error. Not needed with cursor."),
             "strategies": list(&json!({"enum": names()}), "Ways to search; default all."),
-            "limit": {"type": "integer", "minimum": 1, "maximum": 500, "description": "At most so many parts; default one for each 80 tokens, and 100 at least."},
-            "include_types": list(&json!({"type": "string"}), "Only parts of these kinds: function, method, class, interface, section, lines, ..."),
+            "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "At most so many parts; default one for each 80 tokens, and 100 at least."},
+            "include_types": list(&json!({"enum": kinds()}), "Only parts of these kinds; default all."),
             "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out parts below this share of the best score."},
             "max_tokens": max_tokens(),
             "format": format(),

@@ -208,7 +208,8 @@ pub struct BuildOptions {
     pub diversity: Option<f64>,
     /// Whether [`Selection::Optimal`] goes on until it has proved its answer the best.
     pub exact: bool,
-    /// Whether a kind may take no more of the budget than its share of the relevance allows.
+    /// Whether a chunk may take no more than its share, by relevance, of four fifths of the budget, nor than four times
+    /// what is usual for its kind; 25 tokens it always may. One that no rendition makes small enough is left out.
     pub caps: bool,
     /// The context that went before, whose beginning is to be kept.
     pub previous: Option<Previous>,
@@ -334,7 +335,7 @@ crate::setters! {
     with_diversity: diversity: Option<f64>;
     /// Sets whether the optimum must be proved.
     with_exact: exact: bool;
-    /// Sets whether kinds are kept to their shares.
+    /// Sets whether chunks are kept to their shares.
     with_caps: caps: bool;
     /// Sets the context that went before.
     with_previous: previous: Option<Previous>;

@@ -45,7 +45,8 @@ pub struct Included {
     pub rendition: RenditionKind,
     /// What its block costs.
     pub tokens: Tokens,
-    /// What it adds to the value of the selection.
+    /// What it adds to the value of the selection: what those before it tell already does not count again where
+    /// [diversity](crate::BuildOptions::diversity) does.
     pub value: f64,
     /// Why it was let in, for people.
     pub why: String,
@@ -111,7 +112,8 @@ pub struct Citation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Certificate {
-    /// The value selected: the sum of relevance × information kept.
+    /// The value selected: the sum of relevance × information kept, blended with what is new where
+    /// [diversity](crate::BuildOptions::diversity) counts; the sum of [`Included::value`].
     pub value: f64,
     /// No selection within the budget has a larger value.
     pub upper_bound: f64,

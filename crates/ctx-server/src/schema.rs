@@ -221,7 +221,7 @@ pub(crate) struct BuildOptions {
     /// Whether the selection goes on until it is proved the best.
     #[schema(nullable = false)]
     exact: Option<bool>,
-    /// Whether kinds are kept to their shares.
+    /// Whether each chunk is kept to its share of the budget by relevance, and to what is usual for its kind.
     #[schema(nullable = false)]
     caps: Option<bool>,
     /// The context that went before.

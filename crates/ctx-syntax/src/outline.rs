@@ -40,7 +40,8 @@ pub enum SymbolKind {
 }
 
 impl SymbolKind {
-    pub(crate) const ALL: [SymbolKind; 13] = [
+    /// All of them.
+    pub const ALL: [SymbolKind; 13] = [
         SymbolKind::Function,
         SymbolKind::Method,
         SymbolKind::Class,

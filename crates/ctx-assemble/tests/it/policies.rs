@@ -1,6 +1,8 @@
 //! What each policy chooses, and what the receipt says of it.
 
-use ctx_model::{BuildOptions, Chunk, ChunkKind, OmittedReason, Selection, Tokens};
+use ctx_model::{
+    BuildOptions, Chunk, ChunkKind, OmittedReason, Rendition, RenditionKind, Selection, Tokens,
+};
 use ctx_testkit::generate;
 use proptest::prelude::*;
 
@@ -135,6 +137,64 @@ fn diversity_prefers_what_is_new() {
     };
     assert_eq!(ids(None), ["a1", "a2"]);
     assert_eq!(ids(Some(1.0)), ["a1", "b1"]);
+}
+
+/// The same chunks with a short way to show each.
+fn with_mentions(mut chunks: Vec<Chunk>) -> Vec<Chunk> {
+    for chunk in &mut chunks {
+        let mention = Rendition::new(RenditionKind::Mention, "a line", 0.05).unwrap();
+        chunk.renditions.push(mention);
+    }
+    chunks
+}
+
+#[test]
+fn what_the_chunks_are_worth_adds_up_to_the_certificate() {
+    let mut chunks = with_mentions(uneven(30));
+    for (number, chunk) in chunks.iter_mut().enumerate() {
+        chunk.name = Some(format!("name{}", number % 4));
+        chunk.matched_keywords = ["word".to_owned(), format!("word{}", number % 3)].into();
+    }
+    for diversity in [None, Some(0.1), Some(0.5), Some(1.0)] {
+        for (selection, tokens) in POLICIES.into_iter().flat_map(|it| [(it, 100), (it, 700)]) {
+            let options = options(tokens)
+                .with_selection(selection)
+                .with_diversity(diversity);
+            let built = build(&chunks, &options);
+            let value = built.certificate.value;
+            let sum: f64 = built.included.iter().map(|it| it.value).sum();
+            assert!(
+                (value - sum).abs() < 1e-9 && sum > 0.0,
+                "{selection:?}, {diversity:?}, {tokens}: {sum} for {value}"
+            );
+        }
+    }
+}
+
+#[test]
+fn where_nothing_fits_the_receipt_names_the_smallest_budget_that_shows_something() {
+    for chunks in [uneven(40), with_mentions(uneven(400)), uneven(1)] {
+        for selection in POLICIES {
+            let (mut told, mut tokens) = (Vec::new(), 0);
+            loop {
+                tokens += 1;
+                let options = options(tokens).with_selection(selection);
+                let Ok(built) = try_build(&chunks, &options) else {
+                    continue;
+                };
+                if !built.included.is_empty() {
+                    break;
+                }
+                told.push(built.omitted.iter().filter_map(|it| it.enters_at).min());
+            }
+            let least = Some(Tokens::new(tokens));
+            assert!(!told.is_empty(), "{selection:?}");
+            assert!(
+                told.iter().all(|it| *it == least),
+                "{selection:?}: {told:?}, {tokens}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -170,6 +170,11 @@ pub(crate) struct QueryArgs {
     pub(crate) output: Output,
 }
 
+fn days(text: &str) -> Result<u32, String> {
+    let refuse = |_| "not a whole number of days".to_owned();
+    text.parse().map_err(refuse)
+}
+
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
@@ -198,6 +203,7 @@ pub(crate) struct IndexArgs {
     #[arg(
         long,
         value_name = "DAYS",
+        value_parser = days,
         requires = "prune",
         conflicts_with = "list",
         allow_negative_numbers = true

@@ -54,7 +54,8 @@ pub(super) fn read_again(
             "the tokens stay those that they were: failed to {error:#}"
         )),
     };
-    interrupt::hear([Signal::Hangup], again).map_err(no_signals)
+    let heard = interrupt::hear([Signal::Hangup], again);
+    heard.map(drop).map_err(no_signals)
 }
 
 fn no_signals(error: io::Error) -> Failure {

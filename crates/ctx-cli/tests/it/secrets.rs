@@ -47,6 +47,23 @@ fn every_verb_masks_secrets_and_says_so() {
 }
 
 #[test]
+fn what_is_shown_with_its_secrets_is_compared_with_them() {
+    let folder = Folder::of([("a.rs", source().as_bytes()), ("key.pem", b"some words\n")]);
+    let receipt = folder.run(["pack", ".", "--keep-secrets", "--json"]).json();
+    folder.write("receipt.json", receipt.to_string());
+    let verified = folder.run(["verify", "receipt.json", "--root", "."]);
+    assert!(
+        verified.ok().contains("2 citations compared"),
+        "{verified:?}"
+    );
+    folder.write("key.pem", "other words\n");
+    folder.write("a.rs", source().replace("a1B2", "b1B2"));
+    let verified = folder.run(["verify", "receipt.json", "--root", "."]);
+    assert_eq!(verified.code, 6, "{verified:?}");
+    assert!(!verified.stdout.contains("ghp_"), "{verified:?}");
+}
+
+#[test]
 #[cfg(unix)]
 fn a_link_to_a_file_of_secrets_shows_it_to_nobody_either() {
     let folder = Folder::of([(".env", b"DB_PASSWORD=hunter2\n")]);

@@ -739,8 +739,18 @@ fn what_cannot_be_served_is_told_with_a_hint() {
         ),
         (
             vec!["--addr", "127.0.0.1:0", "--tokens", "tokens"],
-            1,
+            3,
             "line 1 of the tokens",
+        ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--tokens", "none"],
+            3,
+            "read the tokens in none",
+        ),
+        (
+            vec!["--addr", "127.0.0.1:0", "--database-url", "sesame"],
+            2,
+            "is no address of a database",
         ),
         (
             vec!["--addr", "127.0.0.1:0", "--data-dir", "file/x"],

@@ -140,22 +140,29 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_a_failure() {
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
     let folder = Folder::of([("a.rs", b"fn a() {}\n")]);
-    let output = command(["pack"])
-        .current_dir(folder.path())
-        .stdout(full)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(
-        String::from_utf8_lossy(&output.stderr)
-            .contains("error: failed to write to standard output"),
-        "{output:?}"
-    );
+    for args in [
+        &["pack"][..],
+        &["--help"],
+        &["pack", "--help"],
+        &["--version"],
+    ] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = command(args)
+            .current_dir(folder.path())
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr)
+                .contains("error: failed to write to standard output"),
+            "{output:?}"
+        );
+    }
 }
 
 /// What assembles, and has read so much that it hears signals.
@@ -189,6 +196,40 @@ fn an_interrupt_ends_it_with_nothing_on_standard_output() {
             String::from_utf8_lossy(&output.stderr),
             "error: cancelled\n"
         );
+    }
+}
+
+/// As at a terminal, where Ctrl-C ends both: what came before is not all of it.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_goes_before_the_end_of_the_input_that_comes_with_it() {
+    for args in [
+        &["tokens", "-"][..],
+        &["assemble", "-"],
+        &["query", "-"],
+        &["verify", "-"],
+    ] {
+        for _ in 0..5 {
+            let mut child = run::heeding()
+                .args(args)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            // More than a pipe holds: once that is written, it reads, and can be interrupted.
+            stdin.write_all(&b" \n".repeat(200_000)).unwrap();
+            run::signal(child.id(), "INT");
+            drop(stdin);
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(5), "{args:?}: {output:?}");
+            assert!(output.stdout.is_empty(), "{args:?}: {output:?}");
+            assert_eq!(
+                String::from_utf8_lossy(&output.stderr),
+                "error: cancelled\n"
+            );
+        }
     }
 }
 

@@ -152,6 +152,37 @@ fn relations_are_told_both_ways_with_their_certainty() {
 }
 
 #[test]
+fn a_file_is_found_by_its_path_as_the_shell_has_it() {
+    let folder = folder();
+    let told = folder.run(["relations", "a.rs", "src"]);
+    for path in ["src/a.rs", "./src/a.rs"] {
+        let found = folder.run(["relations", path, "src"]);
+        assert_eq!(found.ok(), told.ok(), "{path}");
+    }
+    let refused = folder.run(["relations", "a.rs", "src", "--depth", "0"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
+fn a_line_of_which_a_part_is_shown_is_told_to_be_one() {
+    let folder = Folder::of([("a.rs", b"fn long(name: i32, other: i32, third: i32) {}\n")]);
+    let cut = folder.run(["show", "a.rs", "--max-tokens", "14"]);
+    assert!(cut.ok().starts_with("fn long"), "{cut:?}");
+    assert!(cut.stderr.contains("the beginning of one"), "{cut:?}");
+    let whole = folder.run(["show", "a.rs"]);
+    assert!(!whole.stderr.contains("warning"), "{whole:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn why_a_file_cannot_be_read_is_told() {
+    let folder = folder();
+    std::os::unix::fs::symlink("/", folder.path().join("out")).unwrap();
+    let refused = folder.run(["show", "out"]);
+    refused.fails(3, &["failed to read \"out\": "]);
+}
+
+#[test]
 fn what_is_not_there_is_named() {
     let folder = folder();
     let fails = |args: &[&str], code: i32, parts: &[&str]| {

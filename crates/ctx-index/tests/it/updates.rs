@@ -200,6 +200,28 @@ fn generated_and_vendored_files_are_indexed_when_asked_for() {
 }
 
 #[test]
+fn what_was_passed_over_is_not_told_to_be_indexed_no_longer() {
+    let fixture = Fixture::new(&[
+        ("a.rs", &function("one")),
+        ("long.rs", &function("two").repeat(50)),
+    ]);
+    for name in ["b.bin", "c.bin", "gone.bin"] {
+        fixture.write(name, [0; 2_000]);
+    }
+    let index = fixture.updated();
+    assert_eq!(index.status().unwrap().files, 2);
+    drop(index);
+    fs::remove_file(fixture.path("gone.bin")).unwrap();
+    let index = fixture.open_with(Options::default().with_max_file_bytes(Some(1_000)));
+    assert_eq!(index.pending().unwrap().removed, 1);
+    let updated = update(&index);
+    assert_eq!(
+        (updated.files, updated.removed, updated.left_out),
+        (1, 1, 1)
+    );
+}
+
+#[test]
 fn what_says_that_a_machine_wrote_it_is_passed_over_unless_it_is_asked_for() {
     let generated = format!("// @generated\n{}", function("made"));
     let fixture = Fixture::new(&[

@@ -29,6 +29,58 @@ async fn the_pages_of_a_file_are_all_of_it() {
     assert!(pages > 5, "{pages}");
 }
 
+/// All that the pages of `tool` on `path` show below their titles, and how many there are.
+async fn paged(client: &mut Client, tool: &str, path: &str) -> (String, usize) {
+    let mut arguments = json!({"path": path, "max_tokens": 300});
+    let (mut seen, mut pages) = (String::new(), 0);
+    loop {
+        let reply = client.call(tool, arguments.clone()).await;
+        let page = reply.result["content"][0]["text"].as_str().unwrap();
+        let page = page.split_once('\n').unwrap().1;
+        let is_cut = *reply.fact("cut") == true;
+        seen.push_str(page);
+        if !is_cut || tool == "context_outline" {
+            seen.push('\n');
+        }
+        pages += 1;
+        match reply.cursor() {
+            Some(cursor) => arguments["cursor"] = cursor.into(),
+            None => return (seen, pages),
+        }
+        assert!(pages < 1_000, "it goes on for ever");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pages_of_a_long_line_are_all_of_it() {
+    let words: String = (0..900).map(|it| format!("wörd{it} ")).collect();
+    let text = format!("before\n{words}\nafter\n");
+    let project = Project::of(&[("long.txt", &text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let (seen, pages) = paged(&mut client, "context_read", "long.txt").await;
+    assert_eq!(seen, text);
+    assert!(pages > 5, "{pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pages_of_a_folder_name_all_that_a_file_defines() {
+    let many: String = (0..200).map(|it| format!("fn one_{it}() {{}}\n")).collect();
+    let project = Project::of(&[
+        ("a.rs", "fn first() {}\n"),
+        ("b.rs", &many),
+        ("c.rs", "fn last() {}\n"),
+    ]);
+    let mut client = Client::connect(&project.server()).await;
+    let (seen, pages) = paged(&mut client, "context_outline", ".").await;
+    let mut expected = "a.rs (rust)\n  function first:1-1\nb.rs (rust)\n".to_owned();
+    for it in 0..200 {
+        expected.push_str(&format!("  function one_{it}:{0}-{0}\n", it + 1));
+    }
+    expected.push_str("c.rs (rust)\n  function last:1-1\n");
+    assert_eq!(seen, expected);
+    assert!(pages > 5, "{pages}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cursor_is_of_the_text_it_was_given_for() {
     let text = "one line of many\n".repeat(900);

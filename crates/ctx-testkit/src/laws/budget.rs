@@ -135,6 +135,14 @@ fn certifies(problem: &Problem, settings: &Settings, outcome: &Outcome) {
         "{} is not {value}",
         certificate.value
     );
+    let added = &outcome.added;
+    assert!(
+        close(added.iter().sum(), value),
+        "{added:?} do not add up to {value}"
+    );
+    for (added, choice) in added.iter().zip(&outcome.chosen) {
+        assert!(*added == 0.0 || choice.is_some(), "what is left out adds");
+    }
     assert!(certificate.upper_bound >= certificate.value);
     assert!(certificate.lambda >= 0.0 && certificate.lambda.is_finite());
     let room = certificate.upper_bound - certificate.value;
