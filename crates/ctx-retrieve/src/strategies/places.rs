@@ -89,16 +89,16 @@ async fn written(
             .filter_map(|of_file| of_file.iter().find_map(found_for));
         first.flatten().map(|it| Arc::clone(&it.part)).collect()
     };
-    let placed: Vec<Vec<Arc<Part>>> = frames.iter().map(in_files).collect();
-    let taken_for = |(frame, placed): (&Frame, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
+    let found_in_files: Vec<Vec<Arc<Part>>> = frames.iter().map(in_files).collect();
+    let taken_for = |(frame, in_files): (&Frame, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
         let name = frame.function.as_deref().map(last_name);
         let name = name.filter(|_| is_astray(frame));
         let number = name.and_then(|name| functions.iter().position(|it| *it == name));
         let by_name = number.and_then(|it| of_functions.get(it)).into_iter();
         let by_name = by_name.flatten().map(|it| &it.part);
-        placed.iter().chain(by_name).cloned().collect()
+        in_files.iter().chain(by_name).cloned().collect()
     };
-    let traced: Vec<Vec<Arc<Part>>> = frames.iter().zip(&placed).map(taken_for).collect();
+    let traced: Vec<Vec<Arc<Part>>> = frames.iter().zip(&found_in_files).map(taken_for).collect();
     let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     for (place, line) in places.iter().filter_map(|it| Some((it, it.line?))) {
         for path in at(&place.path) {
@@ -129,7 +129,7 @@ async fn written(
             files.insert(query.path);
         }
     }
-    for part in placed.iter().flatten() {
+    for part in found_in_files.iter().flatten() {
         found.add(part, OF_FRAME);
     }
     for hits in of_functions {
