@@ -74,7 +74,9 @@ async fn a_file_that_was_removed_is_not_recent() {
         let file = NewFile { path, content };
         backend.ingest(owner, vec![file]).await.unwrap();
     };
-    for (path, text) in laws::corpus() {
+    // Not every path of a folder is one that may be sent.
+    let corpus = laws::corpus();
+    for (path, text) in corpus.iter().filter(|it| it.0.starts_with("src/")) {
         put(path, text).await;
     }
     let store = backend.store(owner).await.unwrap();
