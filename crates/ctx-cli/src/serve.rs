@@ -257,8 +257,9 @@ fn quota(args: &ServeArgs) -> Quota {
 
 fn new_token(owner: &str) -> Result<(), Failure> {
     let named = Owner::new(owner).ok_or_else(|| {
-        Failure::usage(format!("{owner:?} is no name of an owner"))
-            .with_hint("it has 1 to 128 printable ASCII characters without a space")
+        Failure::usage(format!("{owner:?} is no name of an owner")).with_hint(
+            "it has 1 to 128 printable ASCII characters without a space, and does not begin with #",
+        )
     })?;
     let token = Credentials::generate().map_err(refused)?;
     let line = Credentials::line(&named, &token);
@@ -297,6 +298,9 @@ fn refused(error: ServerError) -> Failure {
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => {
             "--database-url is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there"
+        }
+        ServerError::DataFolder { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
+            "mend what the data folder has, or give another --data-dir"
         }
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
         ServerError::Busy { .. } => {
