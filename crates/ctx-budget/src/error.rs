@@ -12,8 +12,8 @@ pub enum BudgetError {
     /// What must be there does not fit.
     #[error(
         "a budget of {max_tokens} tokens less a reserve of {reserve} is too small: {needed} are needed, {available} are left \
-         (header {header}, footer {footer}, notices {notices}, pinned {pinned}); the smallest budget \
-         that works is {smallest}"
+         (header {header}, footer {footer}, notices {notices}, pinned {pinned}); {}",
+        enough(*.needed, *.reserve, *.smallest)
     )]
     TooSmall {
         /// The budget, reserve included.
@@ -32,7 +32,7 @@ pub enum BudgetError {
         reserve: Tokens,
         /// The part of `needed` that pinned chunks take at their cheapest.
         pinned: Tokens,
-        /// The smallest budget, reserve included, in which all of it fits.
+        /// The smallest budget, reserve included, in which all of it fits; the largest there is where it fits in none.
         smallest: Tokens,
     },
     /// The pinned items do not fit, each at its cheapest, with the headings of their groups.
@@ -65,6 +65,15 @@ pub enum BudgetError {
     /// The caller gave up.
     #[error("cancelled")]
     Cancelled,
+}
+
+/// Which budget would do.
+fn enough(needed: Tokens, reserve: Tokens, smallest: Tokens) -> String {
+    let together = u64::from(needed) + u64::from(reserve);
+    if together > u64::from(u32::MAX) {
+        return format!("no budget works: with the reserve it would be of {together}");
+    }
+    format!("the smallest budget that works is {smallest}")
 }
 
 impl BudgetError {

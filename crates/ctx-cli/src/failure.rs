@@ -111,6 +111,9 @@ impl From<BudgetError> for Failure {
     fn from(error: BudgetError) -> Self {
         let hint = match &error {
             BudgetError::Cancelled => return Failure::cancelled(),
+            BudgetError::TooSmall { smallest, .. } if smallest.get() == u32::MAX => {
+                "give less to --reserve, --header and --footer".to_owned()
+            }
             BudgetError::TooSmall { smallest, .. } => {
                 format!(
                     "give --max-tokens {smallest} or more, or less to --reserve, --header and --footer"

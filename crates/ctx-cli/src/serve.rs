@@ -288,8 +288,9 @@ fn quota(args: &ServeArgs) -> Quota {
 
 fn new_token(owner: &str) -> Result<(), Failure> {
     let named = Owner::new(owner).ok_or_else(|| {
-        Failure::usage(format!("{owner:?} is no name of an owner"))
-            .with_hint("it has 1 to 128 printable ASCII characters without a space")
+        Failure::usage(format!("{owner:?} is no name of an owner")).with_hint(
+            "it has 1 to 128 printable ASCII characters without a space, and does not begin with #",
+        )
     })?;
     let token = Credentials::generate().map_err(refused)?;
     let line = Credentials::line(&named, &token);
@@ -327,6 +328,9 @@ fn refused(error: ServerError) -> Failure {
         }
         ServerError::Listen { .. } => "give another --addr, or port 0 for any that is free",
         ServerError::Database { .. } => DATABASE_URL,
+        ServerError::DataFolder { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
+            "mend what the data folder has, or give another --data-dir"
+        }
         ServerError::DataFolder { .. } => "give a --data-dir that can be written",
         ServerError::Busy { .. } => {
             "ask the server that runs, end it first, or give another --data-dir"

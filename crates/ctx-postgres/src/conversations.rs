@@ -15,7 +15,7 @@ use crate::transaction::Mode;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredThread {
-    /// Its place among all, by when it began.
+    /// Its place among those of its owner, by when it began.
     pub number: i64,
     /// Its name.
     pub thread: String,

@@ -41,6 +41,20 @@ pub enum StoreError {
         /// Its version, as it says.
         found: String,
     },
+    /// The database takes no writes for now: another server has taken its place, or is about to.
+    #[error("use the database: {why}, so nothing can be written")]
+    ReadOnly {
+        /// Why not.
+        why: &'static str,
+    },
+    /// The database cannot hold every text.
+    #[error(
+        "use the database: its encoding is {found}, and UTF8 is needed (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0)"
+    )]
+    Encoding {
+        /// What it is.
+        found: String,
+    },
     /// The database is of a later version than this program.
     #[error(
         "use the database: its tables are of version {found}, this program knows no later than {known}"
@@ -141,34 +155,44 @@ impl StoreError {
         }
     }
 
-    /// Whether there was no way to the server, or it was ending: it is not what was asked for that is at fault, and the same may
-    /// succeed once the server is back.
+    /// Whether there was no way to the server, it was ending, or takes no writes, as one that others have taken the place of: it is
+    /// not what was asked for that is at fault, and the same may succeed once the server is back.
     pub fn is_away(&self) -> bool {
         let ending = [
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
             SqlState::CANNOT_CONNECT_NOW,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
         ];
         match self {
-            StoreError::Connect { .. } | StoreError::Silent { .. } | StoreError::Lost { .. } => {
-                true
-            }
-            StoreError::Database {
-                code: Some(code), ..
-            } => ending.contains(code),
-            _ => false,
+            StoreError::Connect { .. }
+            | StoreError::Silent { .. }
+            | StoreError::Lost { .. }
+            | StoreError::ReadOnly { .. } => true,
+            _ => self.code().is_some_and(|it| ending.contains(it)),
+        }
+    }
+
+    /// Whether the disk of the server has no room for what was to be written.
+    pub fn is_full(&self) -> bool {
+        self.code() == Some(&SqlState::DISK_FULL)
+    }
+
+    /// What the server called it.
+    fn code(&self) -> Option<&SqlState> {
+        match self {
+            StoreError::Database { code, .. } => code.as_ref(),
+            _ => None,
         }
     }
 
     /// Whether doing the same again may succeed: the server chose this transaction to give way to another.
     pub(crate) fn gave_way(&self) -> bool {
-        let StoreError::Database {
-            code: Some(code), ..
-        } = self
-        else {
-            return false;
-        };
-        *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED
+        let gave_way = [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ];
+        self.code().is_some_and(|it| gave_way.contains(it))
     }
 }
 
@@ -189,21 +213,58 @@ fn is_broken(error: &tokio_postgres::Error) -> bool {
     source.is_some_and(|it| it.raw_os_error().is_some() || broken.contains(&it.kind()))
 }
 
+/// What the client says where the server asks for a password and the address has none.
+const NO_PASSWORD: &str = "password missing";
+
+/// What the codes mean for which nobody can have a connection, or write.
+static MEANINGS: [(SqlState, &str); 6] = [
+    (
+        SqlState::INVALID_PASSWORD,
+        "the user or the password is wrong",
+    ),
+    (
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        "there is no such user, or it is not let in from here",
+    ),
+    (
+        SqlState::INVALID_CATALOG_NAME,
+        "there is no such database: CREATE DATABASE makes it",
+    ),
+    (
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        "the user lacks a right for it",
+    ),
+    (
+        SqlState::TOO_MANY_CONNECTIONS,
+        "it has as many connections as it takes",
+    ),
+    (
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        "it takes no writes for now",
+    ),
+];
+
 /// What the server says in one line, but for its words: message, detail and hint may quote what was sent.
 pub(crate) fn said(error: &tokio_postgres::Error) -> String {
     let Some(its) = error.as_db_error() else {
         // Of what the connection is at fault for; values that cannot be read or written may be quoted.
-        let source = error.source().filter(|it| it.is::<io::Error>());
-        return match source {
+        let source = error.source();
+        let is_told = |it: &&(dyn std::error::Error + 'static)| {
+            it.is::<io::Error>() || it.to_string() == NO_PASSWORD
+        };
+        return match source.filter(is_told) {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),
         };
     };
     let mut said = format!("{} {}", its.severity(), its.code().code());
+    if let Some((_, meaning)) = MEANINGS.iter().find(|it| it.0 == *its.code()) {
+        // Writing to a string cannot fail.
+        let _ = write!(said, ", {meaning}");
+    }
     let names = [("table", its.table()), ("constraint", its.constraint())];
     for (what, name) in names {
         if let Some(name) = name {
-            // Writing to a string cannot fail.
             let _ = write!(said, ", {what} {name}");
         }
     }

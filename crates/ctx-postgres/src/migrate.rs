@@ -11,7 +11,7 @@ use crate::error::said;
 use crate::transaction::Waiting;
 
 /// The steps, in their order. What was released is never changed: a change is another step.
-const STEPS: [&str; 16] = [
+const STEPS: [&str; 17] = [
     include_str!("../migrations/0001_tables.sql"),
     include_str!("../migrations/0002_rights.sql"),
     include_str!("../migrations/0003_search.sql"),
@@ -28,6 +28,7 @@ const STEPS: [&str; 16] = [
     include_str!("../migrations/0014_shown.sql"),
     include_str!("../migrations/0015_terms.sql"),
     include_str!("../migrations/0016_vectors.sql"),
+    include_str!("../migrations/0017_threads.sql"),
 ];
 
 /// The version that this program needs.
@@ -56,12 +57,20 @@ const OLDEST: u32 = 150_000;
 /// All steps that are not done yet, each in a transaction of its own.
 pub(crate) async fn migrate(client: &mut Client, limit: Duration) -> Result<(), StoreError> {
     let server = "SELECT current_setting('server_version_num'), current_setting('server_version'),
-                  current_setting('data_checksums', true) = 'off'";
+                  current_setting('data_checksums', true) = 'off', current_setting('server_encoding')";
     let row = client.query_one(server, &[]).await;
     let row = row.map_err(|source| failed(0, &source))?;
     if is_too_old(row.get(0)) {
         let found = row.get(1);
         return Err(StoreError::TooOld { found });
+    }
+    let found: String = row.get(3);
+    if found != "UTF8" {
+        return Err(StoreError::Encoding { found });
+    }
+    let why = read_only(client).await;
+    if let Some(why) = why.map_err(|source| failed(0, &source))? {
+        return Err(StoreError::ReadOnly { why });
     }
     if row.get::<_, Option<bool>>(2) == Some(true) {
         warn!(
@@ -165,10 +174,26 @@ async fn version(client: &tokio_postgres::Client) -> Result<Option<i32>, tokio_p
     Ok(Some(row.get(0)))
 }
 
-/// Whether the tables are those that this program needs.
+/// Why the database takes no writes, where it takes none.
+async fn read_only(
+    client: &tokio_postgres::Client,
+) -> Result<Option<&'static str>, tokio_postgres::Error> {
+    let sql = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
+    let row = client.query_one(sql, &[]).await?;
+    Ok(match (row.get(0), row.get(1)) {
+        (true, _) => Some("its server is a standby of another"),
+        (false, true) => Some("its transactions only read (default_transaction_read_only)"),
+        (false, false) => None,
+    })
+}
+
+/// Whether the tables are those that this program needs, and can be written.
 pub(crate) async fn check(client: &Client, limit: Duration) -> Result<(), StoreError> {
     let waiting = Waiting::new("read the version of the tables", limit);
     let found = waiting.of(version(client)).await?.unwrap_or(0);
+    if let Some(why) = waiting.of(read_only(client)).await? {
+        return Err(StoreError::ReadOnly { why });
+    }
     match found.cmp(&VERSION) {
         std::cmp::Ordering::Less => Err(StoreError::NotMigrated {
             found,

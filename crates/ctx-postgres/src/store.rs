@@ -124,17 +124,18 @@ impl Store {
     /// and extensions; later, roles that are members of `ctx_app` suffice.
     ///
     /// # Errors
-    /// [`StoreError::Migration`], [`StoreError::TooNew`].
+    /// [`StoreError::Migration`], [`StoreError::TooNew`], [`StoreError::TooOld`], [`StoreError::ReadOnly`],
+    /// [`StoreError::Encoding`].
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let mut client = self.client().await?;
         let migrated = migrate::migrate(&mut client, self.limits.writing).await;
         client.given_back(migrated)
     }
 
-    /// Whether the database answers, and has the tables that this program needs.
+    /// Whether the database answers, takes writes, and has the tables that this program needs.
     ///
     /// # Errors
-    /// [`StoreError::Connect`], [`StoreError::NotMigrated`], [`StoreError::TooNew`].
+    /// [`StoreError::Connect`], [`StoreError::ReadOnly`], [`StoreError::NotMigrated`], [`StoreError::TooNew`].
     pub async fn ready(&self) -> Result<(), StoreError> {
         let client = self.client().await?;
         let ready = migrate::check(&client, self.limits.reading).await;

@@ -147,9 +147,14 @@ impl OwnedStore {
     ) -> Result<Transaction<'c>, StoreError> {
         let waiting = self.waiting("begin a transaction", mode);
         let set = Settings::of(self.owner(), mode, waiting.limit);
+        // One that writes does not say so: where the database is to take no writes, none of them is to pass that over.
         let builder = client.build_transaction();
-        let begun = builder.read_only(set.reads).start();
-        let transaction = waiting.of(begun).await?;
+        let builder = if set.reads {
+            builder.read_only(true)
+        } else {
+            builder
+        };
+        let transaction = waiting.of(builder.start()).await?;
         let settings = waiting.of(transaction.prepare_cached(SETTINGS)).await?;
         waiting
             .of_tables(transaction.query_one(&settings, &set.values()))

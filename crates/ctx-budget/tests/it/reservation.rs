@@ -56,6 +56,17 @@ fn the_error_tells_the_breakdown() {
 }
 
 #[test]
+fn no_budget_is_named_that_does_not_work() {
+    let parts = Reservation {
+        reserve: tokens(u32::MAX - 34),
+        ..PARTS
+    };
+    let error = reserve(tokens(u32::MAX), &parts).unwrap_err().to_string();
+    let said = "no budget works: with the reserve it would be of 4294967296";
+    assert!(error.ends_with(said), "{error}");
+}
+
+#[test]
 fn a_reserve_beyond_the_budget_is_told_with_the_budget_that_was_given() {
     let error = reserve(tokens(10), &PARTS).unwrap_err().to_string();
     assert!(

@@ -758,6 +758,7 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "use the data folder file/x",
         ),
         (vec!["--new-token", "a b"], 2, "is no name of an owner"),
+        (vec!["--new-token", "#ada"], 2, "does not begin with #"),
     ] {
         let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
             .arg("serve")

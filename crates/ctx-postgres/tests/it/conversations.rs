@@ -140,6 +140,37 @@ async fn messages_that_come_at_once_are_numbered_without_a_gap() {
 }
 
 #[tokio::test]
+async fn the_number_of_a_thread_says_nothing_of_other_owners() {
+    let fresh = fresh!();
+    let (alice, bob) = (fresh.owner("alice"), fresh.owner("bob"));
+    let begin = async |store: &OwnedStore, thread: &str| {
+        let begun = store.begin_thread(thread, None, &[], 1, 100).await;
+        assert_eq!(begun.unwrap(), Added::Added);
+        let (begun, _) = store.stored_thread(thread).await.unwrap().unwrap();
+        begun.number
+    };
+    for number in 1..=3 {
+        assert_eq!(begin(&alice, &format!("a{number}")).await, number);
+        for more in 0..3 {
+            begin(&bob, &format!("b{number} {more}")).await;
+        }
+    }
+    assert_eq!(begin(&bob, "b").await, 10);
+    // None is given twice, and one that is there keeps its own.
+    alice.forget_thread("a3").await.unwrap();
+    let again = alice.begin_thread("a1", None, &[], 1, 100).await;
+    assert_eq!(again.unwrap(), Added::Exists);
+    alice.pin("a1", "a.rs").await.unwrap();
+    alice.pin("a4", "a.rs").await.unwrap();
+    let listed = alice.listed_threads(None, 9).await.unwrap();
+    let listed = listed.iter().map(|it| (it.number, it.thread.as_str()));
+    assert_eq!(
+        listed.collect::<Vec<_>>(),
+        [(4, "a4"), (2, "a2"), (1, "a1")]
+    );
+}
+
+#[tokio::test]
 async fn what_a_request_begins_with_is_what_is_there_then() {
     let fresh = fresh!();
     let (store, bob) = (fresh.owner("alice"), fresh.owner("bob"));

@@ -168,6 +168,9 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
         DROP TRIGGER count_added ON ctx.messages; DROP TRIGGER count_gone ON ctx.messages;
         DROP FUNCTION ctx.keep_endings CASCADE; DROP FUNCTION ctx.files_below, ctx.endings_of; DROP TABLE ctx.endings;
         DROP FUNCTION ctx.count_said; DROP TABLE ctx.said; DROP INDEX ctx.feedback_given;
+        DROP FUNCTION ctx.number_thread CASCADE;
+        UPDATE ctx.threads SET number = number * 10 + length(owner);
+        ALTER TABLE ctx.threads ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY;
         DELETE FROM ctx.version WHERE version >= 7;";
     admin.batch_execute(before).await.unwrap();
     store.migrate().await.unwrap();
@@ -181,6 +184,10 @@ async fn what_an_earlier_version_holds_is_counted_and_found_by_folders_by_whoeve
         let kept = "SELECT bytes FROM ctx.kept WHERE owner = $1";
         let kept: i64 = admin.query_one(kept, &[&owner]).await.unwrap().get(0);
         assert_eq!(usize::try_from(kept), Ok(owner.len()));
+        owned.pin("v", "a").await.unwrap();
+        let threads = owned.listed_threads(None, 9).await.unwrap();
+        let threads = threads.iter().map(|it| (it.number, it.thread.as_str()));
+        assert_eq!(threads.collect::<Vec<_>>(), [(3, "v"), (2, "u"), (1, "t")]);
     }
     let terms = "SELECT array_agg(term ORDER BY term) FROM ctx.terms WHERE term LIKE 'of %'";
     let terms: Vec<String> = admin.query_one(terms, &[]).await.unwrap().get(0);

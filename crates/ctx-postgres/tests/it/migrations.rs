@@ -16,7 +16,7 @@ async fn migrating_twice_is_migrating_once() {
         .await
         .unwrap();
     let versions: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(versions, (1..=16).collect::<Vec<i32>>());
+    assert_eq!(versions, (1..=17).collect::<Vec<i32>>());
 }
 
 #[tokio::test]
@@ -70,6 +70,47 @@ async fn a_database_of_a_later_version_is_left_alone() {
             "{error:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_database_that_takes_no_writes_or_not_every_text_is_told() {
+    let fresh = crate::fresh!();
+    let alice = fresh.owner("alice");
+    alice.begin_thread("t", None, &[], 1, 9).await.unwrap();
+    let name = fresh.url.rsplit_once('=').unwrap().1;
+    let admin = fresh.server.raw("postgres").await;
+    let only_read = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
+    admin.batch_execute(&only_read).await.unwrap();
+    let store = Store::connect(&fresh.url, Limits::default()).await.unwrap();
+    for error in [store.ready().await, store.migrate().await] {
+        let told = matches!(error, Err(StoreError::ReadOnly { .. }));
+        assert!(told, "{error:?}");
+    }
+    let owned = store.owner("alice").unwrap();
+    let of = |it: StoreError| (it.is_away(), it.to_string());
+    // Whether a write is one statement or several.
+    let written = [
+        owned.begin_thread("u", None, &[], 1, 9).await.map(drop),
+        owned.set_pins("t", &[]).await.map(drop),
+        owned
+            .ingest(crate::texts([("a.rs", "fn a() {}\n")]))
+            .await
+            .map(drop),
+    ];
+    for refused in written.map(|it| it.map_err(of)) {
+        let (is_away, told) = refused.unwrap_err();
+        assert!(is_away && told.contains("it takes no writes"), "{told}");
+    }
+    assert_eq!(owned.threads(9).await.unwrap().len(), 1);
+
+    let latin = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    admin.batch_execute(latin).await.unwrap();
+    let store = Store::connect(&fresh.server.url("latin"), Limits::default()).await;
+    let error = store.unwrap().migrate().await.unwrap_err();
+    assert!(error.to_string().contains("LATIN1"), "{error}");
+    let nowhere = Store::connect(&fresh.server.url("nowhere"), Limits::default()).await;
+    let error = nowhere.unwrap_err().to_string();
+    assert!(error.contains("there is no such database"), "{error}");
 }
 
 #[tokio::test]

@@ -34,7 +34,11 @@ pub(super) fn secret(
 }
 
 fn read(dir: &Dir) -> io::Result<[u8; 32]> {
-    let mut key = [0; 32];
-    dir.open(FILE)?.read_exact(&mut key)?;
-    Ok(key)
+    let mut key = Vec::new();
+    // One more tells that there is more.
+    dir.open(FILE)?.take(33).read_to_end(&mut key)?;
+    key.try_into().map_err(|_| {
+        let told = "its file `secret` is not 32 bytes long: restore it, or remove it, after which no handle is good that was given out";
+        io::Error::new(io::ErrorKind::InvalidData, told)
+    })
 }

@@ -43,7 +43,7 @@ pub(crate) async fn ingest(
 
 /// Remove files. When this is answered they are gone, and no context that is built from then on shows them; receipts of earlier ones
 /// say what those showed.
-#[utoipa::path(delete, path = "/v1/files", tag = "files", request_body = RemovalRequest, responses(
+#[utoipa::path(delete, path = "/v1/files", operation_id = "remove_files", tag = "files", request_body = RemovalRequest, responses(
     (status = 200, description = "None of them is there", body = Reply<Removed, RemovalMeta>),
     (status = "4XX", description = "None of them is removed", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
@@ -66,7 +66,7 @@ pub(crate) async fn remove(
 }
 
 /// List files, in the order of their paths.
-#[utoipa::path(get, path = "/v1/files", tag = "files", params(FilesQuery), responses(
+#[utoipa::path(get, path = "/v1/files", operation_id = "list_files", tag = "files", params(FilesQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<KeptFile>, FileListMeta>),
     (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),

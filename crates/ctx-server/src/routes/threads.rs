@@ -41,7 +41,7 @@ pub(crate) async fn create(
 }
 
 /// List threads, the latest first.
-#[utoipa::path(get, path = "/v1/threads", tag = "threads", params(PageQuery), responses(
+#[utoipa::path(get, path = "/v1/threads", operation_id = "list_threads", tag = "threads", params(PageQuery), responses(
     (status = 200, description = "Some of them", body = Reply<Vec<Thread>, ListMeta>),
     (status = "4XX", description = "The request is at fault", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "No answer", body = Problem, content_type = "application/problem+json"),
@@ -77,7 +77,7 @@ pub(crate) async fn get(
 
 /// Remove a thread with its messages and what is pinned to it. The answer is what it was. Receipts of its contexts say what
 /// those showed for as long as they are kept.
-#[utoipa::path(delete, path = "/v1/threads/{id}", tag = "threads",
+#[utoipa::path(delete, path = "/v1/threads/{id}", operation_id = "remove_thread", tag = "threads",
     params(("id" = String, Path, description = "The thread", min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._~-]{1,64}$")), responses(
     (status = 200, description = "It is removed", body = Reply<ThreadInfo, NoMeta>),
     (status = "4XX", description = "There is no such thread, or the request is at fault", body = Problem, content_type = "application/problem+json"),

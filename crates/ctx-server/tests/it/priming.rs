@@ -480,4 +480,10 @@ fn the_secret_is_its_owners_alone() {
     assert_eq!(mode & 0o777, 0o600);
     drop(open().unwrap());
     assert_eq!(std::fs::read(&secret).unwrap(), bytes);
+    for cut in [&bytes[1..], &[], &[7; 33]] {
+        std::fs::write(&secret, cut).unwrap();
+        let error = open().unwrap_err();
+        let told = std::error::Error::source(&error).unwrap().to_string();
+        assert!(told.contains("`secret` is not 32 bytes long"), "{told}");
+    }
 }

@@ -1,5 +1,7 @@
 //! The description says what is.
 
+use std::collections::BTreeSet;
+
 use ctx_model::{BuildOptions, Chunk};
 use serde_json::{Value, json};
 
@@ -40,6 +42,19 @@ fn it_is_openapi_of_every_route() {
     ] {
         assert!(paths.contains(&path), "{path} in {paths:?}");
     }
+}
+
+#[test]
+fn every_operation_has_an_id_of_its_own() {
+    let openapi = described(&Running::embedded());
+    let paths = openapi["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|it| it.as_object().unwrap().values());
+    let ids: Vec<&str> = operations
+        .filter_map(|it| it["operationId"].as_str())
+        .collect();
+    let each_once: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(each_once.len(), ids.len(), "{ids:?}");
+    assert!(ids.len() >= 15, "{ids:?}");
 }
 
 /// The description of the answer of this status: as such, or by its first digit.
