@@ -162,7 +162,12 @@ impl Prime {
         let unresolved = context.unresolved.iter();
         built.warnings.extend(unresolved.map(|it| {
             let detail = format!("{:?} is not in the context: {}", it.reference, it.why);
-            Warning::new("unknown_reference", detail)
+            let code = if it.is_untold {
+                "source_failed"
+            } else {
+                "unknown_reference"
+            };
+            Warning::new(code, detail)
         }));
         let failures = context.failures.iter();
         built.warnings.extend(failures.map(|it| {

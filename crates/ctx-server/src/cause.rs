@@ -11,6 +11,7 @@ use ctx_index::IndexError;
 use ctx_retrieve::{Ended, PortError};
 use ctx_service::ServiceError;
 use ctx_source::SourceError;
+use rusqlite::ErrorCode;
 use tokio::task::JoinError;
 
 use crate::backend::BackendError;
@@ -40,18 +41,44 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
 
 /// Whether it was for a database that cannot be reached, and not for what it was asked.
 pub(crate) fn is_away(error: &(dyn Error + 'static)) -> bool {
+    has(error, is_itself_away)
+}
+
+/// Whether it was for a disk that has no room.
+pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
+    has(error, is_itself_full)
+}
+
+/// Whether `is` holds of an error, or of what caused it.
+fn has(error: &(dyn Error + 'static), is: fn(&(dyn Error + 'static)) -> bool) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         let told = match error.downcast_ref::<PortError>() {
             Some(port) => port.get_ref(),
             None => error,
         };
-        if is_itself_away(told) {
+        if is(told) {
             return true;
         }
         next = error.source();
     }
     false
+}
+
+fn is_itself_full(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(feature = "postgres")]
+    if let Some(error) = error.downcast_ref::<ctx_postgres::StoreError>() {
+        return error.is_full();
+    }
+    if let Some(error) = error.downcast_ref::<io::Error>() {
+        return matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        );
+    }
+    let error = error.downcast_ref::<rusqlite::Error>();
+    let code = error.and_then(rusqlite::Error::sqlite_error_code);
+    code == Some(ErrorCode::DiskFull)
 }
 
 #[cfg(feature = "postgres")]

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::asked::Asked;
 use crate::backend::BackendError;
-use crate::cause::cause;
+use crate::cause::{cause, is_full};
 
 /// Why there is no answer (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -115,6 +115,11 @@ pub(crate) const KINDS: &[(&str, StatusCode, &str)] = &[
         "late",
         StatusCode::GATEWAY_TIMEOUT,
         "The answer was not ready in time",
+    ),
+    (
+        "full",
+        StatusCode::INSUFFICIENT_STORAGE,
+        "There is no room for it",
     ),
 ];
 
@@ -290,6 +295,13 @@ impl From<BackendError> for Problem {
                     "what is kept is damaged"
                 );
                 Problem::new("internal", format!("{what} is damaged"))
+            }
+            BackendError::Failed { what, source } if is_full(&*source) => {
+                let cause = cause(&*source);
+                tracing::error!(status = 507, what, cause, "the disk is full");
+                let detail =
+                    "the disk of the server is full; to remove something takes some room, too";
+                Problem::new("full", detail)
             }
             BackendError::Failed { what, source } => {
                 tracing::error!(

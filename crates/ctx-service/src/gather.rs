@@ -63,6 +63,8 @@ pub struct Unresolved {
     pub reference: String,
     /// Why not, for people.
     pub why: String,
+    /// Whether it was not looked up, as nobody told: there may be such a thing.
+    pub is_untold: bool,
 }
 
 impl Unresolved {
@@ -70,6 +72,15 @@ impl Unresolved {
         Unresolved {
             reference: reference.to_owned(),
             why: why.into(),
+            is_untold: false,
+        }
+    }
+
+    /// One that was not looked up.
+    pub(crate) fn untold(reference: &str, why: &str) -> Self {
+        Unresolved {
+            is_untold: true,
+            ..Unresolved::new(reference, why)
         }
     }
 

@@ -99,7 +99,9 @@ impl LookUp {
                     let unresolved = Unresolved::new(&mention.text, why);
                     named.unresolved.push(unresolved);
                 }
-                None => named.unresolved.push(Unresolved::new(&mention.text, why)),
+                None => named
+                    .unresolved
+                    .push(Unresolved::untold(&mention.text, why)),
             }
         }
         named

@@ -43,7 +43,7 @@ const FORGOTTEN: usize = 32;
 pub(super) fn answer<T>(result: Result<T>) -> Answer<T> {
     result.map_err(|error| {
         tracing::warn!(cause = cause(&error), "a port failed");
-        PortError::new(error.to_string())
+        PortError::new(error)
     })
 }
 

@@ -33,8 +33,14 @@ fn what_is_on_a_full_disk_can_be_read_from_the_beginning_on() {
     let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());
     server.get(ADA, &receipt).data(200);
     server.post(ADA, "/v1/context/build", &asked).data(200);
-    server.post(ADA, messages, &message).refused(500, "");
-    server.post(ADA, "/v1/files", &new).refused(500, "");
+    server.post(ADA, messages, &message).refused(507, "");
+    server.post(ADA, "/v1/files", &new).refused(507, "");
+    let gone = json!({"paths": ["a.rs"]});
+    crate::routes::delete(&server, ADA, "/v1/files", Some(&gone)).refused(507, "");
+    let vote = json!({"handle": built["handle"], "useful": true});
+    server
+        .post(ADA, "/v1/context/feedback", &vote)
+        .refused(507, "");
     let said = server.get(ADA, messages).data(200);
     assert_eq!(said.as_array().unwrap().len(), 1);
     server.join();
@@ -76,8 +82,8 @@ fn what_is_in_a_database_on_a_full_disk_can_be_read() {
     let large = lines.concat();
     let new = file("b/new.rs", &large);
     let long = said(&large);
-    server.post(ADA, "/v1/files", &new).refused(500, "");
-    server.post(ADA, messages, &long).refused(500, "");
+    server.post(ADA, "/v1/files", &new).refused(507, "");
+    server.post(ADA, messages, &long).refused(507, "");
     let kept = server.get(ADA, messages).data(200);
     assert_eq!(kept.as_array().unwrap().len(), 1, "{kept}");
     let receipt = format!("/v1/context/{}", built["id"].as_str().unwrap());

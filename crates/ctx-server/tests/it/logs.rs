@@ -179,6 +179,7 @@ fn nothing_that_an_error_or_a_panic_quotes_is_logged() {
     let built = server.post(ADA, "/v1/context/build", &named);
     let warnings = built.data(200)["warnings"].to_string();
     assert!(warnings.contains("source_failed"), "{built:?}");
+    assert!(!warnings.contains("unknown_reference"), "{built:?}");
     let said = without(&[word], "ctx_server");
     for wanted in ["the store failed", "is damaged", "panicked"] {
         assert!(
@@ -312,11 +313,11 @@ fn nothing_of_what_a_full_disk_does_not_take_is_logged() {
         .data(201);
     std::fs::write(disk.path().join("full"), vec![1; 8 << 20]).unwrap_err();
     let file = json!({"files": [{"path": word, "content": word.repeat(1_000)}]});
-    server.post(ADA, "/v1/files", &file).refused(500, "");
+    server.post(ADA, "/v1/files", &file).refused(507, "");
     let message = json!({"role": "user", "content": word.repeat(1_000)});
     let answer = server.post(ADA, "/v1/threads/t/messages", &message);
-    answer.refused(500, "");
-    let said = without(&[word], "the store failed");
+    answer.refused(507, "");
+    let said = without(&[word], "the disk is full");
     assert!(!said.is_empty());
 }
 

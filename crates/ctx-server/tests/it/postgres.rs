@@ -437,6 +437,47 @@ fn a_database_that_goes_while_it_is_asked_is_not_the_fault_of_what_it_was_asked(
     }
 }
 
+#[test]
+fn a_database_that_takes_no_writes_is_not_ready() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let server = Running::over(&url);
+    let thread = |id: &str| server.post(ADA, "/v1/threads", &json!({"id": id}));
+    thread("t").data(201);
+    let set = |value: &str| {
+        let name = url.rsplit_once('=').unwrap().1;
+        let set = format!(
+            "ALTER DATABASE {name} SET default_transaction_read_only = {value};
+             SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        );
+        block_on(async {
+            database
+                .raw("postgres")
+                .await
+                .batch_execute(&set)
+                .await
+                .unwrap();
+        });
+        // Connections that were closed are noticed by whoever has them next, and what was told is forgotten.
+        std::thread::sleep(Duration::from_millis(1_100));
+    };
+    set("on");
+    assert_eq!(server.get("", "/readyz").status, 503);
+    let refused = thread("u");
+    refused.refused(503, "");
+    assert_eq!(refused.header("retry-after"), Some("1"), "{refused:?}");
+    assert_eq!(server.get(ADA, "/v1/threads").data(200)[0]["id"], "t");
+    let again = Postgres::connect(&url, DatabaseLimits::default(), Quota::default());
+    let error = block_on(again).unwrap_err();
+    let told = std::error::Error::source(&error).unwrap().to_string();
+    assert!(told.contains("nothing can be written"), "{told}");
+    set("off");
+    assert_eq!(server.get("", "/readyz").status, 200);
+    thread("u").data(201);
+}
+
 /// Another process has what an owner's writes take turns by: of those here one of each kind waits for it, and has a connection.
 #[test]
 fn what_one_owner_writes_leaves_connections_and_turns_to_others() {

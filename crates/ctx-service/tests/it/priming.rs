@@ -731,6 +731,7 @@ async fn what_was_found_in_time_is_shown_and_the_rest_is_told() {
         .context;
     let why = "the store did not tell whether there is such a thing";
     unresolved(&context, &[("parse_body", why)]);
+    assert!(context.unresolved[0].is_untold);
     assert!(context.built.context.contains("accept(port)"));
     let is_late = (context.failures.iter())
         .any(|it| it.source == Source::References && it.why == "it was late");
