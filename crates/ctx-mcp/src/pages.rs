@@ -95,11 +95,18 @@ impl Page<'_> {
         counter: &dyn TokenCounter,
         line: &mut dyn FnMut(usize) -> Option<String>,
     ) -> Reply {
+        // Bytes of the first line that were shown before; of one that has changed since, which is shown from its beginning, none.
+        let mut before = 0;
         let mut line = |at: usize| {
             let text = line(at)?;
-            // A line that has changed since is shown from its beginning.
             let rest = (at == self.from.line).then(|| text.get(self.from.byte..));
-            Some(rest.flatten().map(str::to_owned).unwrap_or(text))
+            Some(match rest.flatten() {
+                Some(rest) => {
+                    before = self.from.byte;
+                    rest.to_owned()
+                }
+                None => text,
+            })
         };
         let mut lines: Vec<String> = Vec::new();
         let mut is_all = false;
@@ -133,7 +140,7 @@ impl Page<'_> {
         if low > 0 || lines.is_empty() {
             return self.with(reply, &lines, low, false);
         }
-        self.cut(reply, limit, counter, &lines[0])
+        self.cut(reply, limit, counter, (before, &lines[0]))
     }
 
     /// The first `count` of `lines`, and how to go on where they are not all.
@@ -160,8 +167,15 @@ impl Page<'_> {
         reply.fact(CURSOR, cursor);
     }
 
-    /// The beginning of a line of which not all fits: where it is several lines, whole ones if it can be.
-    fn cut(&self, reply: &Reply, limit: &Limit, counter: &dyn TokenCounter, line: &str) -> Reply {
+    /// The beginning of a line of which not all fits, and `before` bytes were shown: where it is several lines, whole ones if it
+    /// can be.
+    fn cut(
+        &self,
+        reply: &Reply,
+        limit: &Limit,
+        counter: &dyn TokenCounter,
+        (before, line): (usize, &str),
+    ) -> Reply {
         // No token has more characters than fit here for each that there may be.
         let most = limit.tokens().get() as usize * 128;
         let ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
@@ -170,7 +184,7 @@ impl Page<'_> {
             let mut reply = reply.clone();
             reply.text = format!("{}\n{}", self.title, line[..end].trim_end_matches('\n'));
             reply.fact(CUT, true);
-            let (shown, all) = (self.from.byte + end, self.from.byte + line.len());
+            let (shown, all) = (before + end, before + line.len());
             let what = format!("Of the last line here {shown} of {all} bytes were shown. ");
             let cursor = format!("{}@{}.{shown}", self.digest, self.from.line);
             self.go_on(&mut reply, &cursor, &what);

@@ -216,8 +216,9 @@ pub(crate) fn with_line(word: &str) -> (&str, Option<u32>) {
     let mut line = None;
     while let Some((path, number)) = rest.rsplit_once(':') {
         match leading_number(number) {
-            // What stands before a slash is a port.
-            Some(found) if !path.is_empty() && !number.contains('/') => {
+            // What stands before a slash is a port there.
+            Some(_) if number.contains('/') && word.contains("://") => break,
+            Some(found) if !path.is_empty() => {
                 (rest, line) = (path, Some(found));
             }
             _ => break,

@@ -9,7 +9,7 @@ use crate::mentions::{
     Place, folder_of, is_between, line_beside, may_be_file_name, path_of_link, pattern_of, place_of,
 };
 use crate::names::{Name, names_in};
-use crate::traces::{Frame, Traced, is_call, recovered_function, traced};
+use crate::traces::{Frame, Traced, is_call, recovered_function, said_behind, traced};
 use crate::words::{Analyzer, Part, says_nothing};
 
 /// So many bytes of a question are read.
@@ -324,7 +324,8 @@ fn typed(text: &str) -> Option<String> {
 /// The terms of the first line that says something; where a trace stands first, of what follows it.
 fn title(text: &str, foreign: Foreign) -> Vec<Term> {
     let mut lines = text.lines().filter(|it| !it.trim().is_empty());
-    let says = |line: &&str| !is_head_of_trace(line) && !is_call(line, None);
+    let is_form = |line: &str| is_call(line, None) && said_behind(line).is_none();
+    let says = |line: &&str| !is_head_of_trace(line) && !is_form(line);
     let first = lines.clone().find(says);
     let Some(line) = first.or_else(|| lines.next()) else {
         return Vec::new();
@@ -535,6 +536,9 @@ impl Reader {
             Some(function) => {
                 self.says(function, Region::Trace);
                 self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
+                if let Some(said) = said_behind(line) {
+                    self.says(said, region);
+                }
             }
             None => self.says(line, Region::Trace),
         }

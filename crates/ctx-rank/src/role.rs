@@ -90,10 +90,10 @@ impl Role {
             folders.any(|it| of_folder(it) == Some(Role::Documentation))
         };
         match extension {
-            _ if is_legal(name) => false,
+            _ if is_legal(name) && !is_among_documents() => false,
             "po" | "pot" => false,
             "txt" => folders.is_empty() || is_among_documents(),
-            "" | "html" => is_front(name, extension) || is_among_documents(),
+            "html" => is_front(name, extension) || is_among_documents(),
             _ => is_prose(extension) || is_front(name, extension),
         }
     }

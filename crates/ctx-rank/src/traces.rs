@@ -106,12 +106,21 @@ fn ruby(text: &str) -> Option<Frame> {
     })
 }
 
+/// What a line of a trace says beside its call: the error that Ruby tells behind the first.
+pub(crate) fn said_behind(line: &str) -> Option<&str> {
+    line.split_once(".rb:")?
+        .1
+        .split_once("': ")
+        .map(|(_, said)| said)
+}
+
 /// `#0 /a/b.php(3): C->f()`: what is called there, and not what calls it.
 fn php(text: &str) -> Option<Frame> {
     let (number, rest) = text.strip_prefix('#')?.split_once(' ')?;
     number.parse::<u16>().ok()?;
     let (path, rest) = rest.split_once(".php(")?;
     let (line, _) = rest.split_once("): ")?;
+    let path = without_drive(path).replace('\\', "/");
     Some(Frame {
         path: Some(format!("{path}.php")),
         line: Some(whole_number(line)?),
@@ -144,8 +153,10 @@ fn at(text: &str, before: Option<&str>) -> Option<Frame> {
     if whole_number(path).is_some() {
         return None;
     }
-    let path = path.rsplit_once("://").map_or(path, |(_, it)| it);
-    let path = path.split(['?', '#']).next().unwrap_or(path);
+    let path = match path.rsplit_once("://") {
+        Some((_, address)) => address.split(['?', '#']).next().unwrap_or(address),
+        None => path,
+    };
     let function = function.map(|it| it.strip_prefix("async ").unwrap_or(it));
     let function = function.map(|it| it.strip_prefix("new ").unwrap_or(it));
     Some(Frame {

@@ -307,7 +307,11 @@ impl Resolver {
         if span.start() > 1 || !self.fronts.contains(path) {
             return span;
         }
-        let before = text.slice(span).map_or(0, lines_of_pictures);
+        let shown = text.slice(span).unwrap_or_default();
+        let before = lines_of_pictures(shown);
+        if before == shown.lines().count() {
+            return span;
+        }
         let start = u32::try_from(before).map_or(1, |it| it.saturating_add(1));
         LineSpan::new(start, span.end()).unwrap_or(span)
     }

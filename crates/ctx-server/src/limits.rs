@@ -64,7 +64,7 @@ pub struct Limits {
     pub peer_connections: usize,
     /// Requests over one connection, which is closed with the answer to the last.
     pub connection_requests: usize,
-    /// How long a connection is kept: it is closed with the first answer after, or once the last
+    /// How long a connection is kept: it is closed with the answer to the first request after, or once the last
     /// request has had all its time. [`Duration::MAX`] is never.
     pub connection_time: Duration,
     /// How long whoever is answered may take nothing of it.

@@ -32,6 +32,9 @@ pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<W
         Some(_) => &said[..said.len() - 1],
         None => &said[..],
     };
+    let mut roles: Vec<String> = said.iter().map(|it| turns::name(&it.role)).collect();
+    roles.sort_unstable();
+    roles.dedup();
     let (mut chunks, mut warnings) = (Vec::new(), Vec::new());
     let exchanges = said.chunk_by(|_, next| next.role != "user");
     for (number, exchange) in exchanges.enumerate() {
@@ -40,7 +43,7 @@ pub(crate) fn exchanges(messages: &[Message], asked: &str) -> (Vec<Chunk>, Vec<W
             .iter_mut()
             .map(|it| ctx_secrets::mask("", &mut it.content).len());
         let secrets = secrets.sum();
-        let chunk = chunk(number, &exchange);
+        let chunk = chunk(number, &exchange, &roles);
         warnings.extend(masked(&chunk, secrets));
         chunks.push(chunk);
     }
@@ -85,12 +88,12 @@ fn is_said(message: &Message) -> bool {
     !message.content.trim().is_empty()
 }
 
-fn chunk(number: usize, messages: &[Message]) -> Chunk {
-    let roles: Vec<String> = messages.iter().map(|it| turns::name(&it.role)).collect();
+/// One exchange; `roles` are those of all that was said.
+fn chunk(number: usize, messages: &[Message], roles: &[String]) -> Chunk {
     let turn = |it: &Message, most: usize, at: Beginning| {
         let role = turns::name(&it.role);
         let said = beginning_of(&it.content, most);
-        format!("{role}: {}", turns::within(&said, &roles, at))
+        format!("{role}: {}", turns::within(&said, roles, at))
     };
     let all = |most: usize| {
         let texts = messages.iter().map(|it| turn(it, most, Beginning::Line));

@@ -392,10 +392,11 @@ pub(crate) fn keywords(query: &Query) -> Arc<[String]> {
     keywords.into()
 }
 
-/// Whether `chunk` shows nothing but pictures.
+/// Whether `chunk` is the beginning of its file, and shows nothing but pictures.
 fn is_of_pictures(chunk: &Chunk) -> bool {
     let text = chunk.full_text();
-    lines_of_pictures(text) == text.lines().count()
+    let is_first = chunk.span.is_some_and(|it| it.start() == 1);
+    is_first && lines_of_pictures(text) == text.lines().count()
 }
 
 /// What the store calls it as a kind of chunk.

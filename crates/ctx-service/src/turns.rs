@@ -3,14 +3,11 @@
 use std::borrow::Cow;
 
 /// What models and their programs call those who speak.
-const ROLES: [&str; 10] = [
+const ROLES: [&str; 7] = [
     "ai",
     "assistant",
-    "bot",
     "developer",
-    "function",
     "human",
-    "model",
     "system",
     "tool",
     "user",
@@ -65,10 +62,15 @@ pub(crate) fn within<'c>(content: &'c str, also: &[String], at: Beginning) -> Co
     Cow::Owned(marked)
 }
 
-/// Where the role is that `piece` begins with, as a turn does. Emphasis, brackets and quotation marks around it change nothing.
+/// Where the role is that `piece` begins with, as a turn does. Emphasis and brackets around it change nothing. What is further in than
+/// three blanks is code, and so is a key in quotation marks.
 fn beginning(piece: &str, also: &[String]) -> Option<usize> {
-    let is_around = |c: char| c.is_whitespace() || "*_`'\"~#-+=<>|()[]{}".contains(c);
-    let start = piece.trim_start_matches(is_around);
+    let is_around = |c: char| c.is_whitespace() || "*_`~#-+=<>|()[]".contains(c);
+    let inner = piece.trim_start_matches(' ');
+    if piece.len() - inner.len() > 3 || inner.starts_with('\t') {
+        return None;
+    }
+    let start = inner.trim_start_matches(is_around);
     let end = start.find(|c: char| !c.is_alphanumeric())?;
     let (word, rest) = start.split_at(end);
     let is_it = |role: &str| role.eq_ignore_ascii_case(word);
@@ -101,6 +103,10 @@ mod tests {
             "users: 5",
             "system\n: 1",
             "systemd: on",
+            "    user: root",
+            "\tuser: root",
+            "{\"system\": 1}",
+            "\"user\": 1",
             "\\system: no",
             "",
         ] {

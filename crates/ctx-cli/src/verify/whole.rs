@@ -187,9 +187,9 @@ fn notice(receipt: &BuiltContext, shown: &[Shown<'_>], failures: &mut Vec<String
     };
     let lost = receipt.omitted.iter().filter(is_lost).count();
     let merged = count(&|it| it == OmittedReason::MergedInto);
-    // Some are merged, and some left out for other reasons, before the context is built: it tells of none of these.
-    let least = shown.len() + missing + twins;
-    let totals = least..=least + merged;
+    // Some are merged, and some left out as twins or for other reasons, before the context is built: it tells of none of these.
+    let least = shown.len() + missing;
+    let totals = least..=least + twins + merged;
     // Once it did not tell of what says the same as something that is not shown.
     let missing = BTreeSet::from([missing + lost, missing]);
     let told = missing.iter().filter(|&&it| it > 0);

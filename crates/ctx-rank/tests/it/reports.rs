@@ -513,6 +513,21 @@ fn frames_of_ruby() {
 }
 
 #[test]
+fn what_a_ruby_error_says_is_asked_for() {
+    let line = "lib/pool.rb:42:in 'Pool#take': connection refused upstream (RuntimeError)";
+    for text in [
+        line.to_owned(),
+        format!("{line}\n\tfrom lib/pool.rb:12:in 'Pool#each'\n"),
+    ] {
+        let query = Query::analyse(&text);
+        let terms: Vec<&str> = query.terms.iter().map(|it| it.text.as_str()).collect();
+        for said in ["refus", "upstream", "runtimeerror"] {
+            assert!(terms.contains(&said), "{said} of {terms:?}");
+        }
+    }
+}
+
+#[test]
 fn frames_of_php() {
     let trace = "PHP Fatal error:  Uncaught Exception: none in /app/src/Pool.php:42\nStack trace:\n#0 /app/src/Web.php(12): App\\Pool->take(1)\n#1 {main}";
     assert_eq!(frames(trace), ["/app/src/Web.php:12 -"]);

@@ -65,33 +65,34 @@ async fn written(
         let files = at(&it.path).iter();
         files.map(|path| place_in(path, it)).collect()
     };
-    let of_frame = |it: &Frame| -> Vec<Vec<PartQuery>> {
-        let files = it.path.as_ref().map_or(&[][..], at).iter();
-        files.map(|path| frame_in(path, it)).collect()
+    let of_frame = |it: &Frame| -> Readings {
+        let files = it.path.as_ref().map_or(&[][..], at);
+        Readings::of(it, files)
     };
     let wanted: Vec<PartQuery> = (places.iter().flat_map(of_place))
-        .chain(frames.iter().flat_map(of_frame).flatten())
+        .chain(frames.iter().flat_map(|it| of_frame(it).into_all()))
         .collect();
     let wanted = unique(wanted.iter());
-    let is_astray = |it: &Frame| of_frame(it).iter().all(Vec::is_empty);
+    let is_astray = |it: &Frame| of_frame(it).into_all().is_empty();
     let astray = frames.iter().filter(|it| is_astray(it));
-    let functions = astray.filter_map(|it| it.function.as_deref().map(last_name));
+    let functions = astray.filter_map(|it| it.function.as_deref().and_then(last_name));
     let functions: Vec<String> = functions.collect();
     let functions = unique(functions.iter());
     let (answers, of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     let parts = by_question("places", &wanted, answers)?;
-    let found_for = |wanted: &PartQuery| parts.get(wanted).filter(|it| !it.is_empty());
     let in_files = |frame: &Frame| -> Vec<Arc<Part>> {
-        let readings = of_frame(frame);
-        let first = readings
-            .iter()
-            .filter_map(|of_file| of_file.iter().find_map(found_for));
-        first.flatten().map(|it| Arc::clone(&it.part)).collect()
+        let found = |wanted: &Vec<PartQuery>| -> Vec<Arc<Part>> {
+            let hits = wanted.iter().filter_map(|it| parts.get(it)).flatten();
+            hits.map(|it| Arc::clone(&it.part)).collect()
+        };
+        let readings = of_frame(frame).0;
+        let mut found = readings.iter().map(found);
+        found.find(|it| !it.is_empty()).unwrap_or_default()
     };
     let found_in_files: Vec<Vec<Arc<Part>>> = frames.iter().map(in_files).collect();
     let taken_for = |(frame, in_files): (&Frame, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
-        let name = frame.function.as_deref().map(last_name);
+        let name = frame.function.as_deref().and_then(last_name);
         let name = name.filter(|_| is_astray(frame));
         let number = name.and_then(|name| functions.iter().position(|it| *it == name));
         let by_name = number.and_then(|it| of_functions.get(it)).into_iter();
@@ -166,28 +167,62 @@ fn place_in(path: &str, place: &Place) -> PartQuery {
     query
 }
 
-/// What `frame` may mean in the file at `path`, the likeliest first. The report may be of another version: the function tells
-/// more than the line, where the file has one that is called so.
-fn frame_in(path: &str, frame: &Frame) -> Vec<PartQuery> {
-    let name = frame.function.as_deref().map(last_name);
-    let by_name = name.map(|name| PartQuery::new(path).called(name));
-    let by_line = frame.line.map(|line| PartQuery::new(path).at(line));
-    by_name.into_iter().chain(by_line).collect()
+/// What a frame may mean in files, the likeliest first: the first that finds anything is it.
+struct Readings(Vec<Vec<PartQuery>>);
+
+impl Readings {
+    /// The report may be of another version: the function tells more than the line, where a file has one that is called so. Of a file
+    /// that has only its name in common, as those of libraries may, the line says nothing where the function has a name.
+    fn of(frame: &Frame, files: &[String]) -> Self {
+        let name = frame.function.as_deref().map(last_name);
+        let is_nameless = name.as_ref().is_none_or(Option::is_none);
+        let by_name = name.flatten().map(|name| {
+            let called = files.iter().map(|it| PartQuery::new(it).called(&name));
+            called.collect()
+        });
+        let is_it = |path: &&String| {
+            let told = frame.path.as_deref().unwrap_or_default();
+            is_nameless || has_folder_in_common(told, path)
+        };
+        let by_line = frame.line.map(|line| {
+            let at = files.iter().filter(is_it);
+            at.map(|it| PartQuery::new(it).at(line)).collect()
+        });
+        Readings(by_name.into_iter().chain(by_line).collect())
+    }
+
+    fn into_all(self) -> Vec<PartQuery> {
+        self.0.into_iter().flatten().collect()
+    }
 }
 
-/// `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, and of what has no name within it: `f.func1.2` of Go, `f::{{closure}}`,
-/// `f.<locals>.<lambda>`.
-fn last_name(function: &str) -> String {
+/// Whether the ends of both paths that are alike are a name and its folder, or all of one.
+fn has_folder_in_common(a: &str, b: &str) -> bool {
+    let parts = |path: &'_ str| {
+        let parts = path.split('/').filter(|it| !it.is_empty() && *it != ".");
+        parts.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (a, b) = (parts(a), parts(b));
+    let ends = a.iter().rev().zip(b.iter().rev());
+    let common = ends.take_while(|(a, b)| a == b).count();
+    common > 1 || common > 0 && common == a.len().min(b.len())
+}
+
+/// `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, and of what has no name within it: `f.func1.2` of Go, `f::{{closure}}` of Rust. None of
+/// what is called in brackets: `<module>`, `C.<init>`, `f.<locals>.<lambda>`.
+fn last_name(function: &str) -> Option<String> {
     let is_nameless = |it: &str| {
         let number = it.strip_prefix("func").unwrap_or(it);
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        it.is_empty() || it.starts_with(['<', '{']) || is_number
+        it.is_empty() || it.starts_with('{') || is_number
     };
     let function = function.split(" [as ").next().unwrap_or(function);
     let mut parts = function.rsplit(['.', ':', '#']);
-    let last = parts.clone().next();
-    let name = parts.find(|it| !is_nameless(it)).or(last);
-    name.unwrap_or(function).to_owned()
+    let last = parts.clone().next()?;
+    if last.starts_with('<') {
+        return None;
+    }
+    Some(parts.find(|it| !is_nameless(it)).unwrap_or(last).to_owned())
 }
 
 /// The files that each of `paths`, of another machine, may mean: those with the longest end in common.

@@ -454,17 +454,21 @@ async fn a_call_of_what_its_file_does_not_define_is_where_its_line_is() {
     let of = |function: &str| {
         format!("it fails\n  File \"/home/me/src/proxy.py\", line 41, in {function}\n")
     };
-    for function in ["<module>", "<lambda>", "wrapper", "__init__"] {
+    for function in [
+        "<module>",
+        "tunnel.<locals>.<lambda>",
+        "Pool.<init>",
+        "wrapper",
+        "__init__",
+    ] {
         let retrieved = ask(library(), &of(function), &options).await;
         assert_eq!(paths(&retrieved), ["src/proxy.py"], "{function}");
         assert_eq!(retrieved.traced[0].len(), 1, "{function}");
     }
-    for function in [
-        "tunnel.<locals>.<lambda>",
-        "a::tunnel::{{closure}}",
-        "Proxy#tunnel",
-        "tunnel [as open]",
-    ] {
+    // A library's file has the same name.
+    let other = of("handle").replace("/home/me/src/", "/usr/lib/django/core/");
+    assert!(paths(&ask(library(), &other, &options).await).is_empty());
+    for function in ["a::tunnel::{{closure}}", "Proxy#tunnel", "tunnel [as open]"] {
         // Of a line of another version no part is.
         let question = of(function).replace("line 41", "line 999");
         let retrieved = ask(library(), &question, &options).await;
