@@ -88,10 +88,10 @@ pub(super) const TABLE: Table = Table {
         (
             "ctx-tokens",
             &[
-                "blake3",
                 "bpe",
                 "bpe-openai",
                 "quick_cache",
+                "siphasher",
                 "strsim",
                 "thiserror",
                 "tokenizers",
