@@ -65,41 +65,42 @@ async fn written(
         let files = at(&it.path).iter();
         files.map(|path| place_in(path, it)).collect()
     };
-    let of_frame = |it: &Frame| -> Readings {
+    let of_frame = |it: &Frame| {
         let files = it.path.as_ref().map_or(&[][..], at);
         Readings::of(it, files)
     };
-    let wanted: Vec<PartQuery> = (places.iter().flat_map(of_place))
-        .chain(frames.iter().flat_map(|it| of_frame(it).into_all()))
-        .collect();
-    let wanted = unique(wanted.iter());
-    let is_astray = |it: &Frame| of_frame(it).into_all().is_empty();
-    let astray = frames.iter().filter(|it| is_astray(it));
-    let functions = astray.filter_map(|it| it.function.as_deref().and_then(last_name));
-    let functions: Vec<String> = functions.collect();
-    let functions = unique(functions.iter());
+    let readings: Vec<Readings> = frames.iter().map(of_frame).collect();
+    let of_places: Vec<PartQuery> = places.iter().flat_map(of_place).collect();
+    let wanted = unique(
+        of_places
+            .iter()
+            .chain(readings.iter().flat_map(Readings::all)),
+    );
+    let functions = unique(readings.iter().filter_map(Readings::astray));
     let (answers, of_functions) =
         tokio::try_join!(search.parts_of(&wanted, WIDE), by_name(search, &functions))?;
     let parts = by_question("places", &wanted, answers)?;
-    let in_files = |frame: &Frame| -> Vec<Arc<Part>> {
+    let in_files = |readings: &Readings| -> Vec<Arc<Part>> {
         let found = |wanted: &Vec<PartQuery>| -> Vec<Arc<Part>> {
             let hits = wanted.iter().filter_map(|it| parts.get(it)).flatten();
             hits.map(|it| Arc::clone(&it.part)).collect()
         };
-        let readings = of_frame(frame).0;
-        let mut found = readings.iter().map(found);
+        let mut found = readings.in_files.iter().map(found);
         found.find(|it| !it.is_empty()).unwrap_or_default()
     };
-    let found_in_files: Vec<Vec<Arc<Part>>> = frames.iter().map(in_files).collect();
-    let taken_for = |(frame, in_files): (&Frame, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
-        let name = frame.function.as_deref().and_then(last_name);
-        let name = name.filter(|_| is_astray(frame));
-        let number = name.and_then(|name| functions.iter().position(|it| *it == name));
+    let found_in_files: Vec<Vec<Arc<Part>>> = readings.iter().map(in_files).collect();
+    let taken_for = |(readings, in_files): (&Readings, &Vec<Arc<Part>>)| -> Vec<Arc<Part>> {
+        let name = readings.astray();
+        let number = name.and_then(|name| functions.iter().position(|it| it == name));
         let by_name = number.and_then(|it| of_functions.get(it)).into_iter();
         let by_name = by_name.flatten().map(|it| &it.part);
         in_files.iter().chain(by_name).cloned().collect()
     };
-    let traced: Vec<Vec<Arc<Part>>> = frames.iter().zip(&found_in_files).map(taken_for).collect();
+    let traced: Vec<Vec<Arc<Part>>> = readings
+        .iter()
+        .zip(&found_in_files)
+        .map(taken_for)
+        .collect();
     let mut lines: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
     for (place, line) in places.iter().filter_map(|it| Some((it, it.line?))) {
         for path in at(&place.path) {
@@ -167,45 +168,52 @@ fn place_in(path: &str, place: &Place) -> PartQuery {
     query
 }
 
-/// What a frame may mean in files, the likeliest first: the first that finds anything is it.
-struct Readings(Vec<Vec<PartQuery>>);
+/// What a frame may mean.
+struct Readings {
+    /// Its function, where that has a name.
+    name: Option<String>,
+    /// In the files that it may be in, the likeliest first: the first that finds anything is it.
+    in_files: Vec<Vec<PartQuery>>,
+}
 
 impl Readings {
     /// The report may be of another version: the function tells more than the line, where a file has one that is called so. Of a file
     /// that has only its name in common, as those of libraries may, the line says nothing where the function has a name.
     fn of(frame: &Frame, files: &[String]) -> Self {
-        let name = frame.function.as_deref().map(last_name);
-        let is_nameless = name.as_ref().is_none_or(Option::is_none);
-        let by_name = name.flatten().map(|name| {
-            let called = files.iter().map(|it| PartQuery::new(it).called(&name));
+        let name = frame.function.as_deref().and_then(last_name);
+        let by_name = name.as_ref().map(|name| {
+            let called = files.iter().map(|it| PartQuery::new(it).called(name));
             called.collect()
         });
-        let is_it = |path: &&String| {
-            let told = frame.path.as_deref().unwrap_or_default();
-            is_nameless || has_folder_in_common(told, path)
-        };
+        let told = frame.path.as_deref().unwrap_or_default();
+        let is_it = |path: &&String| name.is_none() || has_folder_in_common(told, path);
         let by_line = frame.line.map(|line| {
             let at = files.iter().filter(is_it);
             at.map(|it| PartQuery::new(it).at(line)).collect()
         });
-        Readings(by_name.into_iter().chain(by_line).collect())
+        let in_files = by_name.into_iter().chain(by_line).collect();
+        Readings { name, in_files }
     }
 
-    fn into_all(self) -> Vec<PartQuery> {
-        self.0.into_iter().flatten().collect()
+    fn all(&self) -> impl Iterator<Item = &PartQuery> {
+        self.in_files.iter().flatten()
+    }
+
+    /// What it is called, where it may be in none of the files.
+    fn astray(&self) -> Option<&String> {
+        self.name.as_ref().filter(|_| self.all().next().is_none())
     }
 }
 
 /// Whether the ends of both paths that are alike are a name and its folder, or all of one.
 fn has_folder_in_common(a: &str, b: &str) -> bool {
-    let parts = |path: &'_ str| {
-        let parts = path.split('/').filter(|it| !it.is_empty() && *it != ".");
-        parts.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let (a, b) = (parts(a), parts(b));
-    let ends = a.iter().rev().zip(b.iter().rev());
-    let common = ends.take_while(|(a, b)| a == b).count();
-    common > 1 || common > 0 && common == a.len().min(b.len())
+    let common = ends(a).zip(ends(b)).take_while(|(a, b)| a == b).count();
+    common > 1 || common > 0 && common == ends(a).count().min(ends(b).count())
+}
+
+/// The names in a path, the last first.
+fn ends(path: &str) -> impl Iterator<Item = &str> {
+    path.rsplit('/').filter(|it| !it.is_empty() && *it != ".")
 }
 
 /// `f` of `a::b::f`, `C#f`, `C.f` and `C.f [as g]`, and of what has no name within it: `f.func1.2` of Go, `f::{{closure}}` of Rust. None of
