@@ -123,20 +123,9 @@ fn tried_out(plan: &mut Plan<'_, '_>, limit: Tokens) -> Result<Vec<Entries>, Ass
     let (mut attempt, mut steps) = (1, 0);
     while attempt <= TRIES && !plan.pricer.control.is_late() {
         let limit = between(limit, most, attempt, TRIES);
-        let budget = Budget {
-            limit,
-            slack: 0,
-            max_items: None,
-        };
-        let outcome = plan.select(&budget)?;
-        let candidates = plan.candidates.all.iter();
-        for ((candidate, found), chosen) in candidates.zip(&mut found).zip(&outcome.chosen) {
-            if let Some(choice) = *chosen {
-                note(candidate, choice, limit, found);
-            }
-        }
-        steps += outcome.steps;
-        debug!(attempt, steps = outcome.steps, "tried");
+        let taken = try_out(plan, limit, &mut found)?;
+        steps += taken;
+        debug!(attempt, steps = taken, "tried");
         attempt = if steps > STEPS {
             TRIES.max(attempt + 1)
         } else {
@@ -163,9 +152,18 @@ fn first_of_all(
     };
     let limit = limit_for(plan, least).max(plan.least);
     let limit = plan.full(0)?.map_or(limit, |full| full.min(limit));
-    if limit <= present {
-        return Ok(());
+    if limit > present {
+        try_out(plan, limit, found)?;
     }
+    Ok(())
+}
+
+/// Selects within `limit`, and notes it for whatever is shown then; how many steps that took.
+fn try_out(
+    plan: &mut Plan<'_, '_>,
+    limit: Tokens,
+    found: &mut [Entries],
+) -> Result<usize, AssembleError> {
     let budget = Budget {
         limit,
         slack: 0,
@@ -175,32 +173,26 @@ fn first_of_all(
     let candidates = plan.candidates.all.iter();
     for ((candidate, found), chosen) in candidates.zip(found).zip(&outcome.chosen) {
         if let Some(choice) = *chosen {
-            for part in shown_parts(candidate, choice) {
-                found[part] = Some(found[part].map_or(limit, |it| it.min(limit)));
-            }
+            note(candidate, choice, limit, found);
         }
     }
-    Ok(())
+    Ok(outcome.steps)
 }
 
 /// Notes `limit` for each part that `choice` of `candidate` shows, unless a smaller one is known.
 fn note(candidate: &Candidate<'_>, choice: usize, limit: Tokens, found: &mut Entries) {
-    if found.iter().all(Option::is_some) {
+    let is_known = |it: &Option<Tokens>| it.is_some_and(|known| known <= limit);
+    if found.iter().all(is_known) {
         return;
     }
-    for part in shown_parts(candidate, choice) {
-        found[part].get_or_insert(limit);
-    }
-}
-
-/// The numbers of the parts that `choice` of `candidate` shows.
-fn shown_parts(candidate: &Candidate<'_>, choice: usize) -> Vec<usize> {
     let pieces = candidate.showings[choice].pieces.iter();
     let parts = pieces.flat_map(|piece| &piece.parts);
     let shown: RapidHashSet<&str> = parts.map(|part| &*part.id).collect();
-    let parts = candidate.unit.parts().iter().enumerate();
-    let parts = parts.filter(|(_, part)| shown.contains(&*part.id));
-    parts.map(|(number, _)| number).collect()
+    for (part, found) in candidate.unit.parts().iter().zip(found) {
+        if shown.contains(&*part.id) {
+            *found = Some(found.map_or(limit, |known| known.min(limit)));
+        }
+    }
 }
 
 /// The `n`-th of `of` numbers from `low` (left out) to `high`, each larger than the one before by

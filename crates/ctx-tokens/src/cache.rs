@@ -11,9 +11,9 @@ use crate::{Additivity, Capacity, Exactness, TokenCounter};
 
 /// A counter that remembers what it counted, and is otherwise the counter it wraps.
 ///
-/// Texts are known by their [`TextKeys`], so that nobody can write two that are taken for one another. It keeps at most as many counts as it was made for (about 50 bytes each), the
-/// least used go first; threads share it. A hit costs the hash of the text, about a tenth of what
-/// an exact count costs.
+/// Texts are known by their [`TextKeys`], so that nobody can write two that are taken for one another. It keeps at most
+/// as many counts as it was made for (about 50 bytes each), the least used go first; threads share it. A hit costs the hash
+/// of the text, less than a tenth of what an exact count costs.
 ///
 /// # Examples
 /// ```
