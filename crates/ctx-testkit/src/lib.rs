@@ -1,4 +1,8 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "tokens", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "tokens"),
+    doc = "Laws of the traits. With the feature `tokens` this page has an example."
+)]
 
 #[cfg(feature = "disk")]
 pub mod disk;

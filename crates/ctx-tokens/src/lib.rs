@@ -1,4 +1,8 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "openai", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "openai"),
+    doc = "Tokens, counted. With the feature `openai` this page has an example."
+)]
 
 mod counter;
 mod joint;

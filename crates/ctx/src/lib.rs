@@ -1,4 +1,8 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(all(feature = "search", feature = "openai"), doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(all(feature = "search", feature = "openai")),
+    doc = "The crates as modules. With the features `search` and `openai` this page has examples."
+)]
 
 #[doc(inline)]
 pub use ctx_assemble as assemble;
@@ -39,6 +43,6 @@ pub use ctx_syntax as syntax;
 pub use ctx_tokens as tokens;
 
 /// The front page of the repository: its examples are compiled too.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "openai"))]
 #[doc = include_str!("../../../README.md")]
 struct FrontPage;
