@@ -24,6 +24,7 @@ mod tally;
 mod ticker;
 
 pub use caps::{CapRule, CapUnit, Claim, kind_budget, proportional_caps};
+pub use ctx_model::{Certificate, ChunkKind, OmittedReason, Selection, Tokens};
 pub use entry::entry_capacity;
 pub use error::BudgetError;
 pub use problem::{Capacity, Choice, Feature, Item, Problem};

@@ -20,6 +20,10 @@ mod xml;
 
 pub use block::{Block, Group, Notice};
 pub use check::{check_text, joins_safely};
+pub use ctx_model::{
+    BuildOptions, Category, Chunk, ChunkKind, Format, GroupBy, LineSpan, Relation, Relevance,
+    Rendition, RenditionKind, XmlContent,
+};
 pub use document::DocumentWriter;
 pub use error::{FormatError, ParseError};
 pub use formatter::{Formatter, formatter};

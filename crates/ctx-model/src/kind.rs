@@ -44,7 +44,7 @@ pub enum ChunkKind {
 }
 
 /// The four families of kinds, in the order their groups are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
     /// Functions, methods, classes, interfaces, types, files, modules.

@@ -1,13 +1,11 @@
 //! Why something was left out.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::Tokens;
 
 /// Why a chunk was left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OmittedReason {
@@ -29,31 +27,9 @@ pub enum OmittedReason {
     Stale,
 }
 
-impl OmittedReason {
-    /// The word for it on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            OmittedReason::OverBudget => "over_budget",
-            OmittedReason::MaxChunks => "max_chunks",
-            OmittedReason::BelowMinRelevance => "below_min_relevance",
-            OmittedReason::BelowMinChance => "below_min_chance",
-            OmittedReason::DuplicateOf => "duplicate_of",
-            OmittedReason::MergedInto => "merged_into",
-            OmittedReason::Unreadable => "unreadable",
-            OmittedReason::Stale => "stale",
-        }
-    }
-}
-
-impl fmt::Display for OmittedReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// A chunk that was left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Omitted {
     /// The chunk's id.

@@ -18,7 +18,7 @@ pub enum Exactness {
 
 /// Where the tokens went. `header + chunks + notices + footer == total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TokenSplit {
     /// The whole context, counted on its final bytes.
     pub total: Tokens,
@@ -36,7 +36,7 @@ pub struct TokenSplit {
 
 /// A chunk that was let in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Included {
     /// The chunk's id.
@@ -87,7 +87,7 @@ impl Included {
 
 /// What an answer may cite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Citation {
     /// Stable: the same source, lines and text have the same id; unique in one context.
     pub id: String,
@@ -110,7 +110,7 @@ pub struct Citation {
 
 /// How good the selection is: `value <= optimum <= upper_bound`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Certificate {
     /// The value selected: the sum of relevance × information kept, blended with what is new where
     /// [diversity](crate::BuildOptions::diversity) counts; the sum of [`Included::value`].
@@ -125,7 +125,7 @@ pub struct Certificate {
 
 /// How much of the previous context is repeated at the beginning of this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SharedPrefix {
     /// Leading tokens that a prompt cache can keep: those of the equal bytes at the beginning.
     pub tokens: Tokens,
@@ -138,7 +138,7 @@ pub struct SharedPrefix {
 
 /// Something the caller should know that is no reason to refuse.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Warning {
     /// The chunk it is about, where it is about one.
@@ -170,7 +170,7 @@ impl Warning {
 
 /// One prompt-ready context, and its receipt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BuiltContext {
     /// The text to put before the model.

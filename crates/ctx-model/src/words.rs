@@ -7,7 +7,8 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use crate::{
-    Exactness, Format, GroupBy, ModelError, Order, Origin, RenditionKind, Selection, XmlContent,
+    Category, Exactness, Format, GroupBy, ModelError, OmittedReason, Order, Origin, RenditionKind,
+    Selection, XmlContent,
 };
 
 /// `Display`, `FromStr` and `Deserialize` by the words that serde writes.
@@ -69,4 +70,8 @@ words! {
     Origin, "origin": Reference = "reference", File = "file", Chunk = "chunk", Message = "message";
     RenditionKind, "rendition": Full = "full", Excerpt = "excerpt", Skeleton = "skeleton", Signature = "signature", Mention = "mention";
     Exactness, "exactness": Exact = "exact", UpperBound = "upperBound", Estimate = "estimate";
+    Category, "category": Code = "code", Documentation = "documentation", Conversation = "conversation", Other = "other";
+    OmittedReason, "reason": OverBudget = "over_budget", MaxChunks = "max_chunks", BelowMinRelevance = "below_min_relevance",
+        BelowMinChance = "below_min_chance", DuplicateOf = "duplicate_of", MergedInto = "merged_into", Unreadable = "unreadable",
+        Stale = "stale";
 }

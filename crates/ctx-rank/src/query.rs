@@ -96,6 +96,14 @@ pub struct Term {
     pub weight: f64,
 }
 
+impl Term {
+    /// `text`, as [`Analyzer::words`] gives it, and what it is worth.
+    pub fn new(text: impl Into<String>, weight: f64) -> Self {
+        let text = text.into();
+        Term { text, weight }
+    }
+}
+
 /// A question or an issue report, taken apart.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -666,10 +674,7 @@ fn heaviest(weights: BTreeMap<String, f64>) -> (Vec<Term>, usize) {
     let saturate = |weight: f64| weight / (weight + 5.0) * 2.0;
     let mut terms: Vec<Term> = weights
         .into_iter()
-        .map(|(text, weight)| Term {
-            text,
-            weight: saturate(weight),
-        })
+        .map(|(text, weight)| Term::new(text, saturate(weight)))
         .collect();
     // Stable: they come in the order of their text.
     terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));

@@ -156,6 +156,9 @@ impl Hold {
     ///
     /// # Errors
     /// It panicked, or the runtime ends.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub async fn alone<T: Send + 'static>(
         self,
         work: impl Future<Output = T> + Send + 'static,
@@ -172,6 +175,9 @@ impl Hold {
     }
 
     /// Has a task of the runtime do `work` within this.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn spawn<T: Send + 'static>(
         self,
         work: impl Future<Output = T> + Send + 'static,
@@ -184,6 +190,9 @@ impl Hold {
     ///
     /// # Errors
     /// It panicked, or the runtime ends.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn blocking<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,

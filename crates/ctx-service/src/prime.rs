@@ -66,6 +66,9 @@ impl Service {
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often what is named does not fit the budget.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with its timers enabled.
     pub async fn prime(
         &self,
         thread: &str,

@@ -1,4 +1,8 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "rust", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "rust"),
+    doc = "Languages, outlines and renditions of source files. With the feature `rust` this page has an example."
+)]
 
 mod grammar;
 mod header;
@@ -18,6 +22,8 @@ mod table;
 mod truncate;
 mod work;
 
+pub use ctx_model::{LineSpan, ModelError, Rendition, RenditionKind, Tokens};
+pub use ctx_tokens::TokenCounter;
 pub use language::Language;
 pub use limits::Limits;
 pub use lines::{Line, Lines};

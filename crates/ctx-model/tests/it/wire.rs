@@ -361,6 +361,23 @@ proptest! {
 }
 
 #[test]
+fn a_result_with_fields_of_a_later_version_is_read() {
+    let split = TokenSplit::default();
+    let mut built = BuiltContext::new("a", "0", Format::Xml, "words", Exactness::Exact, split);
+    built.omitted = vec![Omitted::new("b", OmittedReason::Stale)];
+    built.warnings = vec![Warning::new("neutralised", "1 character")];
+    let mut later = serde_json::to_value(&built).unwrap();
+    for place in ["", "/tokens", "/certificate", "/omitted/0", "/warnings/0"] {
+        let fields = later.pointer_mut(place).and_then(|it| it.as_object_mut());
+        fields.unwrap().insert("later".to_owned(), true.into());
+    }
+    assert_eq!(
+        serde_json::from_value::<BuiltContext>(later).unwrap(),
+        built
+    );
+}
+
+#[test]
 fn what_is_no_chunk_is_told_what_one_is() {
     let error = serde_json::from_str::<Chunk>("1").unwrap_err().to_string();
     let said = "invalid type: integer `1`, expected a chunk, an object with `id`, `content` and `relevance`";

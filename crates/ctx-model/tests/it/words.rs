@@ -4,8 +4,8 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use ctx_model::{
-    ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError, Order, Origin,
-    RenditionKind, Selection, Tokens, XmlContent, in_words_of_json,
+    Category, ChunkKind, CounterName, Exactness, Format, GroupBy, LineSpan, ModelError,
+    OmittedReason, Order, Origin, RenditionKind, Selection, Tokens, XmlContent, in_words_of_json,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,6 +46,17 @@ fn choices_are_shown_and_read_by_their_words_on_the_wire() {
     same(&RenditionKind::ALL);
     same(&[Exactness::Exact, Exactness::UpperBound, Exactness::Estimate]);
     same(&[ChunkKind::Function, ChunkKind::Other("recipe".to_owned())]);
+    same(&Category::ALL);
+    same(&[
+        OmittedReason::OverBudget,
+        OmittedReason::MaxChunks,
+        OmittedReason::BelowMinRelevance,
+        OmittedReason::BelowMinChance,
+        OmittedReason::DuplicateOf,
+        OmittedReason::MergedInto,
+        OmittedReason::Unreadable,
+        OmittedReason::Stale,
+    ]);
 }
 
 #[test]
