@@ -71,5 +71,11 @@ pub(crate) fn is_sound(
     assert_eq!(ids, given, "included and omitted are not exactly the input");
     let certificate = built.certificate;
     assert!(certificate.value <= certificate.upper_bound);
+    let value: f64 = built.included.iter().map(|it| it.value).sum();
+    let apart = (certificate.value - value).abs();
+    assert!(
+        apart <= 1e-9 * value.abs().max(1.0),
+        "{value} is not the certificate's value"
+    );
     assert!(built.citations.len() >= built.included.len());
 }

@@ -227,7 +227,6 @@ const NOT_CHECKED: &[&str] = &[
     "buildTime",
     "tokens.left",
     "included.tokens",
-    "included.value",
     "included.why",
     "omitted.id",
     "omitted.reason",
