@@ -25,12 +25,15 @@ pub(crate) fn run(args: &RelationsArgs, report: Report, cancel: &Cancel) -> Resu
     if found.is_empty() {
         // A path as the shell has it, where those here are relative to the folder.
         let path = shown(Path::new(&args.symbol));
+        found = graph.find(&path);
         let below = |it: &PathBuf| {
             let below = Path::new(&path).strip_prefix(shown(it)).ok()?;
             Some(shown(below))
         };
         let paths = args.files.paths.iter().filter_map(below);
-        found = paths.flat_map(|it| graph.find(&it)).collect();
+        found.extend(paths.flat_map(|it| graph.find(&it)));
+        found.sort_unstable();
+        found.dedup();
     }
     if found.is_empty() {
         return Err(

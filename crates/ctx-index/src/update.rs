@@ -214,6 +214,10 @@ impl Index {
             self.uses_follow(&[], &gone);
             return written;
         }
+        if written.is_err() {
+            // They may have been committed already, and are not known to be gone the next time.
+            self.uses_follow(&[], &gone);
+        }
         written?;
         let _ = progress(Progress::of(of, of));
         let moves = writer.finish()?.all();

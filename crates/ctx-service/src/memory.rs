@@ -110,15 +110,20 @@ impl Memory {
             return Some(bags);
         }
         let mut vocabulary = self.vocabularies().pop().unwrap_or_default();
+        let mut is_all = true;
         for (at, key, text) in unknown {
-            bags[at] = Arc::new(vocabulary.bag_while(text, is_awaited)?);
+            let Some(bag) = vocabulary.bag_while(text, is_awaited) else {
+                is_all = false;
+                break;
+            };
+            bags[at] = Arc::new(bag);
             self.bags.insert(key, Arc::clone(&bags[at]));
         }
         let mut vocabularies = self.vocabularies();
         if vocabularies.len() < VOCABULARIES {
             vocabularies.push(vocabulary);
         }
-        Some(bags)
+        is_all.then_some(bags)
     }
 
     fn vocabularies(&self) -> MutexGuard<'_, Vec<Vocabulary>> {
