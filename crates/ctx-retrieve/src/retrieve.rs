@@ -73,7 +73,8 @@ pub struct Retrieved {
     /// The documents that the question names, if it asks for nothing else ([`Query::is_of_files_alone`]). Their parts are the
     /// best, in their order.
     pub whole: BTreeSet<String>,
-    /// What was not looked at, for a receipt: `pattern_limited`, where more files may fit a pattern than were looked at or taken.
+    /// For a receipt: `no_such_line`, where a typed question names a line that its file does not have, and `pattern_limited`, where more
+    /// files may fit a pattern than were looked at or taken.
     pub warnings: Vec<Warning>,
 }
 
@@ -149,6 +150,9 @@ impl Retriever {
     /// that fails, panics or is late is reported and has no say. A question that says nothing finds nothing, and a strategy
     /// that it says nothing for asks nobody. One that computes beyond the deadline keeps the
     /// [`Hold`](crate::Hold) that this runs within, until it ends.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with its timers enabled.
     pub async fn retrieve(&self, query: &Arc<Query>, options: &Options) -> Retrieved {
         let mut retrieved = Retrieved::default();
         if query.is_empty() {
@@ -183,8 +187,10 @@ impl Retriever {
         Named {
             traced: retrieved.traced,
             lines: retrieved.lines,
+            missed: retrieved.warnings,
         } = noted.named.get().cloned().unwrap_or_default();
-        retrieved.warnings = noted.warnings.get().cloned().unwrap_or_default();
+        let cut = noted.warnings.get().into_iter().flatten();
+        retrieved.warnings.extend(cut.cloned());
         // A history that cannot be read tells nothing of whether words are misspelt.
         let has_failed = |it: &Report| it.failure.is_some() && it.strategy != Strategy::Changes;
         let has_failed = retrieved.reports.iter().any(has_failed);
@@ -333,7 +339,7 @@ impl Retriever {
         };
         let most = options.most();
         let mut quoting = Vec::new();
-        if may_quote(query) && scored.len() > most {
+        if may_quote(query) && fitting.is_empty() && scored.len() > most {
             let covered = |it: Ranked<'_>| ranking.contributions(it)[Strategy::Coverage.index()];
             let highest = scored.iter().map(|it| covered(it.1)).fold(0.0, f64::max);
             let has_all = |it: &&(f64, Ranked<'_>)| highest > 0.0 && covered(it.1) >= highest;

@@ -343,7 +343,7 @@ fn named_chunk(
     chunk.origin = Origin::Reference;
     chunk.matched_keywords = Arc::clone(keywords);
     if let Some(hit) = &part.hit {
-        chunk.kind = chunk_kind(&hit.kind);
+        chunk.kind = chunk_kind(hit);
         chunk.name.clone_from(&hit.name);
         chunk.qualified_name.clone_from(&hit.qualified_name);
         chunk.language.clone_from(&hit.language);

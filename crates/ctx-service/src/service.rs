@@ -13,7 +13,9 @@ use ctx_model::{
 };
 use ctx_rank::{Query, Region};
 use ctx_resolve::{Resolver, lines_of_pictures};
-use ctx_retrieve::{Ended, Found, Hold, Options as RetrieveOptions, PARTS, Retrieved, Retriever};
+use ctx_retrieve::{
+    Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, Retrieved, Retriever,
+};
 use ctx_tokens::{Counters, SharedCounter, TokenCounter, TokensError};
 use tracing::debug;
 
@@ -232,6 +234,9 @@ impl Service {
     ///
     /// # Errors
     /// Those of the counter and of the assembler.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with its timers enabled.
     pub async fn answer(
         &self,
         question: &str,
@@ -337,7 +342,7 @@ pub(crate) fn chunks_of(query: &Query, found: &[Found]) -> Vec<Chunk> {
         let id = format!("{}:{}-{}", hit.path, hit.span.start(), hit.span.end());
         let relevance = Relevance::new(score).unwrap_or(Relevance::ZERO);
         let mut chunk = Chunk::new(id, "", relevance)
-            .with_kind(chunk_kind(&hit.kind))
+            .with_kind(chunk_kind(hit))
             .with_path(hit.path.clone())
             .with_span(hit.span);
         chunk.origin = Origin::Chunk;
@@ -399,17 +404,49 @@ fn is_of_pictures(chunk: &Chunk) -> bool {
     is_first && lines_of_pictures(text) == text.lines().count()
 }
 
-/// What the store calls it as a kind of chunk.
-pub(crate) fn chunk_kind(word: &str) -> ChunkKind {
-    match word {
+/// What the store calls `part` as a kind of chunk. It has runs of lines of documents, too, and sections of settings.
+pub(crate) fn chunk_kind(part: &Part) -> ChunkKind {
+    let language = || ctx_syntax::language_name(&part.path, "");
+    let is_prose = || {
+        let language = part.language.as_deref().or_else(language);
+        ctx_syntax::is_prose(&part.path, language)
+    };
+    match &*part.kind {
         "function" => ChunkKind::Function,
         "method" => ChunkKind::Method,
         "class" | "struct" | "enum" | "impl" => ChunkKind::Class,
         "interface" => ChunkKind::Interface,
         "module" => ChunkKind::Module,
         "type" => ChunkKind::Type,
-        "section" => ChunkKind::Section,
-        "lines" => ChunkKind::File,
+        "section" if is_prose() => ChunkKind::Section,
+        "lines" if is_prose() => ChunkKind::Document,
+        "section" | "lines" => ChunkKind::File,
         other => ChunkKind::Other(other.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_model::{Category, LineSpan};
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_for_people_is_documentation_however_it_was_cut() {
+        let category = |path: &str, kind: &str| {
+            let mut part = Part::new(path, LineSpan::new(1, 9).unwrap());
+            kind.clone_into(&mut part.kind);
+            chunk_kind(&part).category()
+        };
+        for (path, kind, expected) in [
+            ("docs/guide.md", "section", Category::Documentation),
+            ("docs/guide.rst", "lines", Category::Documentation),
+            ("LICENSE", "lines", Category::Documentation),
+            ("pyproject.toml", "section", Category::Code),
+            ("src/pool.py", "lines", Category::Code),
+            ("src/pool.py", "function", Category::Code),
+        ] {
+            assert_eq!(category(path, kind), expected, "{path} {kind}");
+        }
     }
 }

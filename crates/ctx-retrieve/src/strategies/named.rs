@@ -103,6 +103,8 @@ pub(super) async fn fitting(
         if is_all && fitting > MOST_BELOW {
             files = files.into_iter().take(MOST_BELOW).collect();
         }
+        let is_cut = looked_at >= WIDE.min(search.longest_list());
+        let looked_at = is_cut.then_some(looked_at);
         cut.extend(may_fit_more(pattern, looked_at, (fitting, files.len())));
         if is_all && files.len() > WHOLE {
             hits.extend(heads(search, &files).await?);
@@ -117,16 +119,17 @@ pub(super) async fn fitting(
     Ok(hits)
 }
 
-/// What is to be told where `looked_at` files were looked at for `pattern`, which `fitting` of them fit, and so many were taken.
+/// What is to be told of `pattern` where no more than `looked_at` files were looked at, of all that there may be, and where `fitting` of
+/// them fit and so many were taken.
 fn may_fit_more(
     pattern: &str,
-    looked_at: usize,
+    looked_at: Option<usize>,
     (fitting, taken): (usize, usize),
 ) -> Option<Warning> {
     let mut told = Vec::new();
-    if looked_at >= WIDE {
+    if let Some(most) = looked_at {
         told.push(format!(
-            "was looked for among the {WIDE} files whose paths have most of its words"
+            "was looked for among the {most} files whose paths have most of its words"
         ));
     }
     if fitting > MOST_BELOW {

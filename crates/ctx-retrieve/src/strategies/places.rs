@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use ctx_model::Warning;
+use ctx_model::{Warning, listed};
 use ctx_rank::{Frame, Place, Query};
 
 use super::named::{below, called, fitting};
@@ -17,6 +17,8 @@ pub(crate) struct Named {
     pub(crate) traced: Vec<Vec<Arc<Part>>>,
     /// Lines, by their files.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
+    /// Those of a typed question that are in none of the files which it may mean.
+    pub(crate) missed: Vec<Warning>,
 }
 
 /// What comes of places besides what they find, as far as it is known when they are late.
@@ -120,8 +122,19 @@ async fn written(
                 .extend(frame.line);
         }
     }
+    let is_missed = |it: &&Place| {
+        let mut found = of_place(it).into_iter().map(|it| parts.get(&it));
+        query.typed.is_some() && found.all(|it| it.is_none_or(Vec::is_empty))
+    };
+    let missed = places.iter().filter(is_missed);
+    let missed = missed.filter_map(|it| no_such_line(it.line?, at(&it.path)));
+    let missed = missed.collect();
     // Nobody else asks for this question.
-    let _ = named.set(Named { traced, lines });
+    let _ = named.set(Named {
+        traced,
+        lines,
+        missed,
+    });
     let (mut found, mut files) = (Sum::default(), BTreeSet::new());
     for place in places {
         let worth = if place.line.is_some() { 1.0 } else { 0.3 };
@@ -145,6 +158,12 @@ async fn written(
     let files = files.into_iter().map(Part::of_file);
     hits.extend(files.map(|it| Hit::new(it, 0.3)));
     Ok(hits)
+}
+
+/// What is told where `line` is in none of `files`, which are its own to have; nothing where there are none.
+fn no_such_line(line: u32, files: &[String]) -> Option<Warning> {
+    let detail = format!("no part of {} has line {line}", listed(files, MOST_FILES));
+    (!files.is_empty()).then(|| Warning::new("no_such_line", detail))
 }
 
 /// Definitions of each of `names`, none where they are nobody's in particular: compiled code has other files than what it was

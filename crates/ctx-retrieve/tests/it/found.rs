@@ -635,6 +635,50 @@ async fn lines_that_are_named_are_told_by_their_files() {
 }
 
 #[tokio::test]
+async fn that_a_file_does_not_have_a_line_is_told_where_a_typed_question_names_it() {
+    let told = async |question: &str| {
+        let retrieved = ask(library(), question, &options()).await;
+        let warnings = retrieved.warnings.into_iter();
+        let told = warnings.map(|it| (it.code, it.detail));
+        told.collect::<Vec<_>>()
+    };
+    let beyond = "no part of src/pool.py has line 9000".to_owned();
+    let beyond = ("no_such_line".to_owned(), beyond);
+    assert_eq!(told("src/pool.py:9000 and pool.py:11").await, [beyond]);
+    // Whether a file is there is asked elsewhere, and reports are of other versions.
+    for none in [
+        "src/pool.py:11",
+        "src/gone.py:9000",
+        "src/pool.py",
+        "It breaks\n\nin src/pool.py:9000",
+    ] {
+        assert_eq!(told(none).await, [], "{none}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_report_of_few_words_names_by_its_line_is_among_the_first() {
+    let paths: Vec<String> = (0..40).map(|at| format!("src/f{at}.py")).collect();
+    let said = |it| (it, 1, "function", "run", "the app crashes on start");
+    let mut parts: Vec<_> = paths.iter().map(|it| said(it.as_str())).collect();
+    parts.push(("src/pool.py", 70, "function", "sign", "a cookie"));
+    let rank = async |report: &str| {
+        let options = Options::default().with_limit(Some(30));
+        let retrieved = ask(Store::of(&parts), report, &options).await;
+        let mut found = retrieved.found.iter();
+        found.position(|it| it.hit.path == "src/pool.py")
+    };
+    let trace =
+        "Traceback (most recent call last):\n  File \"/x/src/pool.py\", line 70\nTypeError: y\n";
+    let terse = format!("The app crashes on start\n\n{trace}");
+    assert_eq!(rank(&terse).await, Some(0));
+    // Who says much is asked about by what is said.
+    let words: Vec<String> = (0..40).map(|at| format!("word{at}")).collect();
+    let long = format!("{terse}\n{}", words.join(" "));
+    assert_eq!(rank(&long).await, None);
+}
+
+#[tokio::test]
 async fn a_file_is_found_by_its_name_without_an_extension() {
     let store = || {
         let part = |path| (path, 1, "lines", "", "text");
