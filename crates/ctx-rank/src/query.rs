@@ -9,7 +9,9 @@ use crate::mentions::{
     Place, folder_of, is_between, line_beside, may_be_file_name, path_of_link, pattern_of, place_of,
 };
 use crate::names::{Name, names_in};
-use crate::traces::{Frame, Traced, is_call, recovered_function, said_behind, traced};
+use crate::traces::{
+    Frame, Traced, is_call, is_of_path_alone, recovered_function, said_behind, traced,
+};
 use crate::words::{Analyzer, Part, says_nothing};
 
 /// So many bytes of a question are read.
@@ -547,6 +549,9 @@ impl Reader {
                 if let Some(said) = said_behind(line) {
                     self.says(said, region);
                 }
+            }
+            None if is_of_path_alone(line) => {
+                self.terms(frame.path.as_deref().unwrap_or_default(), Region::Trace);
             }
             None => self.says(line, Region::Trace),
         }

@@ -63,6 +63,11 @@ pub(crate) fn is_call(line: &str, before: Option<&str>) -> bool {
     )
 }
 
+/// Whether a line that tells of a call has no word but those of its path: `File "a/b.py", line 3`, as Python has it of what it cannot read.
+pub(crate) fn is_of_path_alone(line: &str) -> bool {
+    line.trim_start().starts_with("File \"")
+}
+
 /// `File "a/b.py", line 3, in f`.
 fn python(text: &str) -> Option<Frame> {
     let (path, rest) = text.strip_prefix("File \"")?.split_once('"')?;

@@ -206,8 +206,8 @@ fn of_report(query: &Query) -> f64 {
     if query.frames.is_empty() && !names_line(query) {
         return if query.places.is_empty() { VAGUE } else { 1.0 };
     }
-    let terms = u32::try_from(query.terms.len().max(1)).unwrap_or(u32::MAX);
-    (TERSE / f64::from(terms)).clamp(1.0, TYPED_LINE)
+    let said: f64 = query.terms.iter().map(|it| it.weight).sum();
+    (TERSE / said).clamp(1.0, TYPED_LINE)
 }
 
 /// A question with one name, and no other, gives it so many times the weight.
@@ -224,9 +224,10 @@ const ALONE_PLACE: f64 = 5.0;
 /// One that names a line gives places so many times the weight: what is said beside it, as a message of a compiler is, does not put what
 /// else is in the file before it.
 const TYPED_LINE: f64 = 8.0;
-/// A report that names a line or a call of a trace, and has fewer terms than this, gives places this by their number times the weight, up to
-/// what a typed question does: the less it says, the less that tells of what it is about.
-const TERSE: f64 = 32.0;
+/// A report that names a line or a call of a trace, and whose terms weigh less than this together (a word of its text weighs a third, one
+/// of its title two), gives places this by their weight times the weight, up to what a typed question does: the less it says, the less
+/// that tells of what it is about.
+const TERSE: f64 = 10.0;
 /// A report without a place, which may name a folder in passing, gives files of it this share of the weight of places.
 const VAGUE: f64 = 0.5;
 

@@ -451,6 +451,17 @@ fn frames_of_python() {
 }
 
 #[test]
+fn the_form_of_a_frame_without_a_function_is_no_word() {
+    let query = Query::analyse("It breaks\n\n  File \"/app/pool.py\", line 12\n    take(\n");
+    let terms: Vec<&str> = query.terms.iter().map(|it| it.text.as_str()).collect();
+    assert!(terms.contains(&"pool"), "{terms:?}");
+    for form in ["file", "line", "12"] {
+        assert!(!terms.contains(&form), "{terms:?}");
+    }
+    assert!(query.names.iter().all(|it| it.last != "File"));
+}
+
+#[test]
 fn frames_of_pytest() {
     let trace = "tests/test_a.py:10: in test_b\n    run()\nsrc/a.py:33: ValueError\nnot a.py:3: x\na.py:0: b";
     assert_eq!(
