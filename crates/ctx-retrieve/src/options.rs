@@ -227,7 +227,7 @@ const TYPED_LINE: f64 = 8.0;
 /// A report that names a line or a call of a trace, and whose terms weigh less than this together (a word of its text weighs a third, one
 /// of its title two), gives places this by their weight times the weight, up to what a typed question does: the less it says, the less
 /// that tells of what it is about.
-const TERSE: f64 = 10.0;
+const TERSE: f64 = 16.0;
 /// A report without a place, which may name a folder in passing, gives files of it this share of the weight of places.
 const VAGUE: f64 = 0.5;
 

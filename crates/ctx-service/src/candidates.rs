@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ctx_model::{Chunk, ChunkKind, LineSpan, Omitted, Origin, Relevance, Warning};
+use ctx_model::{Chunk, LineSpan, Omitted, Origin, Relevance, Warning};
 use ctx_rank::{
     Bag, Contribution, Corpus, Profile, Query, Signals, UNDATED, keyword_match, recency,
     source_priority, usage_frequency,
@@ -15,7 +15,7 @@ use crate::gather::{Named, NamedPart, Recalled, Unresolved};
 use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
 use crate::mention::Mention;
-use crate::service::{chunk_kind, chunks_of, keywords};
+use crate::service::{chunk_kind, chunks_of, file_kind, keywords};
 use crate::verbatim;
 
 /// So many of a question's terms are looked for in each text.
@@ -338,6 +338,7 @@ fn named_chunk(
     };
     let mut chunk = Chunk::new(id, "", Relevance::ONE)
         .with_path(part.path.clone())
+        .with_kind(file_kind(&part.path, None))
         .with_pin();
     chunk.span = span;
     chunk.origin = Origin::Reference;
@@ -385,7 +386,7 @@ fn recent_id(path: &str) -> String {
 fn recent_chunk((path, at): &(String, i64)) -> Chunk {
     let mut chunk = Chunk::new(recent_id(path), "", Relevance::ZERO)
         .with_path(path.clone())
-        .with_kind(ChunkKind::File);
+        .with_kind(file_kind(path, None));
     chunk.origin = Origin::File;
     chunk.created_at = Some(at.saturating_mul(1_000));
     chunk

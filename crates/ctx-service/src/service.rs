@@ -406,11 +406,7 @@ fn is_of_pictures(chunk: &Chunk) -> bool {
 
 /// What the store calls `part` as a kind of chunk. It has runs of lines of documents, too, and sections of settings.
 pub(crate) fn chunk_kind(part: &Part) -> ChunkKind {
-    let language = || ctx_syntax::language_name(&part.path, "");
-    let is_prose = || {
-        let language = part.language.as_deref().or_else(language);
-        ctx_syntax::is_prose(&part.path, language)
-    };
+    let of_file = || file_kind(&part.path, part.language.as_deref());
     match &*part.kind {
         "function" => ChunkKind::Function,
         "method" => ChunkKind::Method,
@@ -418,10 +414,19 @@ pub(crate) fn chunk_kind(part: &Part) -> ChunkKind {
         "interface" => ChunkKind::Interface,
         "module" => ChunkKind::Module,
         "type" => ChunkKind::Type,
-        "section" if is_prose() => ChunkKind::Section,
-        "lines" if is_prose() => ChunkKind::Document,
-        "section" | "lines" => ChunkKind::File,
+        "section" if of_file() == ChunkKind::Document => ChunkKind::Section,
+        "section" | "lines" => of_file(),
         other => ChunkKind::Other(other.to_owned()),
+    }
+}
+
+/// What the file at `path` is as a chunk, in `language` where that is known.
+pub(crate) fn file_kind(path: &str, language: Option<&str>) -> ChunkKind {
+    let language = language.or_else(|| ctx_syntax::language_name(path, ""));
+    if ctx_syntax::is_prose(path, language) {
+        ChunkKind::Document
+    } else {
+        ChunkKind::File
     }
 }
 
