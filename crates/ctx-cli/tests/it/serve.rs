@@ -748,11 +748,6 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "read the tokens in none",
         ),
         (
-            vec!["--addr", "127.0.0.1:0", "--database-url", "sesame"],
-            2,
-            "is no address of a database",
-        ),
-        (
             vec!["--addr", "127.0.0.1:0", "--data-dir", "file/x"],
             1,
             "use the data folder file/x",
@@ -776,6 +771,45 @@ fn what_cannot_be_served_is_told_with_a_hint() {
         assert!(!told.contains("sesame"), "{told}");
         // Nothing is left of it.
         assert!(!folder.path().join(".ctx").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_no_address_of_a_database_is_a_matter_of_usage_and_not_repeated() {
+    let folder = Folder::new();
+    for (url, said) in [
+        ("sesame", "it is neither postgres://"),
+        ("mysql://u:sesame@h/db?a=b", "it is neither postgres://"),
+        (
+            "postgres://u:sesame@h/db?sslmode=some",
+            "sslmode is require or verify-full",
+        ),
+        (
+            "host=db password=sesame sslrootcert=/a",
+            "sslrootcert is of use with",
+        ),
+        (
+            "postgres://u:sesame@h/db?sesame=1",
+            "it has an option that is not known",
+        ),
+        ("user=u password=sesame", "it names no host"),
+    ] {
+        for by_flag in [true, false] {
+            let mut program = run::program();
+            program.args(["serve", "--addr", "127.0.0.1:0"]);
+            let what = if by_flag {
+                program.args(["--database-url", url]);
+                "--database-url"
+            } else {
+                program.env("CTX_DATABASE_URL", url);
+                "CTX_DATABASE_URL"
+            };
+            let ran = program.current_dir(folder.path()).output().unwrap();
+            let ran = run::Ran::of(ran);
+            ran.fails(2, &[what, "failed to read the address", said]);
+            assert!(!ran.stderr.contains("sesame"), "{ran:?}");
+            assert!(!folder.path().join(".ctx").exists(), "{ran:?}");
+        }
     }
 }
 

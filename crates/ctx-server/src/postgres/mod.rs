@@ -69,17 +69,9 @@ impl Postgres {
         limits: Limits,
         quota: Quota,
     ) -> std::result::Result<Self, ServerError> {
-        let failed = |source| {
-            ServerError::Database {
+        let failed = |source: StoreError| ServerError::Database {
             host: ctx_postgres::host(url),
-            source: match source {
-                // What is wrong with an address quotes it.
-                StoreError::Address(_) => {
-                    "it is no address of a PostgreSQL database, or has an option that is not known there".into()
-                }
-                source => Box::new(source),
-            },
-        }
+            source: Box::new(source),
         };
         let mut limits = limits;
         // One more than a part of a list has tells that there is another.
