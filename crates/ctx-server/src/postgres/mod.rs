@@ -159,12 +159,8 @@ impl Backend for Postgres {
     }
 
     async fn remove_files(&self, owner: &Owner, paths: Vec<String>) -> Result<Removed> {
-        let store = self.owned(owner)?;
-        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let there = store.hashes(&names).await.map_err(failed)?;
-        // Also what is not there: a removal that broke off may have left when it was shown.
-        store.remove(&paths).await.map_err(failed)?;
-        Ok(Removed::of(paths, |path| there.contains_key(path)))
+        let gone = self.owned(owner)?.remove(&paths).await.map_err(failed)?;
+        Ok(Removed::of(paths, |path| gone.contains(path)))
     }
 
     async fn files(&self, owner: &Owner, page: FilePage) -> Result<Listing<KeptFile, String>> {
