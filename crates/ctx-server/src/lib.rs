@@ -33,7 +33,6 @@ mod server;
 mod state;
 mod tally;
 mod told;
-mod whole;
 mod wire;
 
 pub use asked::Asked;
