@@ -69,14 +69,33 @@ pub enum BudgetError {
 
 /// Which budget would do.
 fn enough(needed: Tokens, reserve: Tokens, smallest: Tokens) -> String {
-    let together = u64::from(needed) + u64::from(reserve);
-    if together > u64::from(u32::MAX) {
-        return format!("no budget works: with the reserve it would be of {together}");
+    match beyond_any(needed, reserve) {
+        Some(together) => format!("no budget works: with the reserve it would be of {together}"),
+        None => format!("the smallest budget that works is {smallest}"),
     }
-    format!("the smallest budget that works is {smallest}")
+}
+
+/// The budget that is needed with the reserve, where there is none so large.
+fn beyond_any(needed: Tokens, reserve: Tokens) -> Option<u64> {
+    let together = u64::from(needed) + u64::from(reserve);
+    (together > u64::from(u32::MAX)).then_some(together)
 }
 
 impl BudgetError {
+    /// The smallest budget that works, reserve included, where it is the budget that is too small; `None` where none works, as
+    /// the message says.
+    pub fn smallest(&self) -> Option<Tokens> {
+        match self {
+            BudgetError::TooSmall {
+                needed,
+                reserve,
+                smallest,
+                ..
+            } => beyond_any(*needed, *reserve).is_none().then_some(*smallest),
+            _ => None,
+        }
+    }
+
     /// [`BudgetError::TooSmall`] for `max_tokens`, with every number in it worked out. `pinned` is
     /// what pinned chunks take at their cheapest.
     pub fn too_small(max_tokens: Tokens, parts: &Reservation, pinned: Tokens) -> Self {

@@ -111,13 +111,12 @@ impl From<BudgetError> for Failure {
     fn from(error: BudgetError) -> Self {
         let hint = match &error {
             BudgetError::Cancelled => return Failure::cancelled(),
-            BudgetError::TooSmall { smallest, .. } if smallest.get() == u32::MAX => {
-                "give less to --reserve, --header and --footer".to_owned()
-            }
-            BudgetError::TooSmall { smallest, .. } => {
-                format!(
-                    "give --max-tokens {smallest} or more, or less to --reserve, --header and --footer"
-                )
+            BudgetError::TooSmall { .. } => {
+                let less = "less to --reserve, --header and --footer";
+                match error.smallest() {
+                    Some(smallest) => format!("give --max-tokens {smallest} or more, or {less}"),
+                    None => format!("give {less}"),
+                }
             }
             BudgetError::TooManyPins { pinned, .. } => {
                 format!("give --max-chunks {pinned} or more, or pin fewer chunks")

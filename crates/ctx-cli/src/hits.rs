@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ctx::model::LineSpan;
+use ctx::model::{LineSpan, Wire};
 use ctx::retrieve::Near;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -105,7 +105,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, (serde_json::Error, Stri
         }
     };
     let mut json = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut json)
+    let read = serde_path_to_error::deserialize(Wire(&mut json))
         .map_err(|error| told(&error.path().to_string(), error.into_inner()))?;
     json.end().map_err(|error| told("", error))?;
     Ok(read)
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(told(&format!("\u{feff}{one}\n\n  {other}\n")), both);
         assert_eq!(told("[]"), []);
         assert_eq!(told(" \n"), []);
-        let line = r#"{"filePath": "a", "startLine": 3, "relevance": 1}"#;
+        let line = r#"{"filePath": "a", "startLine": 3.0, "relevance": 1}"#;
         assert_eq!(told(line), [("a".to_owned(), Some((3, 3)), 1.0)]);
     }
 
@@ -192,6 +192,11 @@ mod tests {
             );
             assert!(!error.contains("line 1"), "{error}");
         }
+        let error = hits(&format!("[{good},\n[\"a\", 1, 2, 0.5]]"), "h").unwrap_err();
+        assert_eq!(
+            error.error.to_string(),
+            "h, line 2: invalid type: array, expected an object"
+        );
         let error = hits(&format!("[{good},\n{{\"filePath\": \"a\"}}]"), "h").unwrap_err();
         assert_eq!(
             error.error.to_string(),

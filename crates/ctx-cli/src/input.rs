@@ -7,7 +7,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
-use ctx::model::{BuildOptions, Chunk};
+use ctx::model::{BuildOptions, Chunk, Wire};
 use serde::de::{DeserializeOwned, Error};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -209,7 +209,7 @@ fn of_file(text: &str) -> Option<Chunk> {
     }
     // Read as it stands: a map would take the last of two fields of one name.
     let rest = text.trim_start().strip_prefix('{')?;
-    serde_json::from_str(&format!("{{\"content\":\"\",{rest}")).ok()
+    object(&format!("{{\"content\":\"\",{rest}")).ok()
 }
 
 fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, Failure> {
@@ -224,18 +224,11 @@ fn options_of<'a>(raw: &'a RawValue, place: &Place<'a>) -> Result<BuildOptions, 
     })
 }
 
-/// Reads a `T` that is written as an object. The derived readers would take its fields in an array
-/// as well, where one that is left out moves all the others.
 fn object<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    check_object(text)?;
-    serde_json::from_str(text)
-}
-
-fn check_object(text: &str) -> Result<(), serde_json::Error> {
-    if text.trim_start().starts_with('[') {
-        return Err(Error::custom("invalid type: an array, expected an object"));
-    }
-    Ok(())
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = T::deserialize(Wire(&mut json))?;
+    json.end()?;
+    Ok(object)
 }
 
 /// Why a text is no `T`, and in which field.
@@ -259,14 +252,10 @@ impl Fault {
 }
 
 fn fault<T: DeserializeOwned>(text: &str) -> Fault {
-    if let Err(error) = check_object(text) {
-        let field = String::new();
-        return Fault { field, error };
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let (field, error) = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let (field, error) = match serde_path_to_error::deserialize::<_, T>(Wire(&mut json)) {
         Err(error) => (error.path().to_string(), error.into_inner()),
-        Ok(_) => match deserializer.end() {
+        Ok(_) => match json.end() {
             Err(error) => (String::new(), error),
             Ok(()) => (String::new(), Error::custom("it cannot be read")),
         },

@@ -174,8 +174,17 @@ fn a_broken_envelope_is_named() {
         r#"{"chunks": [], "options": {"colour": true}}"#,
         &["options", "unknown field `colour`"],
     );
-    fails(r#"{"chunks": [], "options": []}"#, &["options", "an array"]);
-    fails(r#"[["a", "x"]]"#, &["in:1:2: ", "chunk 1", "an array"]);
+    let array = "array, expected an object";
+    fails(r#"{"chunks": [], "options": []}"#, &["options", array]);
+    fails(
+        r#"[["a", "x"]]"#,
+        &["in:1:2: ", "chunk 1", "array, expected a chunk, an object"],
+    );
+    let within = r#"{"id": "a", "content": "x", "relevance": 1, "relations": [["calls", "y"]]}"#;
+    fails(
+        format!("{A}\n{within}"),
+        &["in:2:", "\"a\"", "field `relations[0]`", array],
+    );
     fails(r#"{"chunks": ["#, &["in:1:", "EOF"]);
 }
 

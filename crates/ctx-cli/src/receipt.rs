@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ctx::model::{BuiltContext, Previous, in_words_of_json};
+use ctx::model::{BuiltContext, Previous, Wire, in_words_of_json};
+use serde::Deserialize as _;
 
 use crate::bounded::{self, Whole};
 use crate::failure::Failure;
@@ -38,15 +39,11 @@ pub(crate) fn read(path: &Path) -> Result<BuiltContext, Failure> {
     })
 }
 
-/// What `ctx query` tells besides of how it searched is no part of the receipt.
 fn parse(text: &str) -> serde_json::Result<BuiltContext> {
-    serde_json::from_str(text).or_else(|error| {
-        let mut whole: serde_json::Map<_, _> = serde_json::from_str(text)?;
-        match whole.remove("retrieval") {
-            Some(_) => serde_json::from_value(whole.into()),
-            None => Err(error),
-        }
-    })
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = BuiltContext::deserialize(Wire(&mut json))?;
+    json.end()?;
+    Ok(read)
 }
 
 /// What a receipt tells of the context before.

@@ -17,7 +17,7 @@ use ctx::tokens::Counters;
 use ctx::tokens::TokenizerJson;
 use ctx_server::{
     Backend, Credentials, DatabaseLimits, Embedded, HostsError, Keeping, Limits, Options, Owner,
-    Postgres, Quota, Server, ServerError,
+    Postgres, Quota, Server, ServerError, check_database_url,
 };
 
 use self::log::{Log, tell_panics_by_place};
@@ -111,13 +111,14 @@ pub(crate) fn run(args: &ServeArgs, report: Report) -> Result<(), Failure> {
             "give --tokens, and --allow-host with the names of this server ('*' for any); or listen on 127.0.0.1",
         ));
     }
-    if database(args).as_deref().is_some_and(is_no_address) {
-        let what = match args.database_url {
-            Some(_) => "--database-url",
-            None => "CTX_DATABASE_URL",
-        };
-        let failure = Failure::usage(format!("{what} is no address of a database"));
-        return Err(failure.with_hint(DATABASE_URL));
+    if let Some(url) = database(args) {
+        check_database_url(&url).map_err(|error| {
+            let what = match args.database_url {
+                Some(_) => "--database-url",
+                None => "CTX_DATABASE_URL",
+            };
+            Failure::usage(format!("{what}: failed to {error}")).with_hint(DATABASE_URL)
+        })?;
     }
     let counters = counters(args)?;
     let (credentials, token) = credentials(args)?;
@@ -183,15 +184,6 @@ pub(crate) fn listening(url: &str, token: Option<&str>) -> Result<(), Failure> {
 }
 
 const DATABASE_URL: &str = "--database-url, or CTX_DATABASE_URL, is postgres://USER:PASSWORD@HOST/NAME, of a user who may make tables and roles there";
-
-/// Whether it is neither a URL nor the `name=value` that the database's own programs take. It is not told: it may hold a
-/// password.
-fn is_no_address(url: &str) -> bool {
-    let is_url = ["postgres://", "postgresql://"]
-        .iter()
-        .any(|it| url.starts_with(it));
-    !is_url && !url.contains('=')
-}
 
 /// Whoever looks whether it is ready does so every few seconds.
 const MOST_GRACE: u64 = 3_600;

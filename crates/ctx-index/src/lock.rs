@@ -1,13 +1,12 @@
 //! One at a time: who writes the index, and who begins what is remembered.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctx_source::open_no_link;
+use ctx_source::{Lock as Taken, open_no_link};
 
 use crate::IndexError;
 
@@ -51,22 +50,14 @@ pub(crate) fn lock_patiently(
 pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
     let io = |source| IndexError::folder(folder, source);
     let mut options = File::options();
+    // What is in it is replaced where the right is had.
     options.read(true).write(true).create(true).truncate(false);
-    // What is in it is replaced below.
     let mut file = open_no_link(&folder.join(name), &options).map_err(io)?;
-    match file.try_lock() {
+    match ctx_source::lock(&mut file).map_err(io)? {
         // It was removed with its index meanwhile, and is nobody's right any more.
-        Ok(()) if !is_still(&file, &folder.join(name)) => Err(busy(folder, "unknown".to_owned())),
-        Ok(()) => {
-            // Who holds it is told as far as it can be: a full disk takes nothing away from the right.
-            let _ = file
-                .set_len(0)
-                .and_then(|()| file.rewind())
-                .and_then(|()| write!(file, "{}", std::process::id()));
-            Ok(Lock(file))
-        }
-        Err(TryLockError::WouldBlock) => Err(busy(folder, told(&mut file))),
-        Err(TryLockError::Error(source)) => Err(io(source)),
+        Taken::Ours if !is_still(&file, &folder.join(name)) => Err(busy(folder, told(None))),
+        Taken::Ours => Ok(Lock(file)),
+        Taken::Theirs(process) => Err(busy(folder, told(process))),
     }
 }
 
@@ -74,7 +65,7 @@ pub(crate) fn lock(folder: &Path, name: &str) -> Result<Lock, IndexError> {
 pub(crate) fn holder(folder: &Path, name: &str) -> Option<String> {
     let mut file = open_no_link(&folder.join(name), File::options().read(true)).ok()?;
     let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    is_held.then(|| told(&mut file))
+    is_held.then(|| told(ctx_source::holder(&mut file)))
 }
 
 /// Whether `path` names this file.
@@ -95,12 +86,9 @@ fn is_still(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Who wrote a lock.
-fn told(file: &mut File) -> String {
-    let mut holder = String::new();
-    let _ = file.read_to_string(&mut holder);
-    let holder = holder.parse();
-    holder.map_or("unknown".to_owned(), |id: u32| id.to_string())
+/// Who has a lock, in words.
+fn told(process: Option<u32>) -> String {
+    process.map_or("unknown".to_owned(), |it| it.to_string())
 }
 
 pub(crate) fn busy(folder: &Path, holder: String) -> IndexError {

@@ -18,17 +18,15 @@ use http_body_util::LengthLimitError;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::ServerHandler;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::de::IgnoredAny;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
-use crate::fault::Fault;
+use crate::message::refusal;
 
 /// Where clients find the server.
 const PATH: &str = "/mcp";
@@ -389,35 +387,7 @@ fn says_json(headers: &HeaderMap) -> bool {
 
 /// What JSON-RPC answers to a body that is no message.
 fn no_message(body: &[u8]) -> Response {
-    let syntax = serde_json::from_slice::<IgnoredAny>(body).err();
-    let why = syntax.or_else(|| serde_json::from_slice::<ClientJsonRpcMessage>(body).err());
-    let why = why.map(|it| (it.is_data(), it.to_string()));
-    let (code, fault) = match why {
-        Some((false, why)) => (
-            ErrorCode::PARSE_ERROR,
-            Fault::new(
-                format!("read the body as JSON: {why}"),
-                "one JSON-RPC message, as JSON in UTF-8",
-            ),
-        ),
-        _ => (
-            ErrorCode::INVALID_REQUEST,
-            Fault::new(
-                "read the body as a JSON-RPC message",
-                "one object with \"jsonrpc\": \"2.0\", \"method\", \"params\" and, in a request, \"id\"",
-            ),
-        ),
-    };
-    let named = serde_json::from_slice::<Named>(body);
-    let error = ErrorData::new(code, fault.text(), None);
-    let error = JsonRpcError::new(named.ok().and_then(|it| it.id), error);
     let headers = [(header::CONTENT_TYPE, "application/json")];
-    let body = serde_json::to_vec(&error).unwrap_or_default();
+    let body = serde_json::to_vec(&refusal("body", body)).unwrap_or_default();
     (StatusCode::BAD_REQUEST, headers, body).into_response()
-}
-
-/// What is read of a request that is none, so that its sender knows which is meant.
-#[derive(serde::Deserialize)]
-struct Named {
-    id: Option<RequestId>,
 }

@@ -269,12 +269,7 @@ fn chunks(given: Vec<Value>) -> Result<Vec<Chunk>, Fault> {
         {
             fields.entry("content").or_insert_with(|| "".into());
         }
-        // An array would be its fields in their order.
-        let read = match value {
-            Value::Array(_) => Err("it is an array, not an object".to_owned()),
-            value => tools::value::<Chunk>(value),
-        };
-        read.map_err(|why| {
+        tools::value::<Chunk>(value).map_err(|why| {
             Fault::new(
                 format!("read chunk {number}: {why}"),
                 "id, relevance from 0 to 1, and filePath or content; lines count from 1",

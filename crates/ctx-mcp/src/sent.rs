@@ -8,6 +8,8 @@ use ctx_model::{Chunk, Included, Omitted, OmittedReason, RenditionKind};
 const SESSIONS: usize = 128;
 /// Chunks that are remembered of a session.
 const CHUNKS: usize = 20_000;
+/// Chunks that are remembered of all sessions, in some 40 MB: of those used the longest ago nothing is, where there would be more.
+const ALL_CHUNKS: usize = 400_000;
 
 /// Who a session is of: the connection, where there is one, and the name the agent gave it.
 pub(crate) type Key = (String, String);
@@ -89,16 +91,24 @@ impl Sent {
                 session.insert(id, (hash_of(chunk.full_text()), *kind));
             }
         }
+        self.make_room();
+    }
+
+    /// Forgets the sessions that were used the longest ago, as long as there are too many, or too many chunks.
+    fn make_room(&mut self) {
+        let mut chunks: usize = self.sessions.values().map(Session::len).sum();
+        while self.order.len() > SESSIONS || chunks > ALL_CHUNKS {
+            let Some(oldest) = self.order.pop_front() else {
+                break;
+            };
+            let forgotten = self.sessions.remove(&oldest).unwrap_or_default();
+            chunks -= forgotten.len();
+        }
     }
 
     fn touch(&mut self, key: &Key) {
         self.order.retain(|it| it != key);
         self.order.push_back(key.clone());
-        if self.order.len() > SESSIONS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.sessions.remove(&oldest);
-        }
         debug_assert_eq!(
             self.order.iter().collect::<BTreeSet<_>>().len(),
             self.order.len()
@@ -136,5 +146,25 @@ mod tests {
         sent.unsent(&key(SESSIONS + 1), Vec::new());
         assert_eq!(sent.sessions.len(), SESSIONS);
         assert_eq!(sent.order.len(), SESSIONS);
+    }
+
+    #[test]
+    fn all_sessions_together_have_no_more_chunks_than_there_is_room_for() {
+        let hash = |number: usize| hash_of(&number.to_string());
+        let full: Session = (0..CHUNKS)
+            .map(|it| (hash(it), (hash(it), RenditionKind::Full)))
+            .collect();
+        let mut sent = Sent::default();
+        let key = |name: usize| ("c".to_owned(), name.to_string());
+        for name in 0..=ALL_CHUNKS / CHUNKS {
+            sent.note(&key(name), &[], &[], &[]);
+            sent.sessions.insert(key(name), full.clone());
+        }
+        sent.note(&key(0), &[], &[], &[]);
+        let chunks: usize = sent.sessions.values().map(Session::len).sum();
+        assert_eq!(chunks, ALL_CHUNKS);
+        // The one that was used the longest ago.
+        assert!(!sent.sessions.contains_key(&key(1)));
+        assert_eq!(sent.order.len(), sent.sessions.len());
     }
 }

@@ -33,6 +33,7 @@ use crate::reply::{Limit, Reply, o200k, refusal};
 use crate::resources;
 use crate::roots::{Place, Roots, default_place};
 use crate::sent::Sent;
+use crate::stdio::Lines;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
 use crate::turns::{self, Turns};
 use crate::workspace::{Report, Workspace};
@@ -170,11 +171,8 @@ pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
             "a client that speaks MCP on standard input",
         )
     };
-    match server
-        .connection()
-        .serve(rmcp::transport::stdio_pipes())
-        .await
-    {
+    let (reader, writer) = rmcp::transport::stdio_pipes();
+    match server.connection().serve(Lines::new(reader, writer)).await {
         Ok(running) => running
             .waiting()
             .await

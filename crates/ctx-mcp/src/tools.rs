@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctx_model::{Format, RenditionKind, in_words_of_json};
+use ctx_model::{Format, RenditionKind, Wire, in_words_of_json};
 use ctx_retrieve::Strategy;
 use ctx_syntax::SymbolKind;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -88,9 +88,8 @@ pub(crate) fn arguments<T: DeserializeOwned>(
 }
 
 /// What `given` says, or of which field it says nothing that can be read, and why.
-pub(crate) fn value<T: DeserializeOwned>(mut given: Value) -> Result<T, String> {
-    make_whole(&mut given);
-    serde_path_to_error::deserialize(given).map_err(|error| {
+pub(crate) fn value<T: DeserializeOwned>(given: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(Wire(given)).map_err(|error| {
         let why = error.inner().to_string();
         let why = in_words_of_json(&why);
         match &*error.path().to_string() {
@@ -98,26 +97,6 @@ pub(crate) fn value<T: DeserializeOwned>(mut given: Value) -> Result<T, String> 
             path => plain(&format!("{path}: {why}")),
         }
     })
-}
-
-/// Makes 1000.0 the integer that it is by JSON Schema, wherever it stands.
-fn make_whole(value: &mut Value) {
-    /// The whole numbers up to here are exact.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) => {
-            let float = number.as_f64().filter(|_| number.is_f64());
-            let float = float.filter(|it| it.fract() == 0.0 && it.abs() <= EXACT);
-            if let Some(float) = float {
-                #[expect(clippy::cast_possible_truncation, reason = "it is whole and exact")]
-                let whole = float as i64;
-                *number = whole.into();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(make_whole),
-        Value::Object(fields) => fields.values_mut().for_each(make_whole),
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
-    }
 }
 
 /// An error's text, in which a caller's own words are short and harmless.

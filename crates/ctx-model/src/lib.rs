@@ -13,6 +13,7 @@ mod said;
 mod setters;
 mod span;
 mod tokens;
+mod wire;
 mod words;
 
 pub use chunk::{Chunk, Origin, Relation};
@@ -31,3 +32,4 @@ pub use result::{
 pub use said::{in_words_of_json, listed, with_causes};
 pub use span::LineSpan;
 pub use tokens::Tokens;
+pub use wire::Wire;

@@ -10,6 +10,8 @@ use crate::StoreError;
 
 /// Why an address is refused.
 const UNKNOWN: &str = "it is neither postgres://… nor words such as host=…";
+const UNREAD: &str = "it has an option that is not known, or one of a value that makes none";
+const NOWHERE: &str = "it names no host";
 const AMBIGUOUS: &str = "what looks like its parameters is before an `@`: that is written %40, and `=` in a password %3D";
 
 const UNUSED: &str =
@@ -58,7 +60,10 @@ impl Address {
             end = place.end;
         }
         rest.push_str(&url[end..]);
-        let mut config: Config = rest.parse().map_err(StoreError::Address)?;
+        let mut config: Config = rest.parse().map_err(|_| StoreError::BadAddress(UNREAD))?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(StoreError::BadAddress(NOWHERE));
+        }
         let encryption = match (mode.as_deref(), root) {
             // Who names certificates means to be encrypted, and says nothing else.
             (None | Some("allow" | "prefer"), Some(_)) => {
@@ -153,6 +158,14 @@ fn value(text: &str) -> Option<(String, &str)> {
     quoted.is_none().then_some((value, ""))
 }
 
+/// Looks whether `url` is an address that [`Store::connect`](crate::Store::connect) takes, and asks nobody.
+///
+/// # Errors
+/// [`StoreError::BadAddress`].
+pub fn check_address(url: &str) -> Result<(), StoreError> {
+    Address::of(url).map(drop)
+}
+
 /// Where the database at `url` is, as far as that may be told: hosts and ports, and no user, password or name.
 pub fn host(url: &str) -> String {
     let Ok(Address { config, .. }) = Address::of(url) else {
@@ -165,15 +178,16 @@ pub fn host(url: &str) -> String {
         #[cfg(unix)]
         (Host::Unix(folder), _) => folder.display().to_string(),
     };
-    let places: Vec<String> = config.get_hosts().iter().enumerate().map(place).collect();
+    let mut places: Vec<String> = config.get_hosts().iter().enumerate().map(place).collect();
     if places.is_empty() {
-        return "no host".to_owned();
+        places.extend(config.get_hostaddrs().iter().map(ToString::to_string));
     }
     places.join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use ctx_model::with_causes;
     use proptest::prelude::*;
 
     use super::*;
@@ -220,9 +234,15 @@ mod tests {
             "host=db sslmode",
             "host=db sslmode='require",
             "mysql://u:sesame@host/db?sslmode=require",
+            "sesame",
+            "postgres://u:sesame@host/db?sesame=1",
+            "host=db port=sesame",
+            "user=u password=sesame",
+            "postgres:///sesame",
         ] {
-            let refused = Address::of(url);
-            assert!(matches!(refused, Err(StoreError::BadAddress(_))), "{url}");
+            let refused = Address::of(url).unwrap_err();
+            assert!(matches!(refused, StoreError::BadAddress(_)), "{url}");
+            assert!(!with_causes(&refused).contains("sesame"), "{url}");
         }
         for url in [
             "host=db sslrootcert=/a",

@@ -13,10 +13,7 @@ use tokio_postgres::error::SqlState;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The address of the database is not one.
-    #[error("read the address of the database")]
-    Address(#[source] tokio_postgres::Error),
-    /// The address of the database says what cannot be, or cannot be told apart. No word of it is repeated.
+    /// The address of the database is not one, says what cannot be, or cannot be told apart. No word of it is repeated.
     #[error("read the address of the database: {0}")]
     BadAddress(&'static str),
     /// There is no connection to be had: no server, no rights, or a pool whose connections are all in use.

@@ -21,7 +21,7 @@ mod tls;
 mod transaction;
 mod usage;
 
-pub use address::host;
+pub use address::{check_address, host};
 pub use conversations::{Added, Keeping, StoredMessage, StoredThread};
 pub use error::StoreError;
 pub use files::{StoredFile, StoredText, Totals};

@@ -74,7 +74,7 @@ impl Store {
     /// too, by the certificates in the file `sslrootcert` or of the system; else go over a socket or a private network.
     ///
     /// # Errors
-    /// [`StoreError::Address`] and [`StoreError::BadAddress`]; [`StoreError::Connect`] where one connection cannot be made.
+    /// [`StoreError::BadAddress`]; [`StoreError::Connect`] where one connection cannot be made.
     pub async fn connect(url: &str, limits: Limits) -> Result<Store, StoreError> {
         let Address {
             mut config,

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use ctx_model::Wire;
 use ctx_retrieve::Hold;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -19,7 +20,6 @@ use crate::job;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
-use crate::whole::Whole;
 
 /// What is no longer is read at once, in bytes: that takes a fraction of a millisecond.
 const QUICK: usize = 64 << 10;
@@ -246,14 +246,11 @@ fn check_length(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
 /// # Errors
 /// Names the field and says what is wrong with it.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    match bytes.trim_ascii_start().first() {
-        None => return Err(Problem::invalid("", "the body is empty, not an object")),
-        // It would be taken for the fields in their order.
-        Some(b'[') => return Err(Problem::invalid("", "the body is an array, not an object")),
-        _ => {}
+    if bytes.trim_ascii_start().is_empty() {
+        return Err(Problem::invalid("", "the body is empty, not an object"));
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(Whole(&mut json))
+    let value = serde_path_to_error::deserialize(Wire(&mut json))
         .map_err(|error| refused(&error.path().to_string(), error.inner()))?;
     json.end().map_err(|error| refused("", &error))?;
     Ok(value)
@@ -261,7 +258,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 /// Reads a value that was read by [`parse`] before, from the field `prefix`.
 pub(crate) fn convert<T: DeserializeOwned>(prefix: &str, value: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(Whole(value)).map_err(|error| {
+    serde_path_to_error::deserialize(Wire(value)).map_err(|error| {
         let path = match error.path().to_string().as_str() {
             "." => prefix.to_owned(),
             path if prefix.is_empty() => path.to_owned(),
@@ -367,6 +364,7 @@ mod tests {
         ] {
             assert_eq!(fault::<crate::wire::FilesRequest>(body), "files[0]");
         }
+        assert_eq!(fault::<Lines>("[1, 2.5]"), "");
         let body = "{\"message\": \"x\", \"options\": [8000]}";
         assert_eq!(fault::<crate::wire::BuildRequest>(body), "options");
     }

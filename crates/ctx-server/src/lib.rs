@@ -33,7 +33,6 @@ mod server;
 mod state;
 mod tally;
 mod told;
-mod whole;
 mod wire;
 
 pub use asked::Asked;
@@ -52,7 +51,7 @@ pub use ctx_assemble::Cancel;
 pub use ctx_hosts::{ANY_HOST, HostsError};
 pub use ctx_model::BuildOptions;
 #[cfg(feature = "postgres")]
-pub use ctx_postgres::Limits as DatabaseLimits;
+pub use ctx_postgres::{Limits as DatabaseLimits, check_address as check_database_url};
 pub use embedded::{Embedded, Keeping, Quota};
 pub use error::ServerError;
 pub use limits::Limits;

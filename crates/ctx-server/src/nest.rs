@@ -118,7 +118,7 @@ impl Routes {
                 limits.queue_time,
             )),
             bodies: Arc::new(Bodies::new(limits.held_bytes)),
-            meter: Meter::new(),
+            meter: Arc::new(Meter::new()),
             readiness: Readiness::default(),
             cancel: Cancel::new(),
             is_draining: AtomicBool::new(false),
@@ -126,7 +126,7 @@ impl Routes {
             openapi: openapi.to_string(),
             limits,
         });
-        tokio::spawn(keep_up(Arc::downgrade(&app)));
+        tokio::spawn(keep_up(Arc::downgrade(&app.meter)));
         let router = layered(router, &app).with_state(Arc::clone(&app));
         Routes { app, router }
     }
@@ -163,13 +163,13 @@ pub(crate) fn door(hosts: Hosts, port: u16, options: &Options) -> Result<Door, S
     Ok(Door::new(hosts, port, &options.origins, CORS)?)
 }
 
-/// Puts away what was measured, as long as there is the app.
-async fn keep_up(app: Weak<App>) {
+/// Puts away what was measured, as long as there is the app: whose store is let go of with the app, not when this has ended.
+async fn keep_up(meter: Weak<Meter>) {
     let mut upkeep = tokio::time::interval(UPKEEP);
     loop {
         upkeep.tick().await;
-        let Some(app) = app.upgrade() else { break };
-        app.meter.upkeep();
+        let Some(meter) = meter.upgrade() else { break };
+        meter.upkeep();
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct App {
     pub(crate) store: Arc<Admission>,
     /// Bodies of requests, until their work has ended.
     pub(crate) bodies: Arc<Bodies>,
-    pub(crate) meter: Meter,
+    pub(crate) meter: Arc<Meter>,
     /// What the store said last of whether it is ready.
     pub(crate) readiness: Readiness,
     /// Raised when the server ends before its requests do.

@@ -5,6 +5,7 @@ mod error;
 mod folder;
 mod lines;
 mod locate;
+mod lock;
 mod root;
 mod sources;
 mod text;
@@ -18,6 +19,7 @@ pub use folder::{
 };
 pub use lines::LineIndex;
 pub use locate::{Located, Wanted, is_hash, locate};
+pub use lock::{Lock, holder, lock};
 pub use root::{Root, Stamp, read_up_to};
 pub use sources::{Files, Hashes, Limits, Metrics, Sources};
 pub use text::{Conversion, Secrets, Text};

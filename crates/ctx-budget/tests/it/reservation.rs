@@ -61,9 +61,19 @@ fn no_budget_is_named_that_does_not_work() {
         reserve: tokens(u32::MAX - 34),
         ..PARTS
     };
-    let error = reserve(tokens(u32::MAX), &parts).unwrap_err().to_string();
+    let error = reserve(tokens(u32::MAX), &parts).unwrap_err();
+    assert_eq!(error.smallest(), None);
+    let error = error.to_string();
     let said = "no budget works: with the reserve it would be of 4294967296";
     assert!(error.ends_with(said), "{error}");
+    // The largest does.
+    let parts = Reservation {
+        reserve: tokens(u32::MAX - 35),
+        ..PARTS
+    };
+    let error = reserve(tokens(u32::MAX - 1), &parts).unwrap_err();
+    assert_eq!(error.smallest(), Some(tokens(u32::MAX)));
+    assert_eq!(reserve(tokens(u32::MAX), &parts), Ok(Tokens::ZERO));
 }
 
 #[test]

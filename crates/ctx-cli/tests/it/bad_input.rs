@@ -211,6 +211,22 @@ fn a_budget_that_cannot_be_kept_says_which_would_do() {
         GOOD,
     )
     .fails(4, &[]);
+    // The largest budget there is works, with 9 tokens for the header and a notice, or not even that.
+    for (reserve, hint) in [
+        (u32::MAX - 9, "hint: give --max-tokens 4294967295 or more"),
+        (u32::MAX, "hint: give less to --reserve"),
+    ] {
+        let reserve = format!("--reserve={reserve}");
+        let header = ["--counter", "character-based", "--header", "H"];
+        let run = ctx(
+            ["assemble", "--max-tokens", "20", &reserve]
+                .into_iter()
+                .chain(header),
+            GOOD,
+        );
+        run.fails(4, &[]);
+        assert!(run.stderr.contains(hint), "{}", run.stderr);
+    }
     // The reserve leaves nothing for a header either.
     ctx(
         [

@@ -7,6 +7,7 @@ mod cached;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod index;
+mod mcp;
 mod pack;
 mod query;
 mod run;

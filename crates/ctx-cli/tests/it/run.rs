@@ -110,8 +110,20 @@ impl Ran {
     }
 }
 
+/// The program.
+pub(crate) fn program() -> Command {
+    by(env!("CARGO_BIN_EXE_ctx"))
+}
+
+/// The program `name`, which does not hear of a database that whoever runs the tests has.
+fn by(name: &str) -> Command {
+    let mut program = Command::new(name);
+    program.env_remove("CTX_DATABASE_URL");
+    program
+}
+
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
+    let mut command = program();
     command
         .args(args)
         // The folders of tests are in the checkout, whose history is not asked about.
@@ -130,7 +142,7 @@ pub(crate) fn unread() -> Stdio {
 /// The program by a shell that has `signals` ignored from the beginning (`trap`).
 #[cfg(target_os = "linux")]
 pub(crate) fn ignoring(signals: &str) -> Command {
-    let mut shell = Command::new("sh");
+    let mut shell = by("sh");
     let ignored = format!("trap '' {signals}; exec \"$0\" \"$@\"");
     shell.args(["-c", &ignored, env!("CARGO_BIN_EXE_ctx")]);
     shell
@@ -139,12 +151,11 @@ pub(crate) fn ignoring(signals: &str) -> Command {
 /// The program, which heeds signals though whoever runs the tests may have them ignored.
 #[cfg(unix)]
 pub(crate) fn heeding() -> Command {
-    let name = env!("CARGO_BIN_EXE_ctx");
-    let mut program = Command::new(name);
-    if cfg!(target_os = "linux") {
-        program = Command::new("env");
-        program.args(["--default-signal=HUP,INT,TERM", name]);
+    if !cfg!(target_os = "linux") {
+        return program();
     }
+    let mut program = by("env");
+    program.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_ctx")]);
     program
 }
 

@@ -25,7 +25,7 @@ impl Serving {
 
     /// Its errors go there.
     fn telling(folder: &Folder, flags: &[&str], errors: Stdio) -> Self {
-        let program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        let program = run::program();
         Serving::by(program, folder, flags, errors)
     }
 
@@ -181,7 +181,7 @@ fn agents_are_awaited_and_let_in_as_others_are() {
     let told = folder.path().join("told");
     let (serve, mcp): (&[&str], &[&str]) = (&["serve", "--addr"], &["mcp", "--http"]);
     for (verb, path) in [(serve, "/v1/threads"), (mcp, "/mcp")] {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        let mut program = run::program();
         program
             .args(verb)
             .args(["127.0.0.1:0", "--allow-host", "ctx.example"])
@@ -229,7 +229,7 @@ fn agents_are_awaited_and_let_in_as_others_are() {
         ("--allow-host", "a:80", "\"a:80\" is no name"),
         ("--allow-origin", "a:80", "\"a:80\" is no site"),
     ] {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        let mut program = run::program();
         program.args(["mcp", "--http", "127.0.0.1:0", flag, given]);
         program.env("CTX_CACHE_DIR", &cache);
         let ran = program.current_dir(folder.path()).output().unwrap();
@@ -276,8 +276,7 @@ fn a_project_that_is_served_is_committed_and_asked_as_before() {
     let asked = Asked::small();
     let (root, own) = (&asked.root, asked.root.path().join(".ctx"));
     let ignore = own.join("serve/.gitignore");
-    let program = || Command::new(env!("CARGO_BIN_EXE_ctx"));
-    drop(Serving::flagged(program(), root, &[], Stdio::null()));
+    drop(Serving::flagged(run::program(), root, &[], Stdio::null()));
     assert!(own.join("serve/secret").is_file());
     assert_eq!(std::fs::read(&ignore).unwrap(), b"*\n");
     let git = |args: &[&str]| {
@@ -301,7 +300,7 @@ fn a_project_that_is_served_is_committed_and_asked_as_before() {
     assert!(own.join("manifest.db").is_file());
     // Somebody wants it in a repository after all.
     std::fs::write(&ignore, "").unwrap();
-    drop(Serving::flagged(program(), root, &[], Stdio::null()));
+    drop(Serving::flagged(run::program(), root, &[], Stdio::null()));
     assert_eq!(std::fs::read(&ignore).unwrap(), b"");
 }
 
@@ -319,7 +318,7 @@ fn wait_until(is: impl Fn() -> bool) {
 /// A new token of `owner`, and its line.
 #[cfg(unix)]
 fn new_token(owner: &str) -> (String, String) {
-    let made = Command::new(env!("CARGO_BIN_EXE_ctx"))
+    let made = run::program()
         .args(["serve", "--new-token", owner])
         .output()
         .unwrap();
@@ -673,7 +672,7 @@ fn receipts_are_kept_for_as_long_as_flags_say() {
     let told = "receipts are kept for 2 hours, and shorter where they come to more than 3 MiB";
     assert!(answer.contains(told), "{answer}");
     for flag in ["--receipt-hours=0", "--receipt-mib=0", "--receipt-mib=x"] {
-        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        let ran = run::program()
             .args(["serve", flag, "--new-token", "ada"])
             .output()
             .unwrap();
@@ -684,7 +683,7 @@ fn receipts_are_kept_for_as_long_as_flags_say() {
 #[test]
 fn as_many_builds_at_once_are_taken_as_make_sense() {
     for builds in ["0", "65", "-1", "x", "99999999999999999999"] {
-        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        let ran = run::program()
             .args(["serve", &format!("--builds={builds}"), "--new-token", "ada"])
             .output()
             .unwrap();
@@ -748,11 +747,6 @@ fn what_cannot_be_served_is_told_with_a_hint() {
             "read the tokens in none",
         ),
         (
-            vec!["--addr", "127.0.0.1:0", "--database-url", "sesame"],
-            2,
-            "is no address of a database",
-        ),
-        (
             vec!["--addr", "127.0.0.1:0", "--data-dir", "file/x"],
             1,
             "use the data folder file/x",
@@ -760,7 +754,7 @@ fn what_cannot_be_served_is_told_with_a_hint() {
         (vec!["--new-token", "a b"], 2, "is no name of an owner"),
         (vec!["--new-token", "#ada"], 2, "does not begin with #"),
     ] {
-        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        let ran = run::program()
             .arg("serve")
             .args(&args)
             .current_dir(folder.path())
@@ -780,6 +774,45 @@ fn what_cannot_be_served_is_told_with_a_hint() {
 }
 
 #[test]
+fn what_is_no_address_of_a_database_is_a_matter_of_usage_and_not_repeated() {
+    let folder = Folder::new();
+    for (url, said) in [
+        ("sesame", "it is neither postgres://"),
+        ("mysql://u:sesame@h/db?a=b", "it is neither postgres://"),
+        (
+            "postgres://u:sesame@h/db?sslmode=some",
+            "sslmode is require or verify-full",
+        ),
+        (
+            "host=db password=sesame sslrootcert=/a",
+            "sslrootcert is of use with",
+        ),
+        (
+            "postgres://u:sesame@h/db?sesame=1",
+            "it has an option that is not known",
+        ),
+        ("user=u password=sesame", "it names no host"),
+    ] {
+        for by_flag in [true, false] {
+            let mut program = run::program();
+            program.args(["serve", "--addr", "127.0.0.1:0"]);
+            let what = if by_flag {
+                program.args(["--database-url", url]);
+                "--database-url"
+            } else {
+                program.env("CTX_DATABASE_URL", url);
+                "CTX_DATABASE_URL"
+            };
+            let ran = program.current_dir(folder.path()).output().unwrap();
+            let ran = run::Ran::of(ran);
+            ran.fails(2, &[what, "failed to read the address", said]);
+            assert!(!ran.stderr.contains("sesame"), "{ran:?}");
+            assert!(!folder.path().join(".ctx").exists(), "{ran:?}");
+        }
+    }
+}
+
+#[test]
 fn a_database_can_be_named_where_no_list_of_processes_shows_it() {
     let folder = Folder::of([("file", b"")]);
     for (args, said) in [
@@ -790,7 +823,7 @@ fn a_database_can_be_named_where_no_list_of_processes_shows_it() {
             "use the database at 127.0.0.2:2",
         ),
     ] {
-        let ran = Command::new(env!("CARGO_BIN_EXE_ctx"))
+        let ran = run::program()
             .args(["serve", "--addr", "127.0.0.1:0"])
             .args(&args)
             .env("CTX_DATABASE_URL", "postgres://ada:sesame@127.0.0.1:1/x")

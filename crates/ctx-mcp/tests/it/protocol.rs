@@ -301,7 +301,12 @@ async fn a_call_that_makes_no_sense_says_what_to_try() {
         (
             "context_assemble",
             json!({"chunks": [["a", null, "chunk", null, null, null, null, null, null, "x", null, null, 0.5]]}),
-            "chunk 0: it is an array, not an object",
+            "chunk 0: invalid type: array, expected a chunk, an object",
+        ),
+        (
+            "context_assemble",
+            json!({"chunks": [{"id": "a", "relevance": 1, "content": "", "relations": [["calls", "x"]]}]}),
+            "chunk 0: relations[0]: invalid type: array, expected an object",
         ),
         (
             "context_assemble",

@@ -133,9 +133,12 @@ impl OwnedStore {
         Ok(ingested)
     }
 
-    /// Forgets the files at `paths`, and when they were shown, in one transaction; how often they were of use stays. Returns how
-    /// many there were.
-    pub async fn remove(&self, paths: &[String]) -> Result<usize, StoreError> {
+    /// Forgets the files at `paths`, and when they were shown, in one transaction; how often they were of use stays. Returns the
+    /// paths of those that were there, as that transaction saw them.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn remove(&self, paths: &[String]) -> Result<BTreeSet<String>, StoreError> {
         let mut paths: Vec<String> = paths.to_vec();
         paths.retain(|it| !it.contains('\0'));
         let batch = Batch {
@@ -143,10 +146,10 @@ impl OwnedStore {
             ..Batch::default()
         };
         if batch.is_empty() {
-            return Ok(0);
+            return Ok(BTreeSet::new());
         }
         let gone = self.retried(|| self.write(&batch, None)).await?;
-        Ok(gone.len())
+        Ok(gone.into_iter().map(|(path, _)| path).collect())
     }
 
     async fn ingest_batch(

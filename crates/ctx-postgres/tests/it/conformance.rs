@@ -50,7 +50,7 @@ async fn what_is_stored_as_it_is_and_what_is_not_there_change_nothing() {
         store.ingest(at(2)).await.unwrap();
         store.ingest(Vec::new()).await.unwrap();
         for none in [&["nowhere.rs".to_owned()][..], &[]] {
-            assert_eq!(store.remove(none).await.unwrap(), 0);
+            assert!(store.remove(none).await.unwrap().is_empty());
         }
     })
     .await;
@@ -76,7 +76,7 @@ async fn a_file_that_was_removed_is_not_recent() {
     store.ingest(texts(laws::corpus())).await.unwrap();
     laws::removed(
         store,
-        async |path| assert_eq!(store.remove(&[path.to_owned()]).await.unwrap(), 1),
+        async |path| assert_eq!(store.remove(&[path.to_owned()]).await.unwrap().len(), 1),
         async |path, text| drop(store.ingest(texts([(path, text)])).await.unwrap()),
     )
     .await;
@@ -184,7 +184,7 @@ async fn the_shared_store_keeps_the_laws_of_folders_for_each_owner_alone() {
     bob.ingest(texts(bobs.map(|it| (it, "x")))).await.unwrap();
     laws::folders(&alice, &all).await;
     let go: Vec<String> = go.into_iter().map(str::to_owned).collect();
-    assert_eq!(alice.remove(&go).await.unwrap(), go.len());
+    assert_eq!(alice.remove(&go).await.unwrap().len(), go.len());
     // One that is stored anew is there once.
     let again = texts([(stay[0], "Something.\n")]);
     assert_eq!(alice.ingest(again).await.unwrap().stored, 1);

@@ -112,7 +112,8 @@ fn the_place_of_a_database_is_told_and_nothing_else() {
             "postgres://ada:ses@me@x/y?unknown=sesame",
             "an address that is none",
         ),
-        ("user=ada password=sesame", "no host"),
+        ("user=ada password=sesame", "an address that is none"),
+        ("user=ada hostaddr=10.0.0.1,10.0.0.2", "10.0.0.1, 10.0.0.2"),
     ] {
         assert_eq!(host(url), place, "{url}");
     }

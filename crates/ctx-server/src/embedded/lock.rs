@@ -1,10 +1,11 @@
 //! One process at a time: what two of them keep in memory of one folder would contradict each other.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use cap_std::fs::{Dir, OpenOptions};
+use ctx_source::Lock as Taken;
 
 use crate::ServerError;
 
@@ -26,23 +27,11 @@ pub(super) fn lock(folder: &Path, dir: &Dir) -> Result<Lock, ServerError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true);
     let mut file = dir.open_with(FILE, &options).map_err(failed)?.into_std();
-    match file.try_lock() {
-        Ok(()) => {
-            // Who has it is told as far as it can be: a full disk takes nothing away from the right.
-            let _ = file
-                .set_len(0)
-                .and_then(|()| file.rewind())
-                .and_then(|()| write!(file, "{}", std::process::id()));
-            Ok(Lock(file))
-        }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            Err(ServerError::Busy {
-                folder: folder.to_owned(),
-                process: holder.parse().ok(),
-            })
-        }
-        Err(TryLockError::Error(source)) => Err(failed(source)),
+    match ctx_source::lock(&mut file).map_err(failed)? {
+        Taken::Ours => Ok(Lock(file)),
+        Taken::Theirs(process) => Err(ServerError::Busy {
+            folder: folder.to_owned(),
+            process,
+        }),
     }
 }

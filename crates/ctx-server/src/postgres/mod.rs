@@ -69,17 +69,9 @@ impl Postgres {
         limits: Limits,
         quota: Quota,
     ) -> std::result::Result<Self, ServerError> {
-        let failed = |source| {
-            ServerError::Database {
+        let failed = |source: StoreError| ServerError::Database {
             host: ctx_postgres::host(url),
-            source: match source {
-                // What is wrong with an address quotes it.
-                StoreError::Address(_) => {
-                    "it is no address of a PostgreSQL database, or has an option that is not known there".into()
-                }
-                source => Box::new(source),
-            },
-        }
+            source: Box::new(source),
         };
         let mut limits = limits;
         // One more than a part of a list has tells that there is another.
@@ -167,12 +159,8 @@ impl Backend for Postgres {
     }
 
     async fn remove_files(&self, owner: &Owner, paths: Vec<String>) -> Result<Removed> {
-        let store = self.owned(owner)?;
-        let names: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let there = store.hashes(&names).await.map_err(failed)?;
-        // Also what is not there: a removal that broke off may have left when it was shown.
-        store.remove(&paths).await.map_err(failed)?;
-        Ok(Removed::of(paths, |path| there.contains_key(path)))
+        let gone = self.owned(owner)?.remove(&paths).await.map_err(failed)?;
+        Ok(Removed::of(paths, |path| gone.contains(path)))
     }
 
     async fn files(&self, owner: &Owner, page: FilePage) -> Result<Listing<KeptFile, String>> {

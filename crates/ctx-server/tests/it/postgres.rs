@@ -494,7 +494,6 @@ fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
     }
     block_on(async {
         let other = ctx_testkit::postgres::raw(&url).await;
-        let looking = ctx_testkit::postgres::raw(&url).await;
         let take = "BEGIN;
             SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:ada', 0));
             SELECT FROM ctx.said WHERE owner = 'ada' FOR UPDATE";
@@ -508,13 +507,7 @@ fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
                 ]
             })
             .collect();
-        let waiting = "SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let waiting = async || -> i64 {
-            let row = looking.query_one(waiting, &[]).await.unwrap();
-            row.get(0)
-        };
-        while waiting().await < 2 {
+        while waiting(&url).await < 2 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         // All of them were sent before.
@@ -524,13 +517,52 @@ fn what_one_owner_writes_leaves_connections_and_turns_to_others() {
         server.post(BOB, "/v1/files", &files_of("other")).data(200);
         let added = server.post(BOB, "/v1/threads/t/messages", &message);
         added.data(201);
-        assert_eq!(waiting().await, 2);
+        assert_eq!(waiting(&url).await, 2);
         other.batch_execute("COMMIT").await.unwrap();
         for stream in sent {
             let answer = crate::client::Answer::read(stream);
             assert!([200, 201].contains(&answer.status), "{answer:?}");
         }
     });
+}
+
+/// Another process has what both wait for, so that both have looked for the file before either removes it.
+#[test]
+fn of_two_who_remove_a_file_at_once_one_removed_it() {
+    let Some(database) = Server::shared() else {
+        return;
+    };
+    let url = block_on(database.database());
+    let servers = [Running::over(&url), Running::over(&url)];
+    let kept = servers[0].post(ADA, "/v1/files", &files_of("sum"));
+    kept.data(200);
+    block_on(async {
+        let other = ctx_testkit::postgres::raw(&url).await;
+        let take = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('ctx.files:ada', 0))";
+        other.batch_execute(take).await.unwrap();
+        let paths = json!({"paths": ["src/sum.rs"]});
+        let sent = servers
+            .each_ref()
+            .map(|it| it.begin(ADA, "DELETE /v1/files", &paths));
+        while waiting(&url).await < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        other.batch_execute("COMMIT").await.unwrap();
+        let mut said = sent.map(|it| {
+            let answer = crate::client::Answer::read(it);
+            answer.data(200)["files"][0]["status"].clone()
+        });
+        said.sort_by_key(ToString::to_string);
+        assert_eq!(said, ["absent", "removed"]);
+    });
+}
+
+/// How many statements wait for a lock.
+async fn waiting(url: &str) -> i64 {
+    let looking = ctx_testkit::postgres::raw(url).await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    looking.query_one(waiting, &[]).await.unwrap().get(0)
 }
 
 fn files_of(name: &str) -> serde_json::Value {

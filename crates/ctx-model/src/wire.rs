@@ -1,4 +1,4 @@
-//! JSON, where 59.0 is the whole number 59, and what has fields is an object.
+//! How JSON is read from every wire: 59.0 is the whole number 59, and what has fields is an object.
 //!
 //! What reads numbers is told of a whole one as such, however it was written, while the text is read: nothing of it is kept
 //! to be looked at again.
@@ -12,18 +12,32 @@ use serde::de::{
 /// The whole numbers up to here are exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What reads, what is read, or what is told of it; with whole numbers.
-pub(crate) struct Whole<T>(pub(crate) T);
+/// A deserializer of JSON, as every wire is read: a whole number is one however it is written (`59.0`), and what has fields is
+/// an object. By itself `serde_json` reads an array as the fields in their order, and no fraction as a whole number.
+///
+/// ```
+/// use ctx_model::{Relation, Wire};
+/// use serde::Deserialize as _;
+///
+/// let read = |text| Relation::deserialize(Wire(&mut serde_json::Deserializer::from_str(text)));
+/// assert!(read(r#"{"kind": "calls", "target": "sum"}"#).is_ok());
+/// assert!(read(r#"["calls", "sum"]"#).is_err());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Wire<T>(
+    /// What reads, what is read, or what is told of it.
+    pub T,
+);
 
 macro_rules! read {
     ($($name:ident)*) => {$(
         fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$name(Whole(visitor))
+            self.0.$name(Wire(visitor))
         }
     )*};
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Wire<D> {
     type Error = D::Error;
 
     read! {
@@ -39,7 +53,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_unit_struct(name, Whole(visitor))
+        self.0.deserialize_unit_struct(name, Wire(visitor))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -47,7 +61,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_newtype_struct(name, Whole(visitor))
+        self.0.deserialize_newtype_struct(name, Wire(visitor))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -55,7 +69,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_tuple(len, Whole(visitor))
+        self.0.deserialize_tuple(len, Wire(visitor))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -64,7 +78,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_tuple_struct(name, len, Whole(visitor))
+        self.0.deserialize_tuple_struct(name, len, Wire(visitor))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -74,7 +88,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         // As one, an array would be its fields in their order.
-        self.0.deserialize_map(Whole(visitor))
+        self.0.deserialize_map(Wire(visitor))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -83,7 +97,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_enum(name, variants, Whole(visitor))
+        self.0.deserialize_enum(name, variants, Wire(visitor))
     }
 
     fn is_human_readable(&self) -> bool {
@@ -99,7 +113,7 @@ macro_rules! told {
     )*};
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Whole<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Wire<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,42 +147,42 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Whole<V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Whole(value))
+        self.0.visit_some(Wire(value))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(Whole(value))
+        self.0.visit_newtype_struct(Wire(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Whole(values))
+        self.0.visit_seq(Wire(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Whole(fields))
+        self.0.visit_map(Wire(fields))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, value: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(Whole(value))
+        self.0.visit_enum(Wire(value))
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Whole<S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Wire<S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(Whole(value))
+        self.0.deserialize(Wire(value))
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Whole<A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Wire<A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(Whole(seed))
+        self.0.next_element_seed(Wire(seed))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -176,18 +190,18 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Whole<A> {
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Whole<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Wire<A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_key_seed(Whole(seed))
+        self.0.next_key_seed(Wire(seed))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(Whole(seed))
+        self.0.next_value_seed(Wire(seed))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -195,20 +209,20 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Whole<A> {
     }
 }
 
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Whole<A> {
+impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Wire<A> {
     type Error = A::Error;
-    type Variant = Whole<A::Variant>;
+    type Variant = Wire<A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
     ) -> Result<(S::Value, Self::Variant), A::Error> {
-        let (name, variant) = self.0.variant_seed(Whole(seed))?;
-        Ok((name, Whole(variant)))
+        let (name, variant) = self.0.variant_seed(Wire(seed))?;
+        Ok((name, Wire(variant)))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Whole<A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Wire<A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
@@ -216,19 +230,30 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Whole<A> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.newtype_variant_seed(Whole(seed))
+        self.0.newtype_variant_seed(Wire(seed))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(len, Whole(visitor))
+        self.0.tuple_variant(len, Wire(visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        fields: &'static [&'static str],
+        _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.0.struct_variant(fields, Whole(visitor))
+        self.0.newtype_variant_seed(Fields(visitor))
+    }
+}
+
+/// What has fields.
+struct Fields<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Fields<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
+        value.deserialize_map(Wire(self.0))
     }
 }
 
@@ -240,7 +265,7 @@ mod tests {
     use super::*;
 
     fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-        T::deserialize(Whole(&mut serde_json::Deserializer::from_str(text)))
+        T::deserialize(Wire(&mut serde_json::Deserializer::from_str(text)))
     }
 
     #[derive(Debug, Deserialize, PartialEq)]
@@ -265,6 +290,40 @@ mod tests {
             read::<(u8, f64, i64)>("[1.0, 2.0, -3.0]").unwrap(),
             (1, 2.0, -3)
         );
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(try_from = "Fields")]
+    struct Read(u8);
+
+    #[derive(Deserialize)]
+    struct Fields {
+        first: u8,
+    }
+
+    impl TryFrom<Fields> for Read {
+        type Error = &'static str;
+
+        fn try_from(it: Fields) -> Result<Self, Self::Error> {
+            (it.first > 0).then_some(Read(it.first)).ok_or("none")
+        }
+    }
+
+    #[test]
+    fn what_has_fields_is_an_object_wherever_it_stands() {
+        let right = r#"{"a": [{"first": 1}]}"#;
+        let of: std::collections::BTreeMap<String, Vec<Option<Read>>> = read(right).unwrap();
+        assert_eq!(of["a"], [Some(Read(1))]);
+        assert!(read::<Vec<Read>>("[[1]]").is_err());
+        assert!(read::<Option<Read>>("[1]").is_err());
+        assert!(read::<(u8, Read)>("[1, [1]]").is_err());
+        assert!(read::<Kind>(r#"{"named": [[4]]}"#).is_err());
+        assert!(read::<Kind>(r#"{"sized": [4]}"#).is_err());
+        // A tree that was read before is read no other way.
+        let tree: Value = read(r#"[[1.0], {"first": 1.0}]"#).unwrap();
+        let of = |at: usize| Read::deserialize(Wire(tree[at].clone()));
+        assert!(of(0).is_err());
+        assert_eq!(of(1).unwrap(), Read(1));
     }
 
     #[test]

@@ -1,0 +1,77 @@
+//! What is no message, and what JSON-RPC answers to it.
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::fault::Fault;
+
+/// What JSON-RPC answers to `text`, the `what` of a client, which is no message.
+pub(crate) fn refusal(what: &str, text: &[u8]) -> JsonRpcError {
+    let syntax = serde_json::from_slice::<IgnoredAny>(text).err();
+    let why = syntax.or_else(|| serde_json::from_slice::<ClientJsonRpcMessage>(text).err());
+    let why = why.map(|it| (it.is_data(), it.to_string()));
+    let (code, fault) = match why {
+        Some((false, why)) => (
+            ErrorCode::PARSE_ERROR,
+            Fault::new(
+                format!("read the {what} as JSON: {why}"),
+                "one JSON-RPC message, as JSON in UTF-8",
+            ),
+        ),
+        _ => (
+            ErrorCode::INVALID_REQUEST,
+            Fault::new(
+                format!("read the {what} as a JSON-RPC message"),
+                "one object with \"jsonrpc\": \"2.0\", \"method\", \"params\" and, in a request, \"id\"",
+            ),
+        ),
+    };
+    let id = Members::of(text).id();
+    JsonRpcError::new(id, ErrorData::new(code, fault.text(), None))
+}
+
+/// Whether `text`, which is JSON and no message, would be a notification: to that there is no answer.
+pub(crate) fn is_notification(text: &[u8]) -> bool {
+    let members = Members::of(text);
+    members.method.is_some() && matches!(members.id, Id::Absent)
+}
+
+/// What is read of what is no message, so that its sender knows which is meant.
+#[derive(Default, Deserialize)]
+struct Members {
+    #[serde(default)]
+    id: Id,
+    method: Option<IgnoredAny>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(from = "Option<RequestId>")]
+enum Id {
+    #[default]
+    Absent,
+    Null,
+    Given(RequestId),
+}
+
+impl From<Option<RequestId>> for Id {
+    fn from(id: Option<RequestId>) -> Self {
+        id.map_or(Id::Null, Id::Given)
+    }
+}
+
+impl Members {
+    fn of(text: &[u8]) -> Self {
+        serde_json::from_slice(text).unwrap_or_default()
+    }
+
+    /// The id of a request. That of an answer is of a request of ours, and the client may have one of its own by it.
+    fn id(self) -> Option<RequestId> {
+        match self.id {
+            Id::Given(id) if self.result.is_none() && self.error.is_none() => Some(id),
+            _ => None,
+        }
+    }
+}
