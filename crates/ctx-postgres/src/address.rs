@@ -13,7 +13,7 @@ const UNKNOWN: &str = "it is neither postgres://… nor words such as host=…";
 const UNREAD: &str = "it has an option that is not known, or one of a value that makes none";
 const NOWHERE: &str = "it names no host";
 const AMBIGUOUS: &str = "what looks like its parameters is before an `@`: that is written %40, and `=` in a password %3D";
-
+const CUT: &str = "an `@` in a user or a password is written %40";
 const UNUSED: &str =
     "sslrootcert is of use with sslmode=verify-full or require, and neither is there";
 const MODES: &str =
@@ -63,6 +63,11 @@ impl Address {
         let mut config: Config = rest.parse().map_err(|_| StoreError::BadAddress(UNREAD))?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(StoreError::BadAddress(NOWHERE));
+        }
+        // The client takes what stands behind the first `@` for the host, and messages tell hosts.
+        let is_cut = |it: &Host| matches!(it, Host::Tcp(name) if name.contains('@'));
+        if config.get_hosts().iter().any(is_cut) {
+            return Err(StoreError::BadAddress(CUT));
         }
         let encryption = match (mode.as_deref(), root) {
             // Who names certificates means to be encrypted, and says nothing else.
@@ -239,6 +244,8 @@ mod tests {
             "host=db port=sesame",
             "user=u password=sesame",
             "postgres:///sesame",
+            "postgres://u:pass@sesame@db/x",
+            "postgres://u:pass@sesame@db/x?sslmode=require",
         ] {
             let refused = Address::of(url).unwrap_err();
             assert!(matches!(refused, StoreError::BadAddress(_)), "{url}");
