@@ -144,7 +144,7 @@ pub struct Warning {
     /// The chunk it is about, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What happened, in one stable word: `neutralised`, …
+    /// What happened, in one stable word: `neutralised`, … The front page of this crate has a table of them.
     pub code: String,
     /// The same for people.
     pub detail: String,
