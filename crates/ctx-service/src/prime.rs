@@ -7,7 +7,7 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_retrieve::{Hold, Report};
+use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
@@ -16,10 +16,10 @@ use crate::candidates::{Candidates, Gathered};
 use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
-use crate::gather::{Failure, Source, Thread, or_note};
+use crate::gather::{Failure, Required, Source, Thread, Unanswered, or_note};
 use crate::history::in_order;
 use crate::label::Labels;
-use crate::mention::Mentioned;
+use crate::mention::{Mention, Mentioned};
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::service::{lap, told_by_lines};
@@ -30,6 +30,9 @@ const FORM: &[u8] = b"prime context 2";
 
 /// So many parts of files are found at least: there are other sources.
 const PARTS: usize = 40;
+
+/// So much of the deadline, one part in so many, is for what was said alone, whatever others take of it.
+const FOR_WHAT_WAS_SAID: u32 = 4;
 
 /// Raises the flag when it goes out of scope.
 struct CancelOnDrop(Cancel);
@@ -56,7 +59,7 @@ impl Service {
     /// what a search finds, what was said before, and what was shown lately; each asked side by side for as
     /// long as the deadline, scored, and chosen from within the budget. A source that fails or is late is
     /// reported and has no say. Times at which files were shown are noted behind the answer, unless
-    /// whoever keeps the contexts notes them ([`Service::without_recording`]).
+    /// whoever keeps the contexts notes them ([`Service::without_recording`]). An empty `thread` is none.
     ///
     /// An equal request gets the same answer for as long as nothing it depends on has changed, if the service
     /// has a cache. Dropping the future ends the work.
@@ -66,6 +69,7 @@ impl Service {
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often what is named does not fit the budget.
+    /// [`ServiceError::Untold`] where what is pinned, or a reference of the options, cannot be looked up or read for now.
     pub async fn prime(
         &self,
         thread: &str,
@@ -80,6 +84,18 @@ impl Service {
             .ports
             .thread(thread, message.trim(), options.messages, options.deadline)
             .await;
+        let pins = |it: &&Unanswered| it.source == Source::Pinned && it.error.is_transient();
+        if let Some(failure) = state.failures.iter().find(pins)
+            && !thread.is_empty()
+        {
+            if control.cancel.is_cancelled() {
+                return Err(AssembleError::Cancelled.into());
+            }
+            return Err(ServiceError::Untold {
+                what: Required::Pins,
+                source: failure.error.clone(),
+            });
+        }
         let timings = PrimeTimings {
             thread: lap(&mut clock),
             ..PrimeTimings::default()
@@ -249,14 +265,17 @@ impl Service {
         let (thread, known) = (request.thread_name, &request.thread.history);
         let begun = Instant::now();
         let look_up = self.ports.look_up(mentioned.all.clone(), options.deadline);
-        let has_failed = |it: &Failure| it.source == Source::History;
-        let has_history = !request.thread.failures.iter().any(has_failed);
-        // What is neither a file nor a symbol may have been said: who knows has what is left of the time.
+        let has_failed = |it: &&Unanswered| it.source == Source::History;
+        let no_history = request.thread.failures.iter().find(has_failed);
+        // What is neither a file nor a symbol may have been said: who knows has what is left of the time, and some more where what
+        // others of this thread compute has taken that.
+        let time = options.deadline / FOR_WHAT_WAS_SAID;
+        let time = options.deadline.saturating_add(time);
         let named = async {
             let (named, looked_up) = look_up.await;
             let ids = named.unknown(&mentioned.all, known);
-            let ids = Some(ids).filter(|it| has_history && !it.is_empty());
-            let left = options.deadline.saturating_sub(begun.elapsed());
+            let ids = Some(ids).filter(|it| no_history.is_none() && !it.is_empty());
+            let left = time.saturating_sub(begun.elapsed());
             let said = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
                 Some(exchanges) => exchanges.await,
                 None => Ok(Vec::new()),
@@ -273,12 +292,31 @@ impl Service {
         let found = self.retriever.retrieve(query, &retrieve);
         let ((named, looked_up, said), recalled, recent, retrieved) =
             tokio::join!(named, recalled, recent, found);
-        failures.clone_from(&request.thread.failures);
+        let ids = named.unknown(&mentioned.all, known);
+        let is_id = |it: &Mention| ids.contains(&it.text);
+        let mut untold = Untold::default();
+        untold.note(&mentioned, looked_up.as_ref().err(), |it| {
+            named.is_untold(it)
+        });
+        untold.note(
+            &mentioned,
+            recalled.as_ref().err(),
+            Mention::is_label_of_a_file,
+        );
+        if !thread.is_empty() {
+            untold.note(&mentioned, said.as_ref().err(), is_id);
+            untold.note(&mentioned, no_history, |it| {
+                is_id(it) || it.is_label_of_messages()
+            });
+        }
+        let of_thread = request.thread.failures.iter().cloned();
+        failures.extend(of_thread.map(Failure::from));
         or_note(looked_up, failures);
         let mut gathered = Gathered {
             named,
             recalled: or_note(recalled, failures),
-            mentions: mentioned.all,
+            untold: untold.0,
+            mentioned,
             found: retrieved.found,
             lines: retrieved.lines,
             warnings: retrieved.warnings,
@@ -286,7 +324,8 @@ impl Service {
             recent: or_note(recent, failures),
             uses: None,
         };
-        gathered.named.unresolved.extend(mentioned.passed_over);
+        let passed_over = std::mem::take(&mut gathered.mentioned.passed_over);
+        gathered.named.unresolved.extend(passed_over);
         gathered.history = in_order(or_note(said, failures), known);
         let late = retrieved
             .reports
@@ -388,6 +427,9 @@ impl Making {
         let signals = candidates.score(bags, asked, query, &gathered, profile, &is_awaited);
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
+        if let Some((what, source)) = candidates.missed(&gathered) {
+            return Err(ServiceError::Untold { what, source });
+        }
         let items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks);
         let arranged = arranged(&options.build);
@@ -422,6 +464,28 @@ impl Making {
             reports: self.reports,
             timings,
         })
+    }
+}
+
+/// What must be in and was not told for now: why, by its name.
+#[derive(Default)]
+struct Untold(BTreeMap<String, PortError>);
+
+impl Untold {
+    /// Notes those of what must be in that were to be told by whoever `failed`, if that is for now.
+    fn note(
+        &mut self,
+        mentioned: &Mentioned,
+        failed: Option<&Unanswered>,
+        is_among: impl Fn(&Mention) -> bool,
+    ) {
+        let Some(Unanswered { error, .. }) = failed.filter(|it| it.error.is_transient()) else {
+            return;
+        };
+        for (_, mention) in mentioned.required().filter(|(_, it)| is_among(it)) {
+            let why = self.0.entry(mention.text.clone());
+            why.or_insert_with(|| error.clone());
+        }
     }
 }
 
