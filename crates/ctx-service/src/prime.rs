@@ -58,7 +58,7 @@ impl Service {
     /// The best context for `message`, which is said in `thread`: what the message and the thread's pins name,
     /// what a search finds, what was said before, and what was shown lately; each asked side by side for as
     /// long as the deadline, scored, and chosen from within the budget. A source that fails or is late is
-    /// reported and has no say. Times at which files were shown are noted behind the answer, unless
+    /// reported and has no say; what is pinned, and the references of the options, must be in. Times at which files were shown are noted behind the answer, unless
     /// whoever keeps the contexts notes them ([`Service::without_recording`]). An empty `thread` is none.
     ///
     /// An equal request gets the same answer for as long as nothing it depends on has changed, if the service
