@@ -167,6 +167,13 @@ pub(crate) struct Thread {
     pub(crate) failures: Vec<Unanswered>,
 }
 
+impl Thread {
+    /// Why `source` has no answer, if that is so.
+    pub(crate) fn failure(&self, source: Source) -> Option<&Unanswered> {
+        self.failures.iter().find(|it| it.source == source)
+    }
+}
+
 impl Ports {
     /// The last messages of `thread` before `asked`, its pins, and the generation of the store.
     pub(crate) async fn thread(

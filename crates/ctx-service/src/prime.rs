@@ -16,7 +16,7 @@ use crate::candidates::{Candidates, Gathered};
 use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
-use crate::gather::{Failure, Required, Source, Thread, Unanswered, or_note};
+use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_note};
 use crate::history::in_order;
 use crate::label::Labels;
 use crate::mention::{Mention, Mentioned};
@@ -54,6 +54,66 @@ struct Request<'r> {
     timings: PrimeTimings,
 }
 
+/// Whether a mention was asked for.
+type Asked<'a> = &'a dyn Fn(&Mention) -> bool;
+
+/// Why what is named was not looked up, why labels were not recalled, and why what was said was not looked through.
+type Failed<'f> = (
+    Option<&'f Unanswered>,
+    Option<&'f Unanswered>,
+    Option<&'f Unanswered>,
+);
+
+impl Request<'_> {
+    /// Fails where it is not told for now what is pinned.
+    fn check_pins(&self) -> Result<(), ServiceError> {
+        // Without a thread nothing is.
+        let has_thread = !self.thread_name.is_empty();
+        let failure = self.thread.failure(Source::Pinned);
+        match failure.filter(|it| has_thread && it.error.is_transient()) {
+            None => Ok(()),
+            Some(_) if self.control.cancel.is_cancelled() => Err(AssembleError::Cancelled.into()),
+            Some(failure) => Err(ServiceError::Untold {
+                what: Required::Pins,
+                source: failure.error.clone(),
+            }),
+        }
+    }
+
+    /// What must be in of what is `mentioned` and was not told for now: why, by its name.
+    fn untold(
+        &self,
+        mentioned: &Mentioned,
+        named: &Named,
+        (looked_up, recalled, said): Failed<'_>,
+    ) -> BTreeMap<String, PortError> {
+        let ids = named.unknown(&mentioned.all, &self.thread.history);
+        let is_id = |it: &Mention| ids.contains(&it.text);
+        let is_said = |it: &Mention| is_id(it) || it.is_label_of_messages();
+        let is_untold = |it: &Mention| named.is_untold(it);
+        let has_thread = !self.thread_name.is_empty();
+        let history = self.thread.failure(Source::History);
+        let mut untold = BTreeMap::new();
+        let failed: [(_, Asked<'_>); 4] = [
+            (looked_up, &is_untold),
+            (recalled, &Mention::is_label_of_a_file),
+            // Without a thread nothing was said.
+            (said.filter(|_| has_thread), &is_id),
+            (history.filter(|_| has_thread), &is_said),
+        ];
+        for (failure, is_asked) in failed {
+            let Some(failure) = failure.filter(|it| it.error.is_transient()) else {
+                continue;
+            };
+            for (_, mention) in mentioned.required().filter(|(_, it)| is_asked(it)) {
+                let why = untold.entry(mention.text.clone());
+                why.or_insert_with(|| failure.error.clone());
+            }
+        }
+        untold
+    }
+}
+
 impl Service {
     /// The best context for `message`, which is said in `thread`: what the message and the thread's pins name,
     /// what a search finds, what was said before, and what was shown lately; each asked side by side for as
@@ -84,18 +144,6 @@ impl Service {
             .ports
             .thread(thread, message.trim(), options.messages, options.deadline)
             .await;
-        let pins = |it: &&Unanswered| it.source == Source::Pinned && it.error.is_transient();
-        if let Some(failure) = state.failures.iter().find(pins)
-            && !thread.is_empty()
-        {
-            if control.cancel.is_cancelled() {
-                return Err(AssembleError::Cancelled.into());
-            }
-            return Err(ServiceError::Untold {
-                what: Required::Pins,
-                source: failure.error.clone(),
-            });
-        }
         let timings = PrimeTimings {
             thread: lap(&mut clock),
             ..PrimeTimings::default()
@@ -109,6 +157,7 @@ impl Service {
             thread: state,
             timings,
         };
+        request.check_pins()?;
         let (context, served) = self.cached(&request).await?;
         debug!(?served, timings = ?context.timings, "primed");
         let recording = self.record(&context, options.now);
@@ -265,8 +314,7 @@ impl Service {
         let (thread, known) = (request.thread_name, &request.thread.history);
         let begun = Instant::now();
         let look_up = self.ports.look_up(mentioned.all.clone(), options.deadline);
-        let has_failed = |it: &&Unanswered| it.source == Source::History;
-        let no_history = request.thread.failures.iter().find(has_failed);
+        let has_history = request.thread.failure(Source::History).is_none();
         // What is neither a file nor a symbol may have been said: who knows has what is left of the time, and some more where what
         // others of this thread compute has taken that.
         let time = options.deadline / FOR_WHAT_WAS_SAID;
@@ -274,7 +322,7 @@ impl Service {
         let named = async {
             let (named, looked_up) = look_up.await;
             let ids = named.unknown(&mentioned.all, known);
-            let ids = Some(ids).filter(|it| no_history.is_none() && !it.is_empty());
+            let ids = Some(ids).filter(|it| has_history && !it.is_empty());
             let left = time.saturating_sub(begun.elapsed());
             let said = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
                 Some(exchanges) => exchanges.await,
@@ -292,30 +340,19 @@ impl Service {
         let found = self.retriever.retrieve(query, &retrieve);
         let ((named, looked_up, said), recalled, recent, retrieved) =
             tokio::join!(named, recalled, recent, found);
-        let ids = named.unknown(&mentioned.all, known);
-        let is_id = |it: &Mention| ids.contains(&it.text);
-        let mut untold = Untold::default();
-        untold.note(&mentioned, looked_up.as_ref().err(), |it| {
-            named.is_untold(it)
-        });
-        untold.note(
-            &mentioned,
+        let failed = (
+            looked_up.as_ref().err(),
             recalled.as_ref().err(),
-            Mention::is_label_of_a_file,
+            said.as_ref().err(),
         );
-        if !thread.is_empty() {
-            untold.note(&mentioned, said.as_ref().err(), is_id);
-            untold.note(&mentioned, no_history, |it| {
-                is_id(it) || it.is_label_of_messages()
-            });
-        }
+        let untold = request.untold(&mentioned, &named, failed);
         let of_thread = request.thread.failures.iter().cloned();
         failures.extend(of_thread.map(Failure::from));
         or_note(looked_up, failures);
         let mut gathered = Gathered {
             named,
             recalled: or_note(recalled, failures),
-            untold: untold.0,
+            untold,
             mentioned,
             found: retrieved.found,
             lines: retrieved.lines,
@@ -464,28 +501,6 @@ impl Making {
             reports: self.reports,
             timings,
         })
-    }
-}
-
-/// What must be in and was not told for now: why, by its name.
-#[derive(Default)]
-struct Untold(BTreeMap<String, PortError>);
-
-impl Untold {
-    /// Notes those of what must be in that were to be told by whoever `failed`, if that is for now.
-    fn note(
-        &mut self,
-        mentioned: &Mentioned,
-        failed: Option<&Unanswered>,
-        is_among: impl Fn(&Mention) -> bool,
-    ) {
-        let Some(Unanswered { error, .. }) = failed.filter(|it| it.error.is_transient()) else {
-            return;
-        };
-        for (_, mention) in mentioned.required().filter(|(_, it)| is_among(it)) {
-            let why = self.0.entry(mention.text.clone());
-            why.or_insert_with(|| error.clone());
-        }
     }
 }
 

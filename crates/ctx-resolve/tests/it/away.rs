@@ -35,10 +35,10 @@ fn what_cannot_be_read_for_now_is_told_apart() {
     let resolver = Resolver::new(sources, ctx_syntax::Limits::default());
     let paths = ["late", "away", "refused", "broken"];
     let hits = paths.map(|it| hit(it, it, (1, 2), "")).to_vec();
-    let resolved = run(&resolver, hits);
+    let found = run(&resolver, hits);
     let away = ["away", "late"].map(str::to_owned);
-    assert_eq!(resolved.away, BTreeSet::from(away));
-    let reasons = resolved.omitted.iter().map(|it| it.reason);
+    assert_eq!(found.away, BTreeSet::from(away));
+    let reasons = found.omitted.iter().map(|it| it.reason);
     assert!(reasons.clone().all(|it| it == OmittedReason::Unreadable));
     assert_eq!(reasons.count(), paths.len());
 }
