@@ -170,6 +170,11 @@ impl StoreError {
         }
     }
 
+    /// Whether the same may succeed soon: the server is away, was late, or had this give way to something else.
+    pub fn is_transient(&self) -> bool {
+        self.is_away() || self.gave_way() || matches!(self, StoreError::Late { .. })
+    }
+
     /// Whether the disk of the server has no room for what was to be written.
     pub fn is_full(&self) -> bool {
         self.code() == Some(&SqlState::DISK_FULL)
@@ -272,6 +277,8 @@ impl From<StoreError> for PortError {
     fn from(error: StoreError) -> Self {
         // No port stores files, so these name none.
         tracing::warn!(cause = %error, "a port failed");
-        PortError::with_source("the store failed", error)
+        let is_for_now = error.is_transient();
+        let failed = PortError::with_source("the store failed", error);
+        if is_for_now { failed.for_now() } else { failed }
     }
 }

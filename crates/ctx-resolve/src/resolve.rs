@@ -37,6 +37,8 @@ pub struct Resolved {
     /// The hash ([`ctx_source::Text::hash`]) of each file that was read, by its path: whether it says the same still is
     /// told by that.
     pub files: BTreeMap<String, [u8; 32]>,
+    /// The files that could not be read for now ([`SourceError::is_transient`]): of the same hits more may be shown soon.
+    pub away: BTreeSet<String>,
 }
 
 /// One hit, when it was looked up.
@@ -53,6 +55,8 @@ struct Found {
 struct OfFile {
     found: Vec<Found>,
     read: Option<Read>,
+    /// The file, where it could not be read for now.
+    away: Option<String>,
 }
 
 /// A file that was read.
@@ -385,6 +389,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
         _ => OfFile {
             found: within.as_given(chunks),
             read: None,
+            away: None,
         },
     };
     let files: Vec<_> = if within.one_thread {
@@ -398,6 +403,7 @@ fn resolve_all(chunks: Vec<Chunk>, within: &Resolver) -> Resolved {
     let mut resolved = Resolved::default();
     for of_file in files {
         found.extend(of_file.found);
+        resolved.away.extend(of_file.away);
         if let Some(Read {
             path,
             hash,
@@ -454,11 +460,16 @@ fn of_file(
         };
         chunks.into_iter().map(look_up).collect()
     };
-    let Ok(text) = &text else {
-        return OfFile {
-            found: look_up(None),
-            read: None,
-        };
+    let text = match &text {
+        Ok(text) => text,
+        Err(error) => {
+            let found = look_up(None);
+            return OfFile {
+                found,
+                read: None,
+                away: error.is_transient().then_some(path),
+            };
+        }
     };
     let hash = *text.hash();
     let language = Language::of(&path, text.as_str());
@@ -504,6 +515,7 @@ fn of_file(
             hash,
             outline,
         }),
+        away: None,
     }
 }
 

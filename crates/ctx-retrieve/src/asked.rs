@@ -19,7 +19,7 @@ use crate::ports::{Answer, PortError};
 pub type Asked<T> = Pin<Box<dyn Future<Output = (Answer<T>, Duration)> + Send>>;
 
 /// Has `port` answer within `limit`. One that fails, panics or is late has no answer; nor has one that was told that
-/// nobody waits for it, whatever it answers then.
+/// nobody waits for it, whatever it answers then. To be late is [transient](PortError::is_transient), to panic is not.
 ///
 /// It begins at once, on one of the runtime's threads for what blocks, as a port may compute: on those that serve the
 /// runtime, two of them would keep two threads from noticing that anything is late. It has that thread until it has answered or is
@@ -82,7 +82,7 @@ pub fn ask<T: Send + 'static>(
 }
 
 fn late<T>() -> Answer<T> {
-    Err(PortError::new("it was late"))
+    Err(PortError::new("it was late").for_now())
 }
 
 fn ended<T>(why: Ended) -> Answer<T> {

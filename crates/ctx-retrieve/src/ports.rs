@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::iter;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -190,6 +191,8 @@ pub enum Field {
 /// Why a port has no answer. It says what the error says that it was made of, and has that error's causes below it: whoever
 /// tells of it says each once, as [`on_one_line`](PortError::on_one_line) does. What a store means by them is its own. Two that tell the same are equal.
 ///
+/// It lasts (damage, a panic, what is refused), or it is [for now](PortError::is_transient), as the store says.
+///
 /// ```
 /// use ctx_retrieve::{Answer, PortError};
 ///
@@ -206,14 +209,24 @@ pub enum Field {
 /// assert_eq!(number("x"), Err(PortError::new("invalid digit found in string")));
 /// assert_eq!(port("x").unwrap_err().to_string(), "the port is no number");
 /// assert_eq!(port("x").unwrap_err().on_one_line(), "the port is no number: invalid digit found in string");
+///
+/// let away = PortError::new("nobody answers there").for_now();
+/// assert!(PortError::with_source("ask the store", away).is_transient());
+/// assert!(!PortError::new("the disk is damaged").is_transient());
 /// ```
 #[derive(Clone, Debug)]
-pub struct PortError(Arc<dyn Error + Send + Sync>);
+pub struct PortError {
+    error: Arc<dyn Error + Send + Sync>,
+    is_for_now: bool,
+}
 
 impl PortError {
     /// Says what `error` says, and has its causes; words have none.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        PortError(error.into().into())
+        PortError {
+            error: error.into().into(),
+            is_for_now: false,
+        }
     }
 
     /// Says `what` failed, with `source` as the cause.
@@ -221,16 +234,34 @@ impl PortError {
         what: impl Into<Cow<'static, str>>,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        PortError(Arc::new(Because {
+        PortError::new(Because {
             what: what.into(),
             source: source.into(),
-        }))
+        })
+    }
+
+    /// The same, where the store was late or cannot be reached: what it was asked is not at fault.
+    #[must_use]
+    pub fn for_now(self) -> Self {
+        PortError {
+            is_for_now: true,
+            ..self
+        }
+    }
+
+    /// Whether the same may be answered soon, by what [`for_now`](PortError::for_now) said of it, or of a [`PortError`] that caused
+    /// it. All else is taken to last: an answer may be given without what is never told, and not for what is told a moment later.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        let first: &(dyn Error + 'static) = self.get_ref();
+        let mut causes = iter::successors(Some(first), |it| (*it).source());
+        self.is_for_now || causes.any(|it| it.downcast_ref().is_some_and(PortError::is_transient))
     }
 
     /// The error that [`new`](PortError::new) was given; that of [`with_source`](PortError::with_source) is the `source()`.
     #[must_use]
     pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &*self.0
+        &*self.error
     }
 
     /// What it says, and what its causes say, on one line.
@@ -242,13 +273,13 @@ impl PortError {
 
 impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.error.fmt(f)
     }
 }
 
 impl Error for PortError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        self.error.source()
     }
 }
 

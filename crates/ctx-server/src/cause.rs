@@ -112,7 +112,10 @@ fn fact(error: &(dyn Error + 'static)) -> Cow<'static, str> {
         return of_index(error).into();
     }
     if let Some(error) = error.downcast_ref::<PortError>() {
-        return fact(error.get_ref());
+        return match fact(error.get_ref()) {
+            Cow::Borrowed(UNTOLD) if error.is_transient() => "it was late or away".into(),
+            fact => fact,
+        };
     }
     if let Some(error) = error.downcast_ref::<Ended>() {
         return error.to_string().into();

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use ctx_assemble::AssembleError;
 use ctx_budget::BudgetError;
 use ctx_hosts::Refused;
-use ctx_service::ServiceError;
+use ctx_service::{Required, ServiceError};
 use ctx_tokens::TokensError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -321,6 +321,15 @@ impl From<&ServiceError> for Problem {
         match error.own() {
             ServiceError::Tokens(error) => error.into(),
             ServiceError::Assemble(error) => error.into(),
+            ServiceError::Untold { what, source } => {
+                let cause = cause(source);
+                tracing::error!(status = 503, cause, "what must be in a context is not told");
+                let field = match what {
+                    Required::Reference(_) => "references",
+                    _ => "threadId",
+                };
+                Problem::unavailable(&format!("{what} cannot be looked up")).at(field)
+            }
             other => {
                 tracing::error!(status = 500, cause = cause(other), "the service failed");
                 Problem::internal()

@@ -9,12 +9,12 @@ use ctx_rank::{
     source_priority, usage_frequency,
 };
 use ctx_resolve::{Resolved, Resolver};
-use ctx_retrieve::{Found, Message};
+use ctx_retrieve::{Found, Message, PortError};
 
-use crate::gather::{Named, NamedPart, Recalled, Unresolved};
+use crate::gather::{Named, NamedPart, Recalled, Required, Unresolved};
 use crate::history::{beginning, exchanges, number_turns};
 use crate::label::{Labels, origin_of};
-use crate::mention::Mention;
+use crate::mention::Mentioned;
 use crate::service::{chunk_kind, chunks_of, file_kind, keywords};
 use crate::verbatim;
 
@@ -30,8 +30,10 @@ pub(crate) struct Gathered {
     pub(crate) named: Named,
     /// What labels of earlier contexts name.
     pub(crate) recalled: Vec<Recalled>,
-    /// What the message and the pins name, some of it ids.
-    pub(crate) mentions: Vec<Mention>,
+    /// What the message, the request and the pins name, some of it ids.
+    pub(crate) mentioned: Mentioned,
+    /// What must be in of that and was not told for now: why, by its name.
+    pub(crate) untold: BTreeMap<String, PortError>,
     pub(crate) found: Vec<Found>,
     /// The lines that the question names, by their files.
     pub(crate) lines: BTreeMap<String, BTreeSet<u32>>,
@@ -52,6 +54,8 @@ pub(crate) struct Candidates {
     pub(crate) unresolved: Vec<Unresolved>,
     /// The hashes of the texts of the files that were read.
     pub(crate) files: BTreeMap<String, [u8; 32]>,
+    /// The files that could not be read for now.
+    away: BTreeSet<String>,
     /// Labels of earlier contexts, and the ids of the chunks that they name: those that say what they said.
     recalled: BTreeMap<String, String>,
     /// The ids of what is named by its label, or by the id of a message.
@@ -74,13 +78,13 @@ impl Candidates {
         resolver.sources().prepare(&gathered.paths());
         let mut unresolved = gathered.named.unresolved.clone();
         let keywords = keywords(query);
-        let mut clipped = Vec::new();
+        let (mut clipped, mut away) = (Vec::new(), BTreeSet::new());
         let mut chunks: Vec<Chunk> = Vec::new();
         for part in &gathered.named.parts {
             if !resolver.is_awaited() {
                 break;
             }
-            match named_chunk(part, resolver, &keywords, &mut clipped) {
+            match named_chunk(part, resolver, &keywords, (&mut clipped, &mut away)) {
                 Ok(chunk) => chunks.push(chunk),
                 Err(why) => unresolved.push(Unresolved::new(&part.reference, why)),
             }
@@ -102,6 +106,7 @@ impl Candidates {
         let mut seen = BTreeSet::new();
         chunks.retain(|it| seen.insert((it.path.clone(), it.span)));
         let mut read = resolver.resolve(chunks);
+        away.append(&mut read.away);
         let recent = gathered.recent.iter().map(|(path, _)| recent_id(path));
         let recent: BTreeSet<String> = recent.collect();
         forget_gone(&mut read, &recent);
@@ -119,6 +124,7 @@ impl Candidates {
             warnings: read.warnings,
             unresolved,
             files: read.files,
+            away,
             recalled: BTreeMap::new(),
             called: BTreeSet::new(),
             held: BTreeMap::new(),
@@ -277,10 +283,33 @@ impl Candidates {
         self.held.extend(again);
     }
 
+    /// The first of what must be in that is not there, as it was not told or could not be read for now, and why. To be asked once
+    /// it is known what is named by its id.
+    pub(crate) fn missed(&self, gathered: &Gathered) -> Option<(Required, PortError)> {
+        if gathered.untold.is_empty() && self.away.is_empty() {
+            return None;
+        }
+        let is_missing = |name: &String| self.unresolved.iter().any(|it| it.reference == *name);
+        let unread = |name: &String| {
+            let parts = gathered.named.parts.iter();
+            let parts = parts.filter(|it| it.reference == *name).map(|it| &it.path);
+            let recalled = gathered.recalled.iter().filter(|it| it.label == *name);
+            let mut paths = parts.chain(recalled.map(|it| &it.place.path));
+            let path = paths.find(|it| self.away.contains(*it))?;
+            Some(PortError::new(format!("{path:?} cannot be read")).for_now())
+        };
+        gathered.mentioned.required().find_map(|(what, mention)| {
+            let name = &mention.text;
+            let untold = gathered.untold.get(name).filter(|_| is_missing(name));
+            let why = untold.cloned().or_else(|| unread(name))?;
+            Some((what, why))
+        })
+    }
+
     /// The chunks that are named by their label, or by the id of a message.
     fn named_ids(&mut self, gathered: &Gathered) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
-        for mention in &gathered.mentions {
+        for mention in &gathered.mentioned.all {
             let first = beginning(&gathered.history, &mention.text);
             let is_it = |chunk: &&Chunk| {
                 let is_message = chunk.origin == Origin::Message && first.is_some();
@@ -316,17 +345,21 @@ fn hours(now: i64, at: i64) -> f64 {
     milliseconds / 3_600_000.0
 }
 
-/// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from.
+/// A chunk of what was named, its lines those that the file has. To `clipped` comes which text that was told from, to `away` the file
+/// where it could not be read for now.
 fn named_chunk(
     part: &NamedPart,
     resolver: &Resolver,
     keywords: &Arc<[String]>,
-    clipped: &mut Vec<(String, [u8; 32])>,
+    (clipped, away): (&mut Vec<(String, [u8; 32])>, &mut BTreeSet<String>),
 ) -> Result<Chunk, String> {
     let span = match part.lines {
         Some(wanted) => {
             let text = resolver.sources().text(&part.path);
-            let text = text.map_err(|error| error.to_string())?;
+            let text = text.map_err(|error| {
+                away.extend(error.is_transient().then(|| part.path.clone()));
+                error.to_string()
+            })?;
             clipped.push((part.path.clone(), *text.hash()));
             Some(within(wanted, &part.path, text.lines().count())?)
         }

@@ -1,15 +1,15 @@
 //! Asks the ports side by side, each for as long as the deadline.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-use ctx_model::{LineSpan, Origin};
-use ctx_retrieve::{Answer, Hit, Message};
+use ctx_model::LineSpan;
+use ctx_retrieve::{Answer, Hit, Message, PortError};
 use serde::Serialize;
 
 use crate::history::{exchange_of, last};
-use crate::label;
 use crate::lookup::LookUp;
 use crate::mention::{Mention, What};
 use crate::ports::{Place, Ports};
@@ -52,6 +52,44 @@ pub struct Failure {
     pub source: Source,
     /// Why.
     pub why: String,
+}
+
+/// Why a source has no answer: kept with its cause until it is known whether there is a context without it.
+#[derive(Clone, Debug)]
+pub(crate) struct Unanswered {
+    pub(crate) source: Source,
+    pub(crate) error: PortError,
+}
+
+impl From<Unanswered> for Failure {
+    fn from(it: Unanswered) -> Self {
+        Failure {
+            source: it.source,
+            why: it.error.on_one_line(),
+        }
+    }
+}
+
+/// What a context is not made without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Required {
+    /// What is pinned to the thread, whatever that is.
+    Pins,
+    /// A pin of the thread, as it was written.
+    Pin(String),
+    /// One of the options' references, as it was written.
+    Reference(String),
+}
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Required::Pins => f.write_str("what is pinned"),
+            Required::Pin(name) => write!(f, "the pin {name:?}"),
+            Required::Reference(name) => write!(f, "the reference {name:?}"),
+        }
+    }
 }
 
 /// Something that was named and is not in the context.
@@ -99,23 +137,23 @@ fn ask<T: Default + Send + 'static>(
     source: Source,
     deadline: Duration,
     answer: Option<impl Future<Output = Answer<T>> + Send + 'static>,
-) -> impl Future<Output = Result<T, Failure>> + Send {
+) -> impl Future<Output = Result<T, Unanswered>> + Send {
     let asked = answer.map(|it| ctx_retrieve::ask(deadline, it));
     async move {
         let Some(asked) = asked else {
             return Ok(T::default());
         };
-        asked.await.0.map_err(|error| Failure {
-            source,
-            why: error.on_one_line(),
-        })
+        asked.await.0.map_err(|error| Unanswered { source, error })
     }
 }
 
 /// `answer`, or nothing, with the failure noted in `failures`.
-pub(crate) fn or_note<T: Default>(answer: Result<T, Failure>, failures: &mut Vec<Failure>) -> T {
+pub(crate) fn or_note<T: Default, F: From<Unanswered>>(
+    answer: Result<T, Unanswered>,
+    failures: &mut Vec<F>,
+) -> T {
     answer.unwrap_or_else(|failure| {
-        failures.push(failure);
+        failures.push(failure.into());
         T::default()
     })
 }
@@ -126,7 +164,14 @@ pub(crate) struct Thread {
     pub(crate) history: Vec<Message>,
     pub(crate) pinned: Vec<String>,
     pub(crate) generation: Option<u64>,
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<Unanswered>,
+}
+
+impl Thread {
+    /// Why `source` has no answer, if that is so.
+    pub(crate) fn failure(&self, source: Source) -> Option<&Unanswered> {
+        self.failures.iter().find(|it| it.source == source)
+    }
 }
 
 impl Ports {
@@ -163,7 +208,7 @@ impl Ports {
         &self,
         limit: usize,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<(String, i64)>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<(String, i64)>, Unanswered>> + Send + use<> {
         let usage = self.usage.clone().filter(|_| limit > 0);
         let recent = usage.map(|it| async move { it.recent(limit).await });
         ask(Source::Recent, deadline, recent)
@@ -174,7 +219,8 @@ impl Ports {
         &self,
         paths: Vec<String>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Option<BTreeMap<String, u64>>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Option<BTreeMap<String, u64>>, Unanswered>> + Send + use<>
+    {
         let usage = self.usage.clone().filter(|_| !paths.is_empty());
         let counts = usage.map(|it| async move { it.counts(&paths).await.map(Some) });
         ask(Source::Usage, deadline, counts)
@@ -186,13 +232,10 @@ impl Ports {
         thread: &str,
         mentions: &[Mention],
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<Recalled>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Recalled>, Unanswered>> + Send + use<> {
         let thread = thread.to_owned();
-        let is_of_a_file = |it: &&Mention| {
-            let origin = label::origin_of(&it.text);
-            origin.is_some_and(|it| it != Origin::Message)
-        };
-        let of_files = mentions.iter().filter(is_of_a_file).take(MOST_LABELS);
+        let of_files = mentions.iter().filter(|it| it.is_label_of_a_file());
+        let of_files = of_files.take(MOST_LABELS);
         let labels: Vec<String> = of_files.map(|it| it.text.clone()).collect();
         let recall = self.recall.clone().filter(|_| !labels.is_empty());
         let recalled = recall.map(|it| async move {
@@ -213,7 +256,7 @@ impl Ports {
         &self,
         mentions: Vec<Mention>,
         deadline: Duration,
-    ) -> impl Future<Output = (Named, Result<(), Failure>)> + Send + use<> {
+    ) -> impl Future<Output = (Named, Result<(), Unanswered>)> + Send + use<> {
         let search = self.search.clone().filter(|_| !mentions.is_empty());
         let look_up = LookUp::new(mentions);
         let why = match search {
@@ -235,7 +278,7 @@ impl Ports {
         thread: &str,
         ids: Vec<String>,
         deadline: Duration,
-    ) -> impl Future<Output = Result<Vec<Vec<Message>>, Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<Vec<Vec<Message>>, Unanswered>> + Send + use<> {
         let thread = thread.to_owned();
         let history = self.history.clone();
         let exchanges = history.map(|history| async move {
@@ -274,6 +317,12 @@ pub(crate) struct Named {
 }
 
 impl Named {
+    /// Whether nobody told what `mention` is the name of.
+    pub(crate) fn is_untold(&self, mention: &Mention) -> bool {
+        let mut untold = self.unresolved.iter().filter(|it| it.is_untold);
+        mention.what != What::Label && untold.any(|it| it.reference == mention.text)
+    }
+
     /// What of `mentions` is the name of no file and no symbol, nor the id of a `known` message.
     pub(crate) fn unknown(&self, mentions: &[Mention], known: &[Message]) -> Vec<String> {
         let unresolved: BTreeSet<&str> = (self.unresolved.iter())

@@ -39,7 +39,7 @@ pub use ctx_model::BuildOptions;
 pub use ctx_rank::Profile;
 pub use ctx_retrieve::Options as RetrieveOptions;
 pub use feedback::FeedbackError;
-pub use gather::{Failure, Source, Unresolved};
+pub use gather::{Failure, Required, Source, Unresolved};
 pub use memory::Memory;
 pub use missing::{FILES_NAMED, missing_files, no_such_file};
 pub use options::{PrimeOptions, PrimeStage, PrimeTimings};

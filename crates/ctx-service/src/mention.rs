@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ctx_model::LineSpan;
+use ctx_model::{LineSpan, Origin};
 
-use crate::gather::Unresolved;
+use crate::gather::{Required, Unresolved};
 use crate::label;
 
 /// So many names are looked up of a message, of a thread's pins, and of a request: the first.
@@ -38,6 +38,16 @@ pub(crate) enum What {
 }
 
 impl Mention {
+    /// Whether it is the label of a citation that is of a file.
+    pub(crate) fn is_label_of_a_file(&self) -> bool {
+        label::origin_of(&self.text).is_some_and(|it| it != Origin::Message)
+    }
+
+    /// Whether it is the label of what was said.
+    pub(crate) fn is_label_of_messages(&self) -> bool {
+        label::origin_of(&self.text) == Some(Origin::Message)
+    }
+
     /// What `text` names, or why it can be the name of nothing.
     fn of(text: &str) -> Result<Mention, &'static str> {
         let text = text.trim();
@@ -60,8 +70,12 @@ impl Mention {
 /// All that is named for one context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentioned {
-    /// What is to be looked up, each once.
+    /// What is to be looked up, each once: the pins first, and then the references of the options.
     pub(crate) all: Vec<Mention>,
+    /// So many of them are pins,
+    pins: usize,
+    /// and so many are pins or such references.
+    required: usize,
     /// What is not, and why.
     pub(crate) passed_over: Vec<Unresolved>,
 }
@@ -75,11 +89,13 @@ impl Mentioned {
             List::of(names.map(str::to_owned))
         };
         let mut mentioned = Mentioned::default();
-        for list in [
+        let lists = [
             without_at(pinned),
             without_at(references),
             mentions(message),
-        ] {
+        ];
+        let mut ends = [0; 3];
+        for (list, end) in lists.into_iter().zip(&mut ends) {
             for mention in list.named {
                 if !mentioned.all.contains(&mention) {
                     mentioned.all.push(mention);
@@ -90,8 +106,24 @@ impl Mentioned {
                 let why = format!("{} more are not looked up", list.more);
                 mentioned.passed_over.push(Unresolved::new("…", why));
             }
+            *end = mentioned.all.len();
         }
+        [mentioned.pins, mentioned.required, _] = ends;
         mentioned
+    }
+
+    /// The pins and the references of the options.
+    pub(crate) fn required(&self) -> impl Iterator<Item = (Required, &Mention)> {
+        let required = self.all.iter().take(self.required).enumerate();
+        required.map(|(at, mention)| {
+            let name = mention.text.clone();
+            let what = if at < self.pins {
+                Required::Pin(name)
+            } else {
+                Required::Reference(name)
+            };
+            (what, mention)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use ctx_assemble::{AssembleError, Cancel, Control};
 use ctx_model::{BuiltContext, Citation};
 use ctx_rank::{Contribution, Query};
-use ctx_retrieve::{Hold, Report};
+use ctx_retrieve::{Hold, PortError, Report};
 use ctx_tokens::{SharedCounter, TokenCounter};
 use tracing::debug;
 
@@ -16,10 +16,10 @@ use crate::candidates::{Candidates, Gathered};
 use crate::cited::of_chunks;
 use crate::compose::{Stats, arranged, compose};
 use crate::context::{Item, Prime, PrimeContext, Recording};
-use crate::gather::{Failure, Source, Thread, or_note};
+use crate::gather::{Failure, Named, Required, Source, Thread, Unanswered, or_note};
 use crate::history::in_order;
 use crate::label::Labels;
-use crate::mention::Mentioned;
+use crate::mention::{Mention, Mentioned};
 use crate::options::{PrimeOptions, PrimeStage, PrimeTimings};
 use crate::ports::waited_for;
 use crate::service::{lap, told_by_lines};
@@ -30,6 +30,9 @@ const FORM: &[u8] = b"prime context 2";
 
 /// So many parts of files are found at least: there are other sources.
 const PARTS: usize = 40;
+
+/// So much of the deadline, one part in so many, is for what was said alone, whatever others take of it.
+const FOR_WHAT_WAS_SAID: u32 = 4;
 
 /// Raises the flag when it goes out of scope.
 struct CancelOnDrop(Cancel);
@@ -51,12 +54,72 @@ struct Request<'r> {
     timings: PrimeTimings,
 }
 
+/// Whether a mention was asked for.
+type Asked<'a> = &'a dyn Fn(&Mention) -> bool;
+
+/// Why what is named was not looked up, why labels were not recalled, and why what was said was not looked through.
+type Failed<'f> = (
+    Option<&'f Unanswered>,
+    Option<&'f Unanswered>,
+    Option<&'f Unanswered>,
+);
+
+impl Request<'_> {
+    /// Fails where it is not told for now what is pinned.
+    fn check_pins(&self) -> Result<(), ServiceError> {
+        // Without a thread nothing is.
+        let has_thread = !self.thread_name.is_empty();
+        let failure = self.thread.failure(Source::Pinned);
+        match failure.filter(|it| has_thread && it.error.is_transient()) {
+            None => Ok(()),
+            Some(_) if self.control.cancel.is_cancelled() => Err(AssembleError::Cancelled.into()),
+            Some(failure) => Err(ServiceError::Untold {
+                what: Required::Pins,
+                source: failure.error.clone(),
+            }),
+        }
+    }
+
+    /// What must be in of what is `mentioned` and was not told for now: why, by its name.
+    fn untold(
+        &self,
+        mentioned: &Mentioned,
+        named: &Named,
+        (looked_up, recalled, said): Failed<'_>,
+    ) -> BTreeMap<String, PortError> {
+        let ids = named.unknown(&mentioned.all, &self.thread.history);
+        let is_id = |it: &Mention| ids.contains(&it.text);
+        let is_said = |it: &Mention| is_id(it) || it.is_label_of_messages();
+        let is_untold = |it: &Mention| named.is_untold(it);
+        let has_thread = !self.thread_name.is_empty();
+        let history = self.thread.failure(Source::History);
+        let mut untold = BTreeMap::new();
+        let failed: [(_, Asked<'_>); 4] = [
+            (looked_up, &is_untold),
+            (recalled, &Mention::is_label_of_a_file),
+            // Without a thread nothing was said.
+            (said.filter(|_| has_thread), &is_id),
+            (history.filter(|_| has_thread), &is_said),
+        ];
+        for (failure, is_asked) in failed {
+            let Some(failure) = failure.filter(|it| it.error.is_transient()) else {
+                continue;
+            };
+            for (_, mention) in mentioned.required().filter(|(_, it)| is_asked(it)) {
+                let why = untold.entry(mention.text.clone());
+                why.or_insert_with(|| failure.error.clone());
+            }
+        }
+        untold
+    }
+}
+
 impl Service {
     /// The best context for `message`, which is said in `thread`: what the message and the thread's pins name,
     /// what a search finds, what was said before, and what was shown lately; each asked side by side for as
     /// long as the deadline, scored, and chosen from within the budget. A source that fails or is late is
-    /// reported and has no say. Times at which files were shown are noted behind the answer, unless
-    /// whoever keeps the contexts notes them ([`Service::without_recording`]).
+    /// reported and has no say; what is pinned, and the references of the options, must be in. Times at which files were shown are noted behind the answer, unless
+    /// whoever keeps the contexts notes them ([`Service::without_recording`]). An empty `thread` is none.
     ///
     /// An equal request gets the same answer for as long as nothing it depends on has changed, if the service
     /// has a cache. Dropping the future ends the work.
@@ -66,6 +129,7 @@ impl Service {
     ///
     /// # Errors
     /// Those of the counter and of the assembler: most often what is named does not fit the budget.
+    /// [`ServiceError::Untold`] where what is pinned, or a reference of the options, cannot be looked up or read for now.
     ///
     /// # Panics
     /// Outside a tokio runtime with its timers enabled.
@@ -96,6 +160,7 @@ impl Service {
             thread: state,
             timings,
         };
+        request.check_pins()?;
         let (context, served) = self.cached(&request).await?;
         debug!(?served, timings = ?context.timings, "primed");
         let recording = self.record(&context, options.now);
@@ -252,14 +317,16 @@ impl Service {
         let (thread, known) = (request.thread_name, &request.thread.history);
         let begun = Instant::now();
         let look_up = self.ports.look_up(mentioned.all.clone(), options.deadline);
-        let has_failed = |it: &Failure| it.source == Source::History;
-        let has_history = !request.thread.failures.iter().any(has_failed);
-        // What is neither a file nor a symbol may have been said: who knows has what is left of the time.
+        let has_history = request.thread.failure(Source::History).is_none();
+        // What is neither a file nor a symbol may have been said: who knows has what is left of the time, and some more where what
+        // others of this thread compute has taken that.
+        let time = options.deadline / FOR_WHAT_WAS_SAID;
+        let time = options.deadline.saturating_add(time);
         let named = async {
             let (named, looked_up) = look_up.await;
             let ids = named.unknown(&mentioned.all, known);
             let ids = Some(ids).filter(|it| has_history && !it.is_empty());
-            let left = options.deadline.saturating_sub(begun.elapsed());
+            let left = time.saturating_sub(begun.elapsed());
             let said = match ids.map(|it| self.ports.exchanges(thread, it, left)) {
                 Some(exchanges) => exchanges.await,
                 None => Ok(Vec::new()),
@@ -276,12 +343,20 @@ impl Service {
         let found = self.retriever.retrieve(query, &retrieve);
         let ((named, looked_up, said), recalled, recent, retrieved) =
             tokio::join!(named, recalled, recent, found);
-        failures.clone_from(&request.thread.failures);
+        let failed = (
+            looked_up.as_ref().err(),
+            recalled.as_ref().err(),
+            said.as_ref().err(),
+        );
+        let untold = request.untold(&mentioned, &named, failed);
+        let of_thread = request.thread.failures.iter().cloned();
+        failures.extend(of_thread.map(Failure::from));
         or_note(looked_up, failures);
         let mut gathered = Gathered {
             named,
             recalled: or_note(recalled, failures),
-            mentions: mentioned.all,
+            untold,
+            mentioned,
             found: retrieved.found,
             lines: retrieved.lines,
             warnings: retrieved.warnings,
@@ -289,7 +364,8 @@ impl Service {
             recent: or_note(recent, failures),
             uses: None,
         };
-        gathered.named.unresolved.extend(mentioned.passed_over);
+        let passed_over = std::mem::take(&mut gathered.mentioned.passed_over);
+        gathered.named.unresolved.extend(passed_over);
         gathered.history = in_order(or_note(said, failures), known);
         let late = retrieved
             .reports
@@ -391,6 +467,9 @@ impl Making {
         let signals = candidates.score(bags, asked, query, &gathered, profile, &is_awaited);
         timings.score = lap(&mut clock);
         begin(PrimeStage::Assemble)?;
+        if let Some((what, source)) = candidates.missed(&gathered) {
+            return Err(ServiceError::Untold { what, source });
+        }
         let items = items(&candidates, &signals);
         let mut stats = Stats::of(&candidates.chunks);
         let arranged = arranged(&options.build);

@@ -14,13 +14,14 @@ use ctx_model::{
 use ctx_rank::{Query, Region};
 use ctx_resolve::{Resolver, lines_of_pictures};
 use ctx_retrieve::{
-    Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, Retrieved, Retriever,
+    Ended, Found, Hold, Options as RetrieveOptions, PARTS, Part, PortError, Retrieved, Retriever,
 };
 use ctx_tokens::{Counters, SharedCounter, TokenCounter, TokensError};
 use tracing::debug;
 
 use crate::cache::Cache;
 use crate::context::PrimeContext;
+use crate::gather::Required;
 use crate::memory::Memory;
 use crate::options::{PrimeStage, Told};
 use crate::owner::{Owner, Secret};
@@ -97,6 +98,15 @@ pub enum ServiceError {
     /// The context cannot be assembled: most often the budget does not even hold what frames it.
     #[error(transparent)]
     Assemble(#[from] AssembleError),
+    /// What a context is not made without could not be looked up or read, as the store was late or cannot be reached. The same may
+    /// succeed soon.
+    #[error("look up {what}")]
+    Untold {
+        /// What.
+        what: Required,
+        /// Why not: it [is transient](PortError::is_transient).
+        source: PortError,
+    },
     /// It failed for somebody who asked the same at the same time: see [`ServiceError::own`].
     #[error(transparent)]
     Shared(Arc<ServiceError>),

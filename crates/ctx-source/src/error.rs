@@ -81,6 +81,32 @@ pub enum SourceError {
     },
 }
 
+impl SourceError {
+    /// Whether the same may be read soon: who has the file was late or cannot be reached, by the kind of what the system says, or
+    /// [`Files`](crate::Files) do.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        use io::ErrorKind::{
+            ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkDown,
+            NetworkUnreachable, NotConnected, TimedOut,
+        };
+        let SourceError::Io { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            source.kind(),
+            ConnectionAborted
+                | ConnectionRefused
+                | ConnectionReset
+                | HostUnreachable
+                | NetworkDown
+                | NetworkUnreachable
+                | NotConnected
+                | TimedOut
+        )
+    }
+}
+
 /// What is wrong with a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

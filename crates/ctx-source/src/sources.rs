@@ -55,7 +55,8 @@ pub trait Files: std::fmt::Debug + Send + Sync {
     /// The text of the file at `path`. May wait for whoever has it.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`], and [`SourceError::Io`] where it cannot be had.
+    /// [`SourceError::NotFound`], and [`SourceError::Io`] where it cannot be had: of a kind by which that
+    /// [is transient](SourceError::is_transient), where whoever has it is late or cannot be reached.
     fn text(&self, path: &str) -> Result<Arc<Text>, SourceError>;
 
     /// Tells that the texts of these files are about to be wanted, so that they can be fetched together.
@@ -70,7 +71,7 @@ pub trait Hashes: std::fmt::Debug + Send + Sync {
     /// have. Nothing where no such file is kept. Asked before a file is read, and again where it says something else.
     ///
     /// # Errors
-    /// [`SourceError::Io`] where that cannot be told.
+    /// [`SourceError::Damaged`] where what it was kept with is damaged, [`SourceError::Io`] where that cannot be told.
     fn of(&self, path: &str) -> Result<Vec<[u8; 32]>, SourceError>;
 
     /// The file at `path` says something else.

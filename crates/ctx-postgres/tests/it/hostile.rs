@@ -215,6 +215,8 @@ async fn a_statement_that_takes_too_long_is_ended_and_says_so() {
     holding.batch_execute(lock).await.unwrap();
     let error = store.text("a.md").await.unwrap_err();
     assert!(matches!(error, StoreError::Late { .. }), "{error}");
+    assert!(error.is_transient() && !error.is_away());
+    assert!(ctx_retrieve::PortError::from(error).is_transient());
     holding.rollback().await.unwrap();
     assert_eq!(store.text("a.md").await.unwrap(), None);
 }

@@ -1,6 +1,7 @@
 //! Hits against real files: what is found, what has moved, what is gone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod away;
 mod excerpts;
 
 use std::collections::HashSet;

@@ -48,6 +48,23 @@ fn an_error_of_a_port_has_its_causes_and_tells_each_once() {
     assert_eq!(made, made.clone());
 }
 
+#[tokio::test]
+async fn who_is_late_may_answer_soon_and_who_panics_may_not() {
+    let limit = Duration::from_millis(20);
+    let late = ctx_retrieve::ask::<()>(limit, std::future::pending());
+    assert!(late.await.0.unwrap_err().is_transient());
+    let panics = ctx_retrieve::ask::<()>(Duration::MAX, async { panic!("the disk is on fire") });
+    assert!(!panics.await.0.unwrap_err().is_transient());
+
+    let timed_out = || std::io::Error::from(std::io::ErrorKind::TimedOut);
+    assert!(!PortError::from(timed_out()).is_transient());
+    let away = PortError::with_source("ask", timed_out()).for_now();
+    assert!(away.is_transient() && away.source().is_some());
+    // Whoever takes it along says so, too.
+    let within = PortError::with_source("look it up", PortError::new(away));
+    assert!(within.is_transient());
+}
+
 /// Whose answer is whose cannot be told then.
 #[tokio::test]
 async fn a_port_that_answers_fewer_questions_than_it_was_asked_fails() {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ctx_source::{Hashes, SourceError};
 
 use super::database::Database;
+use crate::backend::BackendError;
 use crate::cause::cause;
 
 /// The hashes of one owner's files.
@@ -48,9 +49,13 @@ impl Hashes for Kept {
                 cause = cause(&error),
                 "a file cannot be held against its hash"
             );
-            SourceError::Io {
-                path: path.to_owned(),
-                source: io::Error::other("its hash cannot be read"),
+            let path = path.to_owned();
+            match error {
+                BackendError::Damaged { .. } => SourceError::Damaged { path },
+                _ => SourceError::Io {
+                    path,
+                    source: io::Error::other("its hash cannot be read"),
+                },
             }
         })?;
         // Looked at last: where the hash is that of the new text, and this knows of no other, the new text is in its place.

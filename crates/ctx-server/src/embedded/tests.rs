@@ -329,6 +329,34 @@ async fn what_a_context_showed_is_told_at_once_and_written_with_it_damaged_rows_
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_whose_row_is_damaged_is_told_to_be() {
+    let folder = empty();
+    let backend = Embedded::open(folder.path(), Quota::default()).unwrap();
+    let owner = Owner::new("ada").unwrap();
+    let file = NewFile {
+        path: "a.rs".to_owned(),
+        content: "fn zebra() {}\n".to_owned(),
+    };
+    backend.ingest(&owner, vec![file]).await.unwrap();
+    let store = backend.store(&owner).await.unwrap();
+    let damage = "UPDATE files SET created_at = created_at + 1";
+    let damaged = store
+        .database
+        .change(|it| it.execute(damage, []).map_err(database::write_failed));
+    assert_eq!(damaged.unwrap(), 1);
+    for reference in ["a.rs", "a.rs:1"] {
+        let mut request = PrimeRequest::new("What is it?", BuildOptions::default());
+        request.references = vec![reference.to_owned()];
+        let prime = backend.build(&owner, request, &job()).await.unwrap();
+        let built = prime.built();
+        let mut told = built.warnings.iter().map(|it| it.detail.as_str());
+        let is_damaged = |it: &str| it.contains("\"a.rs\" is not as it was kept");
+        assert!(told.any(is_damaged), "{:?}", built.warnings);
+        assert!(!built.context.contains("zebra"));
+    }
+}
+
 #[tokio::test]
 async fn a_damaged_row_of_what_was_shown_takes_nothing_along() {
     let folder = empty();

@@ -6,12 +6,14 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctx_postgres::{OwnedStore, StoredText};
+use ctx_postgres::{OwnedStore, StoreError, StoredText};
 use ctx_source::{Files, Secrets, SourceError, Text};
 use ctx_syntax::{Outline, Outlines};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::runtime::Handle;
+
+use crate::cause::cause;
 
 /// Bytes of texts that are kept, of all owners together.
 const KEPT_BYTES: u64 = 256 << 20;
@@ -84,7 +86,7 @@ struct Seen {
     /// The text of what was there.
     files: BTreeMap<String, File>,
     /// Why the database has no answer: it is not asked again for one file after the other.
-    failure: Option<String>,
+    failure: Option<(io::ErrorKind, String)>,
 }
 
 impl fmt::Debug for View {
@@ -140,7 +142,8 @@ impl View {
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                self.seen().failure = Some(error.to_string());
+                tracing::warn!(cause = cause(&error), "files cannot be read");
+                self.seen().failure = Some((kind_of(&error), error.to_string()));
                 return;
             }
         };
@@ -182,6 +185,17 @@ impl View {
     }
 }
 
+/// What a system would call it: whether the same may be read soon is told by that.
+fn kind_of(error: &StoreError) -> io::ErrorKind {
+    if error.is_away() {
+        io::ErrorKind::NotConnected
+    } else if error.is_transient() {
+        io::ErrorKind::TimedOut
+    } else {
+        io::ErrorKind::Other
+    }
+}
+
 /// What is kept of `file`, or of another that says the same: which may be in another language. It was found by a request
 /// that began at `began_at`.
 fn known_as(
@@ -212,9 +226,9 @@ impl Files for View {
             (Some(File::Damaged), _) => Err(SourceError::Damaged {
                 path: path.to_owned(),
             }),
-            (None, Some(why)) => Err(SourceError::Io {
+            (None, Some((kind, why))) => Err(SourceError::Io {
                 path: path.to_owned(),
-                source: io::Error::other(why.clone()),
+                source: io::Error::new(*kind, why.clone()),
             }),
             _ => Err(SourceError::NotFound {
                 path: path.to_owned(),

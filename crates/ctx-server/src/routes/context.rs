@@ -52,6 +52,7 @@ const EVENTS: usize = 16;
 #[utoipa::path(post, path = "/v1/context/build", tag = "context", request_body = BuildRequest, responses(
     (status = 200, description = "The context", content((Reply<schema::ContextData, ContextMeta> = "application/json"), (String = "text/event-stream"))),
     (status = "4XX", description = "There is none, for a reason in the request", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "There is none for now: what is pinned, or one of the `references`, cannot be looked up as the store is late or away, or there is too much to do", body = Problem, content_type = "application/problem+json"),
     (status = "5XX", description = "There is none", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn build(

@@ -52,7 +52,8 @@ impl Running {
         Running::open(folder, patient())
     }
 
-    fn open(folder: &Path, limits: Limits) -> Self {
+    /// The same, within these limits.
+    pub(crate) fn open(folder: &Path, limits: Limits) -> Self {
         let backend = Embedded::open(folder, Quota::default()).unwrap();
         Running::start(Arc::new(backend), limits)
     }

@@ -25,6 +25,7 @@ mod pins;
 mod postgres;
 mod priming;
 mod recall;
+mod required;
 mod routes;
 mod schema;
 mod tenants;

@@ -11,4 +11,5 @@ mod missing;
 mod priming;
 mod properties;
 mod prose;
+mod required;
 mod support;

@@ -33,6 +33,20 @@ struct Part {
     terms: BTreeSet<String>,
 }
 
+/// What may be the matter with a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It answers after so long.
+    Slow(Duration),
+    /// It never answers.
+    Late,
+    /// The store cannot be reached.
+    Away,
+    /// What the store has is damaged.
+    Damaged,
+    Panics,
+}
+
 /// Files cut at blank lines, searched by their terms; and all else that a store keeps.
 #[derive(Default)]
 pub(crate) struct Store {
@@ -64,6 +78,8 @@ pub(crate) struct Store {
     pub(crate) has_no_names: AtomicBool,
     /// Which threads noted what was shown and what was voted, and within a hold of how many things of the test's.
     pub(crate) writers: Mutex<Vec<(ThreadId, Option<u32>)>>,
+    /// What is the matter with ports, by what they are asked for.
+    pub(crate) faults: Mutex<BTreeMap<&'static str, Fault>>,
     /// How often it was asked for what is named.
     pub(crate) lookups: AtomicUsize,
     /// Searches wait for a permit where there is one.
@@ -105,6 +121,23 @@ impl Store {
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(limit.min(self.longest_list()));
         hits
+    }
+
+    /// Goes on where nothing is the matter with `port`.
+    async fn meet(&self, port: &str) -> Answer<()> {
+        let fault = self.faults.lock().unwrap().get(port).copied();
+        match fault {
+            None => {}
+            Some(Fault::Slow(time)) => tokio::time::sleep(time).await,
+            Some(Fault::Late) => std::future::pending().await,
+            Some(Fault::Away) => {
+                let why = io::Error::other("nobody answers there");
+                return Err(PortError::with_source("ask the store", why).for_now());
+            }
+            Some(Fault::Damaged) => return Err(PortError::new("the disk is damaged")),
+            Some(Fault::Panics) => panic!("the disk is on fire"),
+        }
+        Ok(())
     }
 
     fn note_writer(&self) {
@@ -175,6 +208,7 @@ impl FileSearch for Store {
 
     async fn definitions(&self, names: &[String], limit: usize) -> Answer<Vec<Vec<Hit>>> {
         self.lookups.fetch_add(1, Ordering::Relaxed);
+        self.meet("definitions").await?;
         if self.has_no_names.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -194,6 +228,7 @@ impl FileSearch for Store {
 
     async fn ending_with(&self, ends: &[String], limit: usize) -> Answer<Vec<Vec<String>>> {
         self.lookups.fetch_add(1, Ordering::Relaxed);
+        self.meet("ending_with").await?;
         let of = |end: &String| {
             let ends = |it: &str| it == end || it.ends_with(&format!("/{end}"));
             let mut paths: Vec<String> = self.parts.iter().map(|it| it.hit.path.clone()).collect();
@@ -225,6 +260,9 @@ impl FileSearch for Store {
 #[async_trait]
 impl History for Store {
     async fn messages(&self, thread: &str, limit: usize) -> Answer<Vec<Message>> {
+        // Exchanges are looked for among so many.
+        let port = if limit < 200 { "messages" } else { "exchange" };
+        self.meet(port).await?;
         if limit > 20 && self.has_no_past.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -279,6 +317,7 @@ impl Threads for Store {
 #[async_trait]
 impl References for Store {
     async fn pinned(&self, thread: &str) -> Answer<Vec<String>> {
+        self.meet("pinned").await?;
         let pinned = self.pinned.lock().unwrap().get(thread).cloned();
         Ok(self.turned(pinned.unwrap_or_default()))
     }
@@ -336,6 +375,7 @@ impl Feedback for Store {
 #[async_trait]
 impl Recall for Store {
     async fn places(&self, thread: &str, labels: &[String]) -> Answer<Vec<Option<Place>>> {
+        self.meet("places").await?;
         let places = self.places.lock().unwrap();
         let place = |label: &String| places.get(&(thread.to_owned(), label.clone())).cloned();
         Ok(labels.iter().map(place).collect())
