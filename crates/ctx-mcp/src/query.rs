@@ -16,7 +16,7 @@ use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::fault::{Fault, echo};
-use crate::pending::{self, Rest};
+use crate::pending::{self, Given, Rest};
 use crate::reply::{Escaped, Limit, Reply, o200k};
 use crate::sent::{Key, Unsent};
 use crate::server::{Call, Shared};
@@ -36,6 +36,7 @@ const TOLD: usize = 12;
 #[derive(Debug, Default)]
 struct Material {
     chunks: Vec<Chunk>,
+    given: Given,
     warnings: Vec<Warning>,
     notes: Vec<String>,
     /// What to say where there is nothing to show.
@@ -91,11 +92,18 @@ async fn in_turn(
 /// What the chunks of a client are in their files.
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
+    let has_renditions = |it: &&Chunk| !it.renditions.is_empty();
+    let with_renditions = chunks.iter().filter(has_renditions);
+    let renditions = with_renditions.map(|it| it.id.clone()).collect();
     let resolved = Hold::current()
         .blocking(move || workspace.resolve(chunks))
         .await?;
     Ok(Material {
         chunks: resolved.chunks,
+        given: Given {
+            stored: stored(&resolved.warnings),
+            renditions,
+        },
         warnings: resolved.warnings,
         nothing: "None of the chunks can be shown.",
         tool: ASSEMBLE,
@@ -294,24 +302,33 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
             .unwrap_or_else(PoisonError::into_inner);
         pending.get(cursor, &call.workspace.roots())?
     };
-    let workspace = call.workspace.clone();
+    let (workspace, given) = (call.workspace.clone(), rest.given);
     let work = move || workspace.resolve(rest.chunks);
     let mut resolved = Hold::current().blocking(work).await?;
-    // What a file does not say any more is no answer.
-    let gone: BTreeSet<&str> = resolved
-        .warnings
-        .iter()
-        .filter(|it| it.code != "moved")
-        .filter_map(|it| it.id.as_deref())
-        .collect();
-    resolved.chunks.retain(|it| !gone.contains(&*it.id));
+    // What a file does not say any more is no answer, unless it was one when it said it no more.
+    let stored = stored(&resolved.warnings);
+    let gone: BTreeSet<&String> = stored.difference(&given.stored).collect();
+    resolved.chunks.retain(|it| !gone.contains(&it.id));
+    let is_of_gone = |it: &Warning| it.id.as_ref().is_some_and(|id| gone.contains(id));
+    resolved.warnings.retain(|it| !is_of_gone(it));
+    let ids = listed(gone.iter().map(|it| bare(it)), TOLD);
+    let note = format!("Left out, as their files do not say it any more: {ids}.");
     Ok(Material {
         chunks: resolved.chunks,
+        notes: (!gone.is_empty()).then_some(note).into_iter().collect(),
+        given,
         warnings: resolved.warnings,
         nothing: "What did not fit has changed since. Call again without cursor.",
         tool,
         ..Material::default()
     })
+}
+
+/// The ids of what is shown as it was stored, since its file does not say it.
+fn stored(warnings: &[Warning]) -> BTreeSet<String> {
+    let is_stored = |it: &&Warning| matches!(&*it.code, "stale" | "moved_or_deleted");
+    let warnings = warnings.iter().filter(is_stored);
+    warnings.filter_map(|it| it.id.clone()).collect()
 }
 
 /// The context, as much of it as the reply holds.
@@ -356,7 +373,7 @@ impl Builder {
             },
         };
         let mut frame = frame(&material, &already, chunks.is_empty());
-        let (built, reply, rest) = self.fit(&chunks, shown, &mut frame, material.tool)?;
+        let (built, reply, rest) = self.fit(&chunks, &material, shown, &mut frame)?;
         if let (Some(key), Some(built)) = (&shown.session, &built) {
             self.sent()
                 .note(key, &chunks, &built.included, &built.omitted);
@@ -384,11 +401,11 @@ impl Builder {
     fn fit(
         &self,
         chunks: &[Chunk],
+        material: &Material,
         shown: &Shown,
         frame: &mut Reply,
-        tool: &'static str,
     ) -> Result<(Option<BuiltContext>, Reply, Option<Rest>), Fault> {
-        let counter = &self.counter.0;
+        let (counter, tool) = (&self.counter.0, material.tool);
         while frame.notes.len() > 1 && !self.limit.fits(&most_told(frame, tool).result(), counter) {
             frame.notes.pop();
         }
@@ -396,7 +413,8 @@ impl Builder {
         let mut budget = self.limit.tokens().saturating_sub(overhead);
         loop {
             let built = self.assemble(chunks, shown.format, budget)?;
-            let rest = built.as_ref().and_then(|built| self.rest(built, chunks));
+            let rest = built.as_ref();
+            let rest = rest.and_then(|it| self.rest(it, chunks, &material.given));
             let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, tool);
             let cost = self.limit.cost(&reply.result(), counter);
             if cost <= self.limit.tokens() || budget == Tokens::ZERO {
@@ -434,7 +452,7 @@ impl Builder {
         }
     }
 
-    fn rest(&self, built: &BuiltContext, chunks: &[Chunk]) -> Option<Rest> {
+    fn rest(&self, built: &BuiltContext, chunks: &[Chunk], given: &Given) -> Option<Rest> {
         // Where nothing of this size fits, going on would not help.
         if built.included.is_empty() {
             return None;
@@ -462,6 +480,7 @@ impl Builder {
             cursor: pending::cursor(&built.digest, &chunks),
             roots: self.roots.clone(),
             chunks,
+            given: given.clone(),
         })
     }
 }
