@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ctx_model::{Chunk, Rendition};
 
 use crate::fault::{Fault, echo};
+use crate::sent::state_of;
 
 /// Cursors that are remembered, the latest.
 const MOST: usize = 64;
@@ -78,7 +79,7 @@ pub(crate) fn cursor(digest: &str, chunks: &[Chunk]) -> String {
     for chunk in chunks {
         hasher.update(chunk.id.as_bytes());
         hasher.update(&[0]);
-        hasher.update(blake3::hash(chunk.full_text().as_bytes()).as_bytes());
+        hasher.update(&state_of(chunk));
     }
     let hash = hasher.finalize().to_hex();
     format!("{}-{}", digest.get(..12).unwrap_or(digest), &hash[..8])

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use crate::fault::{Fault, echo};
 use crate::pending::{self, Given, Rest};
 use crate::reply::{Escaped, Limit, Reply, o200k};
-use crate::sent::{Key, Unsent};
+use crate::sent::{self, Key, Unsent};
 use crate::server::{Call, Shared};
 use crate::tools::{self, ASSEMBLE, AssembleArguments, MOST_FOUND, QUERY, QueryArguments};
 use crate::workspace::{Ready, with_prefix};
@@ -375,8 +375,8 @@ impl Builder {
         let mut frame = frame(&material, &already, chunks.is_empty());
         let (built, reply, rest) = self.fit(&chunks, &material, shown, &mut frame)?;
         if let (Some(key), Some(built)) = (&shown.session, &built) {
-            self.sent()
-                .note(key, &chunks, &built.included, &built.omitted);
+            let shown = sent::shown(&chunks, built);
+            self.sent().note(key, shown);
         }
         if let Some(rest) = rest {
             let mut pending = self
@@ -389,7 +389,7 @@ impl Builder {
         Ok(reply)
     }
 
-    fn sent(&self) -> std::sync::MutexGuard<'_, crate::sent::Sent> {
+    fn sent(&self) -> std::sync::MutexGuard<'_, sent::Sent> {
         self.shared
             .sent
             .lock()

@@ -88,3 +88,61 @@ async fn sessions_know_nothing_of_each_other() {
     assert_eq!(a.text(), b.text());
     assert_eq!(a.text(), none.text());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_excerpt_of_what_was_sent_in_part_is_sent() {
+    let step = |it: usize| match it {
+        200 => "    walrus = tusk(walrus)\n".to_owned(),
+        700 => "    pelican = beak(pelican)\n".to_owned(),
+        _ => format!("    step_{it} = advance(step_{it}, {it})\n"),
+    };
+    let body: String = (0..900).map(step).collect();
+    let project = Project::of(&[("long.py", &format!("def long_function():\n{body}"))]);
+    let mut client = Client::connect(&project.server()).await;
+    let ask = |query: &str| json!({"query": query, "session": "s", "max_tokens": 1200});
+    let walrus = client.call("context_query", ask("walrus tusk")).await;
+    assert!(walrus.text().contains("tusk("), "{}", walrus.text());
+    let pelican = client.call("context_query", ask("pelican beak")).await;
+    assert!(pelican.text().contains("beak("), "{}", pelican.text());
+    // Neither shows a line beyond those any more, and the rest does not fit.
+    for query in ["walrus tusk", "pelican beak"] {
+        let again = client.call("context_query", ask(query)).await.text();
+        assert!(!again.contains("(walrus)"), "{again}");
+        assert!(!again.contains("(pelican)"), "{again}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_those_that_say_nearly_the_same_one_alone_was_sent() {
+    let text = |host: &str| {
+        let line = |it: usize| match it {
+            20 => format!("host = \"{host}\"\n"),
+            _ => format!("setting_{it} = {it}\n"),
+        };
+        (0..41).map(line).collect::<String>()
+    };
+    let (prod, stag) = (text("prod.example"), text("stag.example"));
+    let files = [("prod.py", &*prod), ("stag.py", &stag), ("copy.py", &prod)];
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let hits: Vec<_> = files
+        .iter()
+        .zip([0.9, 0.8, 0.7])
+        .map(|((path, _), relevance)| {
+            json!({"id": path, "relevance": relevance, "filePath": path, "startLine": 1, "endLine": 41})
+        })
+        .collect();
+    let call = json!({"chunks": hits, "session": "s"});
+    let first = client.call("context_assemble", call.clone()).await.text();
+    assert!(first.contains("prod.example"), "{first}");
+    assert!(!first.contains("stag.example"), "{first}");
+    let second = client.call("context_assemble", call).await.text();
+    assert!(second.contains("stag.example"), "{second}");
+    let told = second.lines().find(|it| it.starts_with("Already sent"));
+    let told = told.unwrap_or_default();
+    assert!(
+        told.contains("prod.py") && told.contains("copy.py"),
+        "{told}"
+    );
+    assert!(!told.contains("stag.py"), "{told}");
+}
