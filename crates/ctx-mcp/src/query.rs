@@ -120,7 +120,11 @@ fn shown(call: &Call, format: Option<Format>, session: Option<&str>) -> Result<S
     }
     Ok(Shown {
         format: format.unwrap_or_default(),
-        session: session.map(|it| (call.connection.clone(), it.to_owned())),
+        session: session.map(|it| Key {
+            connection: call.connection.clone(),
+            roots: call.workspace.roots(),
+            name: it.to_owned(),
+        }),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
+use std::path::PathBuf;
 
 use ctx_model::{BuiltContext, Chunk, LineSpan, OmittedReason, Rendition, RenditionKind};
 
@@ -12,8 +13,16 @@ const CHUNKS: usize = 20_000;
 /// Lines that are remembered of chunks that a session has in part. What is shown of others may come again.
 const LINES: usize = 50_000;
 
-/// Who a session is of: the connection, where there is one, and the name the agent gave it.
-pub(crate) type Key = (String, String);
+/// Who a session is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    /// The connection; empty where there is none.
+    pub(crate) connection: String,
+    /// The folders it reads: a path is another file in others.
+    pub(crate) roots: Vec<PathBuf>,
+    /// What the agent calls it.
+    pub(crate) name: String,
+}
 
 /// What was sent in each session.
 #[derive(Debug, Default)]
@@ -278,7 +287,11 @@ mod tests {
     use super::*;
 
     fn key(name: usize) -> Key {
-        ("c".to_owned(), name.to_string())
+        Key {
+            connection: "c".to_owned(),
+            roots: Vec::new(),
+            name: name.to_string(),
+        }
     }
 
     /// Lines 11 and on, which say their numbers.

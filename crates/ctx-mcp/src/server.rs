@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -128,6 +129,8 @@ pub(crate) struct Shared {
     pub(crate) sent: Mutex<Sent>,
     pub(crate) pending: Mutex<Pending>,
     turns: Turns,
+    /// How many connections there were.
+    connections: AtomicU64,
 }
 
 /// The server of one folder. Cheap to clone: clones share what was indexed, read and sent.
@@ -145,13 +148,16 @@ impl Server {
             sent: Mutex::default(),
             pending: Mutex::default(),
             turns: Turns::new(options.calls),
+            connections: AtomicU64::new(0),
         })))
     }
 
-    /// What answers one connection: roots are its own.
+    /// What answers one connection, whose roots and sessions are its own. Over HTTP, where a request may have none, such requests
+    /// share their sessions.
     pub fn connection(&self) -> impl ServerHandler + use<> {
         Connection {
             shared: Arc::clone(&self.0),
+            number: self.0.connections.fetch_add(1, Ordering::Relaxed),
             declared: tokio::sync::Mutex::default(),
         }
     }
@@ -189,6 +195,8 @@ pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
 #[derive(Debug)]
 struct Connection {
     shared: Arc<Shared>,
+    /// Which of all connections it is.
+    number: u64,
     /// What it declared, since it last said that this changed.
     declared: tokio::sync::Mutex<Option<Workspace>>,
 }
@@ -200,7 +208,7 @@ pub(crate) struct Call {
     pub(crate) report: Report,
     /// [`Call::gone`] for what computes, and looks instead of waiting: raised a moment after it.
     pub(crate) cancel: Cancel,
-    /// Tells connections apart, where they last longer than a call.
+    /// Tells connections apart, where they last longer than a call; else empty.
     pub(crate) connection: String,
     /// Its place among those that are worked on or wait for their turn.
     place: turns::Place,
@@ -437,7 +445,7 @@ impl Connection {
             workspace,
             report,
             cancel,
-            connection: connection_of(context),
+            connection: connection_of(context).unwrap_or_else(|| format!("#{}", self.number)),
             place,
             gone: context.ct.clone(),
             id: context.id.clone(),
@@ -520,16 +528,18 @@ fn no_roots() -> Fault {
     )
 }
 
+/// What a connection over HTTP is called, empty where each request is its own; `None` for any other.
 #[cfg(feature = "http")]
-fn connection_of(context: &RequestContext<RoleServer>) -> String {
-    let parts = context.extensions.get::<axum::http::request::Parts>();
-    let id = parts.and_then(|it| it.headers.get("mcp-session-id")?.to_str().ok());
-    id.unwrap_or_default().to_owned()
+fn connection_of(context: &RequestContext<RoleServer>) -> Option<String> {
+    let request = context.extensions.get::<axum::http::request::Parts>()?;
+    let id = request.headers.get("mcp-session-id");
+    let id = id.and_then(|it| it.to_str().ok());
+    Some(id.unwrap_or_default().to_owned())
 }
 
 #[cfg(not(feature = "http"))]
-fn connection_of(_: &RequestContext<RoleServer>) -> String {
-    String::new()
+fn connection_of(_: &RequestContext<RoleServer>) -> Option<String> {
+    None
 }
 
 async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<Reply, Fault> {

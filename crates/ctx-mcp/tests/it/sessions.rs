@@ -146,3 +146,32 @@ async fn of_those_that_say_nearly_the_same_one_alone_was_sent() {
     );
     assert!(!told.contains("stag.py"), "{told}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_one_name_know_nothing_of_each_other_in_two_connections_or_roots() {
+    let text = "fn apple() {\n    pear();\n}\n";
+    let project = Project::of(&[("one/a.rs", text), ("two/a.rs", text)]);
+    let uri = |name: &str| format!("file://{}/{name}", project.root().display());
+    let server = project.server();
+    let ask = json!({"query": "apple", "session": "s"});
+    let mut first = Client::with_roots(&server, &[&uri("one")]).await;
+    let mut second = Client::with_roots(&server, &[&uri("one")]).await;
+    for client in [&mut first, &mut second] {
+        let reply = client.call("context_query", ask.clone()).await.text();
+        assert!(reply.contains("pear()"), "{reply}");
+    }
+    // What has the same path and text there is another file.
+    first.declare(&[&uri("two")]);
+    let changed = "notifications/roots/list_changed";
+    first.notify(changed, json!({})).await;
+    // The notification is handled beside the calls that follow it.
+    let mut is_sent = false;
+    for _ in 0..100 {
+        let reply = first.call("context_query", ask.clone()).await;
+        is_sent = reply.text().contains("pear()");
+        if is_sent {
+            break;
+        }
+    }
+    assert!(is_sent);
+}
