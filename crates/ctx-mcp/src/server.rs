@@ -32,7 +32,7 @@ use crate::query;
 use crate::read;
 use crate::reply::{Limit, Reply, o200k, refusal};
 use crate::resources;
-use crate::roots::{Place, Roots, default_place};
+use crate::roots::{Place, Reach, Roots, default_place};
 use crate::sent::Sent;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
 use crate::turns::{self, Turns};
@@ -72,15 +72,15 @@ pub struct Options {
     /// Where the index of a folder is kept; by default in `.ctx` in it. The command line gives the place where
     /// `ctx query` keeps it.
     pub place: Place,
-    /// Whether the roots that a client declares must lie in [`root`](Options::root). A client that starts the
-    /// server itself may point it anywhere; one that comes by a socket may not.
+    /// Whether the roots that a client declares must lie in [`root`](Options::root), whatever it comes by. Over HTTP they must in
+    /// any case. A client that starts the server itself may point it anywhere; one that comes by another socket should not.
     pub bounded: bool,
     /// Calls that are worked on at once, of all connections together. Four times as many wait, and the rest is refused.
     pub calls: NonZeroUsize,
 }
 
 impl Options {
-    /// For the folder `root`, and clients that may declare any other.
+    /// For the folder `root`, and clients that may declare any other, unless they come over HTTP.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Options {
             root: root.into(),
@@ -97,7 +97,7 @@ impl Options {
         self
     }
 
-    /// Holds clients to the root, or lets them declare any.
+    /// Holds clients to the root whatever they come by, or those over HTTP alone.
     #[must_use]
     pub fn with_bounds(mut self, bounded: bool) -> Self {
         self.bounded = bounded;
@@ -143,8 +143,13 @@ impl Server {
     /// # Errors
     /// The root is no folder that can be opened.
     pub fn new(options: Options) -> Result<Self, Fault> {
+        let reach = if options.bounded {
+            Reach::Own
+        } else {
+            Reach::Anywhere
+        };
         Ok(Server(Arc::new(Shared {
-            roots: Roots::new(&options.root, options.bounded, options.place)?,
+            roots: Roots::new(&options.root, reach, options.place)?,
             sent: Mutex::default(),
             pending: Mutex::default(),
             turns: Turns::new(options.calls),
@@ -354,7 +359,7 @@ impl Connection {
             .protocol_version()
             .is_some_and(|it| it.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if is_modern {
-            return self.answered(responses, place).await;
+            return self.answered(context, responses, place).await;
         }
         let declared = tokio::time::timeout(PATIENCE, self.declared(context, place)).await;
         Ok(Known::Workspace(declared.map_err(|_| no_roots())??))
@@ -370,7 +375,8 @@ impl Connection {
         if let Some(workspace) = &*declared {
             return Ok(workspace.clone());
         }
-        let workspace = self.open(asked(context).await?, place).await??;
+        let roots = asked(context).await?;
+        let workspace = self.open(roots, reach(context), place).await??;
         *declared = Some(workspace.clone());
         Ok(workspace)
     }
@@ -378,6 +384,7 @@ impl Connection {
     /// What the client answered when it was asked for its roots; else the question.
     async fn answered(
         &self,
+        context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
         place: &turns::Place,
     ) -> Result<Known, NotBegun> {
@@ -395,7 +402,7 @@ impl Connection {
             .ok_or_else(|| NotBegun::Parameters(no_roots()))?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
-        let opened = self.open(roots, place).await?;
+        let opened = self.open(roots, reach(context), place).await?;
         Ok(Known::Workspace(opened.map_err(NotBegun::Parameters)?))
     }
 
@@ -407,10 +414,11 @@ impl Connection {
     async fn open(
         &self,
         uris: Vec<String>,
+        reach: Reach,
         place: &turns::Place,
     ) -> Result<Result<Workspace, Fault>, Fault> {
         let shared = Arc::clone(&self.shared);
-        let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
+        let work = move || shared.roots.declared(uris.iter().map(|it| &**it), reach);
         let hold = Hold::default().with(place.clone());
         Ok(hold.blocking(work).await?)
     }
@@ -526,6 +534,14 @@ fn no_roots() -> Fault {
         "find a folder to read: the client declares roots, but does not say which",
         "the same call again, or ask the user to restart the client",
     )
+}
+
+/// How far the roots of a client may lie by what it comes by.
+fn reach(context: &RequestContext<RoleServer>) -> Reach {
+    match connection_of(context) {
+        Some(_) => Reach::Own,
+        None => Reach::Anywhere,
+    }
 }
 
 /// What a connection over HTTP is called, empty where each request is its own; `None` for any other.
