@@ -48,12 +48,18 @@ struct Material {
 #[derive(Clone, Debug)]
 struct Shown {
     format: Format,
+    imports: bool,
+    relations: bool,
     session: Option<Key>,
 }
 
 /// `context_query`.
 pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Reply, Fault> {
-    let shown = shown(call, arguments.format, arguments.session.as_deref())?;
+    let shown = Shown {
+        imports: arguments.imports.unwrap_or_default(),
+        relations: arguments.relations.unwrap_or_default(),
+        ..shown(call, arguments.format, arguments.session.as_deref())?
+    };
     let limit = call.limit(arguments.max_tokens)?;
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, QUERY), shown, limit).await;
@@ -67,7 +73,11 @@ pub(crate) async fn assemble_hits(
     call: &Call,
     arguments: AssembleArguments,
 ) -> Result<Reply, Fault> {
-    let shown = shown(call, arguments.format, arguments.session.as_deref())?;
+    let shown = Shown {
+        imports: arguments.imports.unwrap_or_default(),
+        relations: arguments.relations.unwrap_or_default(),
+        ..shown(call, arguments.format, arguments.session.as_deref())?
+    };
     let limit = call.limit(arguments.max_tokens)?;
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, ASSEMBLE), shown, limit).await;
@@ -120,6 +130,8 @@ fn shown(call: &Call, format: Option<Format>, session: Option<&str>) -> Result<S
     }
     Ok(Shown {
         format: format.unwrap_or_default(),
+        imports: false,
+        relations: false,
         session: session.map(|it| Key {
             connection: call.connection.clone(),
             roots: call.workspace.roots(),
@@ -416,7 +428,7 @@ impl Builder {
         let overhead = self.limit.cost(&most_told(frame, tool).result(), counter);
         let mut budget = self.limit.tokens().saturating_sub(overhead);
         loop {
-            let built = self.assemble(chunks, shown.format, budget)?;
+            let built = self.assemble(chunks, shown, budget)?;
             let rest = built.as_ref();
             let rest = rest.and_then(|it| self.rest(it, chunks, &material.given));
             let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, tool);
@@ -433,7 +445,7 @@ impl Builder {
     fn assemble(
         &self,
         chunks: &[Chunk],
-        format: Format,
+        shown: &Shown,
         budget: Tokens,
     ) -> Result<Option<BuiltContext>, Fault> {
         if chunks.is_empty() {
@@ -441,7 +453,9 @@ impl Builder {
         }
         let options = BuildOptions::default()
             .with_max_tokens(budget)
-            .with_format(format)
+            .with_format(shown.format)
+            .with_imports(shown.imports)
+            .with_relations(shown.relations)
             .with_selection(Selection::Optimal)
             // Said beside the context, with the cursor.
             .with_notice(false);
