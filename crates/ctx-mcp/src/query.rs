@@ -217,7 +217,11 @@ impl Asked {
                     chunk.id.insert_str(0, &prefix);
                     with_prefix(chunk, &prefix)
                 }));
-            material.warnings.extend(answer.built.warnings);
+            let warnings = answer.built.warnings.into_iter();
+            material.warnings.extend(warnings.map(|mut warning| {
+                warning.id = warning.id.map(|it| format!("{prefix}{it}"));
+                warning
+            }));
             indexes.push(index);
             query = Some(answer.query);
         }
