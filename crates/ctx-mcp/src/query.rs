@@ -7,8 +7,8 @@ use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
 use ctx_index::FileSearch;
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
-    Warning, listed,
+    BuildOptions, BuiltContext, Chunk, CounterName, Format, Omitted, OmittedReason, Selection,
+    Tokens, Warning, listed,
 };
 use ctx_retrieve::{Hold, Options as RetrieveOptions};
 use ctx_service::{missing_files, no_such_file};
@@ -392,7 +392,7 @@ impl Builder {
                 already: Vec::new(),
             },
         };
-        let mut frame = frame(&material, &already, chunks.is_empty());
+        let mut frame = frame(&material, &already, &chunks);
         let (built, reply, rest) = self.fit(&chunks, &material, shown, &mut frame)?;
         if let (Some(key), Some(built)) = (&shown.session, &built) {
             let shown = sent::shown(&chunks, built);
@@ -435,7 +435,7 @@ impl Builder {
             let built = self.assemble(chunks, shown, budget)?;
             let rest = built.as_ref();
             let rest = rest.and_then(|it| self.rest(it, chunks, &material.given));
-            let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, tool);
+            let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, material);
             let cost = self.limit.cost(&reply.result(), counter);
             if cost <= self.limit.tokens() || budget == Tokens::ZERO {
                 return Ok((built, reply, rest));
@@ -508,7 +508,7 @@ impl Builder {
 }
 
 /// What is told whatever fits.
-fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
+fn frame(material: &Material, already: &[String], chunks: &[Chunk]) -> Reply {
     let mut reply = Reply::default();
     if !already.is_empty() {
         let ids = listed(already.iter().map(|it| bare(it)), TOLD);
@@ -516,13 +516,23 @@ fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
             "Already sent in this session and unchanged, look back to them: {ids}."
         ));
         reply.fact("alreadySent", already.len());
-    } else if is_empty {
+    } else if chunks.is_empty() {
         reply.note(material.nothing);
     }
     for note in &material.notes {
         reply.note(note);
     }
-    for warning in material.warnings.iter().take(TOLD) {
+    // What is known of a part is told with it, and once.
+    let parts = chunks.iter().map(|it| &*it.id);
+    let parts: BTreeSet<&str> = parts.chain(already.iter().map(|it| &**it)).collect();
+    let is_told = |it: &Warning| it.id.as_deref().is_none_or(|it| !parts.contains(it));
+    warn(&mut reply, &material.warnings, is_told);
+    reply
+}
+
+/// Tells those of `warnings` that are to be told, up to a number.
+fn warn(reply: &mut Reply, warnings: &[Warning], is_told: impl Fn(&Warning) -> bool) {
+    for warning in warnings.iter().filter(|it| is_told(it)).take(TOLD) {
         let who = warning
             .id
             .as_deref()
@@ -530,7 +540,6 @@ fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
             .unwrap_or_default();
         reply.note(format!("{who}{}.", tools::plain(&warning.detail)));
     }
-    reply
 }
 
 fn bare(id: &str) -> String {
@@ -550,7 +559,7 @@ fn told(
     built: Option<&BuiltContext>,
     rest: Option<&Rest>,
     chunks: &[Chunk],
-    tool: &str,
+    material: &Material,
 ) -> Reply {
     let mut reply = frame.clone();
     let Some(built) = built.filter(|it| !it.included.is_empty()) else {
@@ -566,8 +575,14 @@ fn told(
     };
     reply.text.clone_from(&built.context);
     if let Some(rest) = rest {
-        go_on(&mut reply, rest.chunks.len(), &rest.cursor, tool);
+        go_on(&mut reply, rest.chunks.len(), &rest.cursor, material.tool);
     }
+    let is_merged = |it: &&Omitted| it.reason == OmittedReason::MergedInto;
+    let merged = built.omitted.iter().filter(is_merged);
+    let shown = built.included.iter().map(|it| &*it.id);
+    let shown: BTreeSet<&str> = shown.chain(merged.map(|it| &*it.id)).collect();
+    let is_told = |it: &Warning| it.id.as_deref().is_some_and(|it| shown.contains(it));
+    warn(&mut reply, &material.warnings, is_told);
     let digest = built.digest.get(..12).unwrap_or_default();
     let omitted = built
         .omitted

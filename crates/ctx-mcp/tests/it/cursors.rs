@@ -233,9 +233,18 @@ async fn shown_of(client: &mut Client, hits: Vec<Value>, size: u32) -> (BTreeSet
         let text = reply.text();
         let ids = text.lines().filter_map(|it| it.strip_prefix("part "));
         let ids = ids.map(|it| it.split(' ').next().unwrap().to_owned());
+        let page: BTreeSet<String> = ids.collect();
+        assert!(!page.is_empty(), "a page shows nothing: {text}");
+        // What is told of a part is told on its page.
+        for end in [": 1 secret is masked.", ": shown as it was stored"] {
+            let told = text.lines().filter_map(|it| it.split_once(end));
+            for (id, _) in told {
+                assert!(page.contains(id), "{id}: {text}");
+            }
+        }
         let before = shown.len();
-        shown.extend(ids);
-        assert!(shown.len() > before, "a page shows nothing: {text}");
+        shown.extend(page);
+        assert!(shown.len() > before, "a page shows nothing else: {text}");
         pages += 1;
         let Some(cursor) = reply.cursor() else {
             return (shown, pages);

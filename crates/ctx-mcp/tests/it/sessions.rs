@@ -32,6 +32,21 @@ async fn what_was_sent_is_not_sent_again_and_the_reply_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_of_a_part_is_told_when_it_is_sent() {
+    let text = "token = \"ghp_rl63XykWZeiNNCiia3anXn9k3ksu9mI4ROnl\"\n";
+    let project = Project::of(&[("a.py", text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let hit =
+        json!([{"id": "a", "relevance": 1, "filePath": "a.py", "startLine": 1, "endLine": 1}]);
+    let call = json!({"chunks": hit, "session": "s"});
+    for is_sent in [true, false] {
+        let reply = client.call("context_assemble", call.clone()).await;
+        let told = reply.text();
+        assert_eq!(told.contains("a: 1 secret is masked."), is_sent, "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changed_is_sent_again() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
