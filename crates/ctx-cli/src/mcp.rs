@@ -78,9 +78,8 @@ pub(crate) fn run(args: &McpArgs, cancel: &Cancel) -> Result<(), Failure> {
     if let Some(client) = args.install.as_deref().and_then(Client::of) {
         return install(args, client);
     }
-    let mut options = Options::new(&args.root).with_bounds(args.http.is_some());
     let named = args.index.clone();
-    options = options.with_place(std::sync::Arc::new(move |root| {
+    let options = Options::new(&args.root).with_place(std::sync::Arc::new(move |root| {
         let folder = match &named {
             Some(folder) => folder.join(place::name_of(root)),
             None => place::index_folder(root).unwrap_or_else(|_| root.join(".ctx")),

@@ -135,7 +135,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// Listens at `address` for clients that `access` lets in.
+    /// Listens at `address` for clients that `access` lets in. Their roots must lie in the server's own.
     ///
     /// # Errors
     /// The address cannot be had; a name of the server, or a site, is none, or the server has no name

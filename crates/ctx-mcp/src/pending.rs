@@ -1,11 +1,12 @@
 //! What did not fit, kept for whoever comes back with its cursor.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
-use ctx_model::Chunk;
+use ctx_model::{Chunk, Rendition};
 
 use crate::fault::{Fault, echo};
+use crate::sent::state_of;
 
 /// Cursors that are remembered, the latest.
 const MOST: usize = 64;
@@ -27,15 +28,27 @@ pub(crate) struct Rest {
     /// The folders that it is from: it is for nobody who may not read them.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) chunks: Vec<Chunk>,
+    pub(crate) given: Given,
+}
+
+/// What no file tells of chunks, and their client did: which of them it is of, by their ids.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    /// They were shown as they were stored: their files said something else from the beginning.
+    pub(crate) stored: BTreeSet<String>,
+    /// They came with renditions.
+    pub(crate) renditions: BTreeSet<String>,
 }
 
 impl Rest {
     fn bytes(&self) -> usize {
-        self.chunks.iter().map(bytes_of).sum()
+        let given = self.given.stored.iter().chain(&self.given.renditions);
+        let given = given.map(|it| it.len() + size_of::<String>());
+        self.chunks.iter().map(bytes_of).chain(given).sum()
     }
 }
 
-/// What a chunk without renditions takes, about.
+/// What a chunk takes, about.
 fn bytes_of(chunk: &Chunk) -> usize {
     let optional = [
         &chunk.name,
@@ -52,7 +65,11 @@ fn bytes_of(chunk: &Chunk) -> usize {
     let texts = texts.chain(&chunk.imports).chain(relations);
     let texts = texts.chain(chunk.matched_keywords.iter());
     let bytes: usize = texts.map(|it| it.len() + size_of::<String>()).sum();
-    size_of::<Chunk>() + chunk.kind.as_str().len() + bytes
+    let renditions = chunk.renditions.iter().map(|it| {
+        let lines = size_of_val(it.lines());
+        size_of::<Rendition>() + it.text().len() + lines
+    });
+    size_of::<Chunk>() + chunk.kind.as_str().len() + bytes + renditions.sum::<usize>()
 }
 
 /// The cursor of what `chunks` are left of the context of `digest`.
@@ -62,16 +79,17 @@ pub(crate) fn cursor(digest: &str, chunks: &[Chunk]) -> String {
     for chunk in chunks {
         hasher.update(chunk.id.as_bytes());
         hasher.update(&[0]);
-        hasher.update(blake3::hash(chunk.full_text().as_bytes()).as_bytes());
+        hasher.update(&state_of(chunk));
     }
     let hash = hasher.finalize().to_hex();
     format!("{}-{}", digest.get(..12).unwrap_or(digest), &hash[..8])
 }
 
 impl Pending {
-    /// Keeps `rest`, and forgets the oldest where there are too many. Other ways to show a chunk are found anew.
+    /// Keeps `rest`, and forgets the oldest where there are too many. Renditions are made anew, but for those that were given.
     pub(crate) fn keep(&mut self, mut rest: Rest) {
-        for chunk in &mut rest.chunks {
+        let made = |it: &&mut Chunk| !rest.given.renditions.contains(&it.id);
+        for chunk in rest.chunks.iter_mut().filter(made) {
             chunk.renditions = Vec::new();
         }
         self.take(|it| it.cursor == rest.cursor && it.roots == rest.roots);
@@ -113,7 +131,7 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
-    use ctx_model::Relevance;
+    use ctx_model::{Relevance, RenditionKind};
 
     use super::*;
 
@@ -121,25 +139,32 @@ mod tests {
     fn what_is_kept_is_bounded_whatever_of_a_chunk_is_long() {
         let relevance = Relevance::new(0.5).unwrap();
         let long = || "x".repeat(1 << 20);
+        let kind = RenditionKind::Excerpt;
         let mut pending = Pending::default();
         for number in 0..MOST {
             let id = format!("{number}");
-            let mut chunk = match number % 4 {
+            let mut chunk = match number % 5 {
                 0 => Chunk::new(id + &long(), "", relevance),
                 _ => Chunk::new(id, "", relevance),
             };
-            match number % 4 {
+            match number % 5 {
                 1 => chunk.expanded_context = Some(long()),
                 2 => chunk.summary = Some(long()),
                 3 => chunk.imports = vec![long(), long()],
+                4 => chunk.renditions = vec![Rendition::new(kind, long(), 0.5).unwrap()],
                 _ => {}
             }
+            let renditions = BTreeSet::from([chunk.id.clone()]);
             let chunks = vec![chunk; 8];
             let cursor = number.to_string();
             pending.keep(Rest {
                 cursor,
                 roots: Vec::new(),
                 chunks,
+                given: Given {
+                    renditions,
+                    ..Given::default()
+                },
             });
         }
         assert!(

@@ -7,8 +7,8 @@ use ctx_assemble::{AssembleError, Control, assemble};
 use ctx_budget::BudgetError;
 use ctx_index::FileSearch;
 use ctx_model::{
-    BuildOptions, BuiltContext, Chunk, CounterName, Format, OmittedReason, Selection, Tokens,
-    Warning, listed,
+    BuildOptions, BuiltContext, Chunk, CounterName, Format, Omitted, OmittedReason, Selection,
+    Tokens, Warning, listed,
 };
 use ctx_retrieve::{Hold, Options as RetrieveOptions};
 use ctx_service::{missing_files, no_such_file};
@@ -16,9 +16,9 @@ use ctx_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::fault::{Fault, echo};
-use crate::pending::{self, Rest};
+use crate::pending::{self, Given, Rest};
 use crate::reply::{Escaped, Limit, Reply, o200k};
-use crate::sent::{Key, Unsent};
+use crate::sent::{self, Key, Unsent};
 use crate::server::{Call, Shared};
 use crate::tools::{self, ASSEMBLE, AssembleArguments, MOST_FOUND, QUERY, QueryArguments};
 use crate::workspace::{Ready, with_prefix};
@@ -36,6 +36,7 @@ const TOLD: usize = 12;
 #[derive(Debug, Default)]
 struct Material {
     chunks: Vec<Chunk>,
+    given: Given,
     warnings: Vec<Warning>,
     notes: Vec<String>,
     /// What to say where there is nothing to show.
@@ -47,12 +48,18 @@ struct Material {
 #[derive(Clone, Debug)]
 struct Shown {
     format: Format,
+    imports: bool,
+    relations: bool,
     session: Option<Key>,
 }
 
 /// `context_query`.
 pub(crate) async fn query(call: &Call, arguments: QueryArguments) -> Result<Reply, Fault> {
-    let shown = shown(call, arguments.format, arguments.session.as_deref())?;
+    let shown = Shown {
+        imports: arguments.imports.unwrap_or_default(),
+        relations: arguments.relations.unwrap_or_default(),
+        ..shown(call, arguments.format, arguments.session.as_deref())?
+    };
     let limit = call.limit(arguments.max_tokens)?;
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, QUERY), shown, limit).await;
@@ -66,7 +73,11 @@ pub(crate) async fn assemble_hits(
     call: &Call,
     arguments: AssembleArguments,
 ) -> Result<Reply, Fault> {
-    let shown = shown(call, arguments.format, arguments.session.as_deref())?;
+    let shown = Shown {
+        imports: arguments.imports.unwrap_or_default(),
+        relations: arguments.relations.unwrap_or_default(),
+        ..shown(call, arguments.format, arguments.session.as_deref())?
+    };
     let limit = call.limit(arguments.max_tokens)?;
     if let Some(cursor) = &arguments.cursor {
         return in_turn(call, rest(call, cursor, ASSEMBLE), shown, limit).await;
@@ -91,11 +102,18 @@ async fn in_turn(
 /// What the chunks of a client are in their files.
 async fn resolve(call: &Call, chunks: Vec<Chunk>) -> Result<Material, Fault> {
     let workspace = call.workspace.clone();
+    let has_renditions = |it: &&Chunk| !it.renditions.is_empty();
+    let with_renditions = chunks.iter().filter(has_renditions);
+    let renditions = with_renditions.map(|it| it.id.clone()).collect();
     let resolved = Hold::current()
         .blocking(move || workspace.resolve(chunks))
         .await?;
     Ok(Material {
         chunks: resolved.chunks,
+        given: Given {
+            stored: stored(&resolved.warnings),
+            renditions,
+        },
         warnings: resolved.warnings,
         nothing: "None of the chunks can be shown.",
         tool: ASSEMBLE,
@@ -112,7 +130,13 @@ fn shown(call: &Call, format: Option<Format>, session: Option<&str>) -> Result<S
     }
     Ok(Shown {
         format: format.unwrap_or_default(),
-        session: session.map(|it| (call.connection.clone(), it.to_owned())),
+        imports: false,
+        relations: false,
+        session: session.map(|it| Key {
+            connection: call.connection.clone(),
+            roots: call.workspace.roots(),
+            name: it.to_owned(),
+        }),
     })
 }
 
@@ -193,7 +217,11 @@ impl Asked {
                     chunk.id.insert_str(0, &prefix);
                     with_prefix(chunk, &prefix)
                 }));
-            material.warnings.extend(answer.built.warnings);
+            let warnings = answer.built.warnings.into_iter();
+            material.warnings.extend(warnings.map(|mut warning| {
+                warning.id = warning.id.map(|it| format!("{prefix}{it}"));
+                warning
+            }));
             indexes.push(index);
             query = Some(answer.query);
         }
@@ -289,24 +317,33 @@ async fn rest(call: &Call, cursor: &str, tool: &'static str) -> Result<Material,
             .unwrap_or_else(PoisonError::into_inner);
         pending.get(cursor, &call.workspace.roots())?
     };
-    let workspace = call.workspace.clone();
+    let (workspace, given) = (call.workspace.clone(), rest.given);
     let work = move || workspace.resolve(rest.chunks);
     let mut resolved = Hold::current().blocking(work).await?;
-    // What a file does not say any more is no answer.
-    let gone: BTreeSet<&str> = resolved
-        .warnings
-        .iter()
-        .filter(|it| it.code != "moved")
-        .filter_map(|it| it.id.as_deref())
-        .collect();
-    resolved.chunks.retain(|it| !gone.contains(&*it.id));
+    // What a file does not say any more is no answer, unless it was one when it said it no more.
+    let stored = stored(&resolved.warnings);
+    let gone: BTreeSet<&String> = stored.difference(&given.stored).collect();
+    resolved.chunks.retain(|it| !gone.contains(&it.id));
+    let is_of_gone = |it: &Warning| it.id.as_ref().is_some_and(|id| gone.contains(id));
+    resolved.warnings.retain(|it| !is_of_gone(it));
+    let ids = listed(gone.iter().map(|it| bare(it)), TOLD);
+    let note = format!("Left out, as their files do not say it any more: {ids}.");
     Ok(Material {
         chunks: resolved.chunks,
+        notes: (!gone.is_empty()).then_some(note).into_iter().collect(),
+        given,
         warnings: resolved.warnings,
         nothing: "What did not fit has changed since. Call again without cursor.",
         tool,
         ..Material::default()
     })
+}
+
+/// The ids of what is shown as it was stored, since its file does not say it.
+fn stored(warnings: &[Warning]) -> BTreeSet<String> {
+    let is_stored = |it: &&Warning| matches!(&*it.code, "stale" | "moved_or_deleted");
+    let warnings = warnings.iter().filter(is_stored);
+    warnings.filter_map(|it| it.id.clone()).collect()
 }
 
 /// The context, as much of it as the reply holds.
@@ -350,11 +387,11 @@ impl Builder {
                 already: Vec::new(),
             },
         };
-        let mut frame = frame(&material, &already, chunks.is_empty());
-        let (built, reply, rest) = self.fit(&chunks, shown, &mut frame, material.tool)?;
+        let mut frame = frame(&material, &already, &chunks);
+        let (built, reply, rest) = self.fit(&chunks, &material, shown, &mut frame)?;
         if let (Some(key), Some(built)) = (&shown.session, &built) {
-            self.sent()
-                .note(key, &chunks, &built.included, &built.omitted);
+            let shown = sent::shown(&chunks, built);
+            self.sent().note(key, shown);
         }
         if let Some(rest) = rest {
             let mut pending = self
@@ -367,7 +404,7 @@ impl Builder {
         Ok(reply)
     }
 
-    fn sent(&self) -> std::sync::MutexGuard<'_, crate::sent::Sent> {
+    fn sent(&self) -> std::sync::MutexGuard<'_, sent::Sent> {
         self.shared
             .sent
             .lock()
@@ -379,20 +416,21 @@ impl Builder {
     fn fit(
         &self,
         chunks: &[Chunk],
+        material: &Material,
         shown: &Shown,
         frame: &mut Reply,
-        tool: &'static str,
     ) -> Result<(Option<BuiltContext>, Reply, Option<Rest>), Fault> {
-        let counter = &self.counter.0;
+        let (counter, tool) = (&self.counter.0, material.tool);
         while frame.notes.len() > 1 && !self.limit.fits(&most_told(frame, tool).result(), counter) {
             frame.notes.pop();
         }
         let overhead = self.limit.cost(&most_told(frame, tool).result(), counter);
         let mut budget = self.limit.tokens().saturating_sub(overhead);
         loop {
-            let built = self.assemble(chunks, shown.format, budget)?;
-            let rest = built.as_ref().and_then(|built| self.rest(built, chunks));
-            let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, tool);
+            let built = self.assemble(chunks, shown, budget)?;
+            let rest = built.as_ref();
+            let rest = rest.and_then(|it| self.rest(it, chunks, &material.given));
+            let reply = told(frame, built.as_ref(), rest.as_ref(), chunks, material);
             let cost = self.limit.cost(&reply.result(), counter);
             if cost <= self.limit.tokens() || budget == Tokens::ZERO {
                 return Ok((built, reply, rest));
@@ -406,7 +444,7 @@ impl Builder {
     fn assemble(
         &self,
         chunks: &[Chunk],
-        format: Format,
+        shown: &Shown,
         budget: Tokens,
     ) -> Result<Option<BuiltContext>, Fault> {
         if chunks.is_empty() {
@@ -414,7 +452,9 @@ impl Builder {
         }
         let options = BuildOptions::default()
             .with_max_tokens(budget)
-            .with_format(format)
+            .with_format(shown.format)
+            .with_imports(shown.imports)
+            .with_relations(shown.relations)
             .with_selection(Selection::Optimal)
             // Said beside the context, with the cursor.
             .with_notice(false);
@@ -429,7 +469,7 @@ impl Builder {
         }
     }
 
-    fn rest(&self, built: &BuiltContext, chunks: &[Chunk]) -> Option<Rest> {
+    fn rest(&self, built: &BuiltContext, chunks: &[Chunk], given: &Given) -> Option<Rest> {
         // Where nothing of this size fits, going on would not help.
         if built.included.is_empty() {
             return None;
@@ -457,12 +497,13 @@ impl Builder {
             cursor: pending::cursor(&built.digest, &chunks),
             roots: self.roots.clone(),
             chunks,
+            given: given.clone(),
         })
     }
 }
 
 /// What is told whatever fits.
-fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
+fn frame(material: &Material, already: &[String], chunks: &[Chunk]) -> Reply {
     let mut reply = Reply::default();
     if !already.is_empty() {
         let ids = listed(already.iter().map(|it| bare(it)), TOLD);
@@ -470,13 +511,23 @@ fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
             "Already sent in this session and unchanged, look back to them: {ids}."
         ));
         reply.fact("alreadySent", already.len());
-    } else if is_empty {
+    } else if chunks.is_empty() {
         reply.note(material.nothing);
     }
     for note in &material.notes {
         reply.note(note);
     }
-    for warning in material.warnings.iter().take(TOLD) {
+    // What is known of a part is told with it, and once.
+    let parts = chunks.iter().map(|it| &*it.id);
+    let parts: BTreeSet<&str> = parts.chain(already.iter().map(|it| &**it)).collect();
+    let is_told = |it: &Warning| it.id.as_deref().is_none_or(|it| !parts.contains(it));
+    warn(&mut reply, &material.warnings, is_told);
+    reply
+}
+
+/// Tells those of `warnings` that are to be told, up to a number.
+fn warn(reply: &mut Reply, warnings: &[Warning], is_told: impl Fn(&Warning) -> bool) {
+    for warning in warnings.iter().filter(|it| is_told(it)).take(TOLD) {
         let who = warning
             .id
             .as_deref()
@@ -484,7 +535,6 @@ fn frame(material: &Material, already: &[String], is_empty: bool) -> Reply {
             .unwrap_or_default();
         reply.note(format!("{who}{}.", tools::plain(&warning.detail)));
     }
-    reply
 }
 
 fn bare(id: &str) -> String {
@@ -504,7 +554,7 @@ fn told(
     built: Option<&BuiltContext>,
     rest: Option<&Rest>,
     chunks: &[Chunk],
-    tool: &str,
+    material: &Material,
 ) -> Reply {
     let mut reply = frame.clone();
     let Some(built) = built.filter(|it| !it.included.is_empty()) else {
@@ -520,8 +570,14 @@ fn told(
     };
     reply.text.clone_from(&built.context);
     if let Some(rest) = rest {
-        go_on(&mut reply, rest.chunks.len(), &rest.cursor, tool);
+        go_on(&mut reply, rest.chunks.len(), &rest.cursor, material.tool);
     }
+    let is_merged = |it: &&Omitted| it.reason == OmittedReason::MergedInto;
+    let merged = built.omitted.iter().filter(is_merged);
+    let shown = built.included.iter().map(|it| &*it.id);
+    let shown: BTreeSet<&str> = shown.chain(merged.map(|it| &*it.id)).collect();
+    let is_told = |it: &Warning| it.id.as_deref().is_some_and(|it| shown.contains(it));
+    warn(&mut reply, &material.warnings, is_told);
     let digest = built.digest.get(..12).unwrap_or_default();
     let omitted = built
         .omitted

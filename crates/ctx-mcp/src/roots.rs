@@ -19,13 +19,21 @@ const MOST: usize = 16;
 /// the place, too.
 pub type Place = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
 
+/// How far the roots of a client may lie. A process that a client starts is the client's to point anywhere; a server that waits
+/// for clients on a socket is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// In the server's own.
+    Own,
+    Anywhere,
+}
+
 /// The server's own folder, and those that clients declared.
 pub(crate) struct Roots {
     own: Arc<Folder>,
     place: Place,
-    /// Whether a client's roots must lie in the server's own. A process that a client starts is the client's
-    /// to point anywhere; a server that waits for clients on a socket is not.
-    bounded: bool,
+    /// How far those lie that clients may declare, whatever they come by.
+    reach: Reach,
     /// The latest used last.
     opened: Mutex<VecDeque<Arc<Folder>>>,
 }
@@ -33,7 +41,7 @@ pub(crate) struct Roots {
 impl Roots {
     /// # Errors
     /// `own` is no folder that can be opened.
-    pub(crate) fn new(own: &Path, bounded: bool, place: Place) -> Result<Self, Fault> {
+    pub(crate) fn new(own: &Path, reach: Reach, place: Place) -> Result<Self, Fault> {
         let path = own.canonicalize().map_err(|error| {
             Fault::new(
                 format!("open the root {}: {error}", own.display()),
@@ -43,7 +51,7 @@ impl Roots {
         Ok(Roots {
             own: Arc::new(Folder::new(Root::open(path)?, Arc::clone(&place))?),
             place,
-            bounded,
+            reach,
             opened: Mutex::default(),
         })
     }
@@ -54,17 +62,18 @@ impl Roots {
     }
 
     /// For a client that declares `uris`, and nothing beside them. A root that is no folder here, or that is
-    /// out of bounds, is as if it had not been declared.
+    /// out of `reach`, is as if it had not been declared.
     ///
     /// # Errors
     /// There is no folder among them.
     pub(crate) fn declared<'u>(
         &self,
         uris: impl Iterator<Item = &'u str>,
+        reach: Reach,
     ) -> Result<Workspace, Fault> {
         let mut folders: Vec<Arc<Folder>> = Vec::new();
         for uri in uris.take(MOST) {
-            if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path))
+            if let Some(folder) = path_of(uri).and_then(|path| self.folder(&path, reach))
                 && !folders.iter().any(|it| it.path() == folder.path())
             {
                 folders.push(folder);
@@ -79,7 +88,7 @@ impl Roots {
         Ok(Workspace::new(folders))
     }
 
-    fn folder(&self, path: &Path) -> Option<Arc<Folder>> {
+    fn folder(&self, path: &Path, reach: Reach) -> Option<Arc<Folder>> {
         let path = path.canonicalize().ok()?;
         if path == self.own.path() {
             return Some(Arc::clone(&self.own));
@@ -87,7 +96,7 @@ impl Roots {
         let own = self.own.path();
         let below = match path.strip_prefix(own) {
             Ok(below) => Some(below),
-            Err(_) if self.bounded => return None,
+            Err(_) if [reach, self.reach].contains(&Reach::Own) => return None,
             Err(_) => None,
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +120,7 @@ impl fmt::Debug for Roots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Roots")
             .field("own", &self.own)
-            .field("bounded", &self.bounded)
+            .field("reach", &self.reach)
             .finish_non_exhaustive()
     }
 }
@@ -196,11 +205,11 @@ mod tests {
     #[test]
     fn of_many_folders_those_that_are_used_stay_open() {
         let folder = tempfile::tempdir().unwrap();
-        let roots = Roots::new(folder.path(), true, Arc::new(default_place)).unwrap();
+        let roots = Roots::new(folder.path(), Reach::Own, Arc::new(default_place)).unwrap();
         let open = |number: usize| {
             let path = folder.path().join(format!("{number:03}"));
             std::fs::create_dir_all(&path).unwrap();
-            roots.folder(&path).unwrap()
+            roots.folder(&path, Reach::Anywhere).unwrap()
         };
         let first = open(0);
         for number in 1..3 * OPEN {

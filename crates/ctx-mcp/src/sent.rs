@@ -1,18 +1,30 @@
 //! What was sent in a session, so that it is not sent again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter;
+use std::path::PathBuf;
 
-use ctx_model::{Chunk, Included, Omitted, OmittedReason, RenditionKind};
+use ctx_model::{BuiltContext, Chunk, LineSpan, OmittedReason, Rendition, RenditionKind};
 
 /// Sessions that are remembered, the latest used.
 const SESSIONS: usize = 128;
 /// Chunks that are remembered of a session.
 const CHUNKS: usize = 20_000;
-/// Chunks that are remembered of all sessions, in some 40 MB: of those used the longest ago nothing is, where there would be more.
-const ALL_CHUNKS: usize = 400_000;
+/// Lines that are remembered of chunks that a session has in part. What is shown of others may come again.
+const LINES: usize = 50_000;
+/// Chunks and lines that are remembered of all sessions, in some 40 MB: of those used the longest ago nothing is, where there would be more.
+const ALL: usize = 400_000;
 
-/// Who a session is of: the connection, where there is one, and the name the agent gave it.
-pub(crate) type Key = (String, String);
+/// Who a session is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    /// The connection; empty where there is none.
+    pub(crate) connection: String,
+    /// The folders it reads: a path is another file in others.
+    pub(crate) roots: Vec<PathBuf>,
+    /// What the agent calls it.
+    pub(crate) name: String,
+}
 
 /// What was sent in each session.
 #[derive(Debug, Default)]
@@ -22,8 +34,37 @@ pub(crate) struct Sent {
     order: VecDeque<Key>,
 }
 
-/// By the hashes of their ids, which may be of any length: the hashes of what was sent, and how it was shown.
-type Session = BTreeMap<[u8; 32], ([u8; 32], RenditionKind)>;
+#[derive(Debug, Default)]
+struct Session {
+    /// By the hashes of their ids, which may be of any length.
+    chunks: BTreeMap<[u8; 32], Had>,
+    /// How many lines are remembered of chunks that were sent in part.
+    lines: usize,
+}
+
+/// What a session has of a chunk.
+#[derive(Debug)]
+struct Had {
+    /// What the chunk was then.
+    state: [u8; 32],
+    shown: Shown,
+}
+
+/// How much of a chunk was sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    Whole,
+    Part(Part),
+}
+
+/// Lines of a chunk that say something.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// Those that are there from their beginning to their end, by their numbers within the chunk, from 0.
+    lines: BTreeSet<u32>,
+    /// The hashes of all others, which are parts of lines, or of no source.
+    texts: BTreeSet<u64>,
+}
 
 /// Chunks, less what a session has.
 #[derive(Debug, Default)]
@@ -34,8 +75,8 @@ pub(crate) struct Unsent {
 }
 
 impl Sent {
-    /// `chunks` without those that were sent in full and have not changed since. Of those that were sent in
-    /// part, what shows no more than that is left out.
+    /// `chunks` without those of which all was sent, and that have not changed since. Of one that was sent in part, the
+    /// renditions are left out that show no line beyond that.
     pub(crate) fn unsent(&mut self, key: &Key, chunks: Vec<Chunk>) -> Unsent {
         if self.sessions.contains_key(key) {
             self.touch(key);
@@ -48,13 +89,16 @@ impl Sent {
         };
         let mut unsent = Unsent::default();
         for mut chunk in chunks {
-            match session.get(&hash_of(&chunk.id)) {
-                Some((hash, shown)) if *hash == hash_of(chunk.full_text()) => {
-                    if *shown == RenditionKind::Full {
-                        unsent.already.push(chunk.id);
-                        continue;
-                    }
-                    chunk.renditions.retain(|it| it.kind() < *shown);
+            match session.had(&chunk) {
+                Some(Shown::Whole) => {
+                    unsent.already.push(chunk.id);
+                    continue;
+                }
+                // One that is pinned has to be there in some way, and all of it may not fit.
+                Some(Shown::Part(had)) if !chunk.pinned => {
+                    let mut renditions = std::mem::take(&mut chunk.renditions);
+                    renditions.retain(|it| had.lacks_some_of(&Part::of(&chunk, it)));
+                    chunk.renditions = renditions;
                 }
                 _ => {}
             }
@@ -63,46 +107,29 @@ impl Sent {
         unsent
     }
 
-    /// Notes that those of `chunks` that are in a context were sent: those included, and those whose text is
-    /// part of one that is.
-    pub(crate) fn note(
+    /// Notes that so much was sent of these chunks.
+    pub(crate) fn note<'c>(
         &mut self,
         key: &Key,
-        chunks: &[Chunk],
-        included: &[Included],
-        omitted: &[Omitted],
+        shown: impl IntoIterator<Item = (&'c Chunk, Shown)>,
     ) {
         self.touch(key);
         let session = self.sessions.entry(key.clone()).or_default();
-        let mut shown: BTreeMap<&str, RenditionKind> =
-            included.iter().map(|it| (&*it.id, it.rendition)).collect();
-        let stood_for: Vec<(&str, RenditionKind)> = omitted
-            .iter()
-            .filter(|it| is_within(it.reason))
-            .filter_map(|it| Some((&*it.id, *shown.get(it.other.as_deref()?)?)))
-            .collect();
-        shown.extend(stood_for);
-        for chunk in chunks {
-            let Some(kind) = shown.get(&*chunk.id) else {
-                continue;
-            };
-            let id = hash_of(&chunk.id);
-            if session.len() < CHUNKS || session.contains_key(&id) {
-                session.insert(id, (hash_of(chunk.full_text()), *kind));
-            }
+        for (chunk, shown) in shown {
+            session.note(chunk, shown);
         }
         self.make_room();
     }
 
-    /// Forgets the sessions that were used the longest ago, as long as there are too many, or too many chunks.
+    /// Forgets the sessions that were used the longest ago, as long as there are too many, or too much of them.
     fn make_room(&mut self) {
-        let mut chunks: usize = self.sessions.values().map(Session::len).sum();
-        while self.order.len() > SESSIONS || chunks > ALL_CHUNKS {
+        let mut all: usize = self.sessions.values().map(Session::len).sum();
+        while self.order.len() > SESSIONS || all > ALL {
             let Some(oldest) = self.order.pop_front() else {
                 break;
             };
             let forgotten = self.sessions.remove(&oldest).unwrap_or_default();
-            chunks -= forgotten.len();
+            all -= forgotten.len();
         }
     }
 
@@ -116,30 +143,210 @@ impl Sent {
     }
 }
 
-fn is_within(reason: OmittedReason) -> bool {
-    matches!(
-        reason,
-        OmittedReason::MergedInto | OmittedReason::DuplicateOf
-    )
+impl Session {
+    /// How much is remembered of it: chunks and lines.
+    fn len(&self) -> usize {
+        self.chunks.len() + self.lines
+    }
+
+    /// What there is of `chunk` as it is.
+    fn had(&self, chunk: &Chunk) -> Option<&Shown> {
+        let had = self.chunks.get(&hash_of(&chunk.id))?;
+        (had.state == state_of(chunk)).then_some(&had.shown)
+    }
+
+    fn note(&mut self, chunk: &Chunk, shown: Shown) {
+        let shown = match (self.had(chunk), shown) {
+            (Some(Shown::Part(had)), Shown::Part(part)) => had.with(part).of_all(chunk),
+            (Some(Shown::Whole), _) => return,
+            (None, Shown::Part(part)) => part.of_all(chunk),
+            (_, Shown::Whole) => Shown::Whole,
+        };
+        let id = hash_of(&chunk.id);
+        let before = self.chunks.get(&id).map(|it| it.shown.lines());
+        let lines = self.lines - before.unwrap_or_default() + shown.lines();
+        if lines > LINES && shown.lines() > 0 || before.is_none() && self.chunks.len() >= CHUNKS {
+            return;
+        }
+        self.lines = lines;
+        let state = state_of(chunk);
+        self.chunks.insert(id, Had { state, shown });
+    }
+}
+
+impl Shown {
+    /// How much there is to remember.
+    fn lines(&self) -> usize {
+        match self {
+            Shown::Whole => 0,
+            Shown::Part(part) => part.lines.len() + part.texts.len(),
+        }
+    }
+}
+
+impl Part {
+    /// What `rendition` shows of `chunk`. O(bytes of both).
+    fn of(chunk: &Chunk, rendition: &Rendition) -> Self {
+        let source: Vec<&str> = chunk.full_text().lines().collect();
+        let first = chunk.span.map_or(1, LineSpan::start);
+        let numbers = rendition.lines().iter().copied();
+        let numbers = numbers.chain(iter::repeat(None));
+        let mut part = Part::default();
+        for (text, number) in rendition.text().lines().zip(numbers) {
+            let text = text.trim();
+            let line = number.and_then(|it| it.checked_sub(first));
+            let is_it = |it: &u32| source.get(*it as usize).map(|it| it.trim()) == Some(text);
+            match line.filter(is_it) {
+                _ if text.is_empty() => {}
+                Some(line) => drop(part.lines.insert(line)),
+                None if is_mark(text) => {}
+                None => drop(part.texts.insert(short_hash_of(text))),
+            }
+        }
+        part
+    }
+
+    fn lacks_some_of(&self, other: &Part) -> bool {
+        !(other.lines.is_subset(&self.lines) && other.texts.is_subset(&self.texts))
+    }
+
+    fn with(&self, mut other: Part) -> Part {
+        other.lines.extend(&self.lines);
+        other.texts.extend(&self.texts);
+        other
+    }
+
+    /// The same, or all of `chunk`, where that is no more.
+    fn of_all(self, chunk: &Chunk) -> Shown {
+        let mut lines = (0..).zip(chunk.full_text().lines());
+        if lines.all(|(number, text)| text.trim().is_empty() || self.lines.contains(&number)) {
+            Shown::Whole
+        } else {
+            Shown::Part(self)
+        }
+    }
+}
+
+/// How much `built` shows of each of `chunks`, which it was built from. A chunk that was left out is one of them where all that
+/// it says stands in another: near duplicates do not. O(bytes of what the chunks can be shown as).
+pub(crate) fn shown<'c>(chunks: &'c [Chunk], built: &BuiltContext) -> Vec<(&'c Chunk, Shown)> {
+    let by_id: BTreeMap<&str, &Chunk> = chunks.iter().map(|it| (&*it.id, it)).collect();
+    let citations = built.citations.iter();
+    let hashes: BTreeMap<&str, &str> = citations.map(|it| (&*it.id, &*it.content_hash)).collect();
+    let mut shown: BTreeMap<&str, (&Chunk, Shown)> = BTreeMap::new();
+    for included in &built.included {
+        let Some(&chunk) = by_id.get(&*included.id) else {
+            continue;
+        };
+        let hash = hashes.get(&*included.citation);
+        let hash = hash.and_then(|it| blake3::Hash::from_hex(it).ok());
+        let is_it = |text: &str| hash == Some(blake3::hash(text.as_bytes()));
+        let rendition = chunk.renditions.iter().find(|it| is_it(it.text()));
+        let how = match rendition {
+            _ if is_it(chunk.full_text()) => Shown::Whole,
+            Some(rendition) => Shown::Part(Part::of(chunk, rendition)),
+            // Merged with others, for which it speaks.
+            None if included.rendition == RenditionKind::Full => Shown::Whole,
+            None => continue,
+        };
+        shown.insert(&chunk.id, (chunk, how));
+    }
+    let mut within = Vec::new();
+    for omitted in &built.omitted {
+        let other = omitted.other.as_deref().and_then(|it| shown.get(it));
+        let (Some(&chunk), Some((other, how))) = (by_id.get(&*omitted.id), other) else {
+            continue;
+        };
+        match omitted.reason {
+            OmittedReason::MergedInto => within.push((chunk, Shown::Whole)),
+            OmittedReason::DuplicateOf if chunk.full_text() == other.full_text() => {
+                within.push((chunk, how.clone()));
+            }
+            _ => {}
+        }
+    }
+    shown.into_values().chain(within).collect()
+}
+
+/// What tells `chunk` from whatever else has its id: its text, and where that is.
+pub(crate) fn state_of(chunk: &Chunk) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let (start, end) = chunk.span.map_or((0, 0), |it| (it.start(), it.end()));
+    hasher.update(&start.to_le_bytes());
+    hasher.update(&end.to_le_bytes());
+    let path = chunk.path.as_deref().unwrap_or_default();
+    hasher.update(&(path.len() as u64).to_le_bytes());
+    hasher.update(path.as_bytes());
+    hasher.update(chunk.full_text().as_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+/// Whether `text` stands for lines that are left out: `… 3 lines left out` in a comment, or `…` alone.
+fn is_mark(text: &str) -> bool {
+    text == "…" || text.contains("… ") && text.contains(" left out")
 }
 
 fn hash_of(text: &str) -> [u8; 32] {
     *blake3::hash(text.as_bytes()).as_bytes()
 }
 
+fn short_hash_of(text: &str) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = hash_of(text);
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
 #[cfg(test)]
 mod tests {
+    use ctx_model::Relevance;
+
     use super::*;
+
+    fn key(name: usize) -> Key {
+        Key {
+            connection: "c".to_owned(),
+            roots: Vec::new(),
+            name: name.to_string(),
+        }
+    }
+
+    /// Lines 11 and on, which say their numbers.
+    fn chunk(id: &str, lines: u32) -> Chunk {
+        let content: Vec<String> = (11..11 + lines).map(|it| format!("line {it}")).collect();
+        Chunk::new(id, content.join("\n"), Relevance::ONE)
+            .with_path("a.rs")
+            .with_span(LineSpan::new(11, 10 + lines).unwrap())
+    }
+
+    /// An excerpt of these lines, with a mark after each.
+    fn excerpt(lines: &[u32]) -> Rendition {
+        let text: Vec<String> = lines
+            .iter()
+            .map(|it| format!("line {it}\n// … {it} lines left out"))
+            .collect();
+        let numbers = lines.iter().flat_map(|it| [Some(*it), None]).collect();
+        Rendition::new(RenditionKind::Excerpt, text.join("\n"), 0.5)
+            .and_then(|it| it.with_lines(numbers))
+            .unwrap()
+    }
+
+    /// The texts of the renditions that are left of `chunk` with these.
+    fn left(sent: &mut Sent, chunk: &Chunk, renditions: &[&[u32]]) -> Vec<Vec<u32>> {
+        let renditions = renditions.iter().map(|it| excerpt(it)).collect();
+        let chunk = chunk.clone().with_renditions(renditions);
+        let unsent = sent.unsent(&key(0), vec![chunk]);
+        let renditions = unsent.chunks.into_iter().flat_map(|it| it.renditions);
+        let lines = renditions.map(|it| it.lines().iter().copied().flatten().collect());
+        lines.collect()
+    }
 
     #[test]
     fn a_session_that_is_told_what_it_has_is_one_that_is_used() {
         let mut sent = Sent::default();
-        let key = |name: usize| ("c".to_owned(), name.to_string());
         for name in 0..SESSIONS {
-            sent.note(&key(name), &[], &[], &[]);
+            sent.note(&key(name), []);
         }
         sent.unsent(&key(0), Vec::new());
-        sent.note(&key(SESSIONS), &[], &[], &[]);
+        sent.note(&key(SESSIONS), []);
         assert!(sent.sessions.contains_key(&key(0)));
         assert!(!sent.sessions.contains_key(&key(1)));
         // What asks and was sent nothing is no session yet.
@@ -149,22 +356,85 @@ mod tests {
     }
 
     #[test]
-    fn all_sessions_together_have_no_more_chunks_than_there_is_room_for() {
-        let hash = |number: usize| hash_of(&number.to_string());
-        let full: Session = (0..CHUNKS)
-            .map(|it| (hash(it), (hash(it), RenditionKind::Full)))
-            .collect();
+    fn all_sessions_together_have_no_more_than_there_is_room_for() {
+        let full = || {
+            let hash = |number: usize| hash_of(&number.to_string());
+            let had = |it: usize| {
+                let (state, shown) = (hash(it), Shown::Whole);
+                (hash(it), Had { state, shown })
+            };
+            Session {
+                chunks: (0..CHUNKS).map(had).collect(),
+                lines: LINES,
+            }
+        };
         let mut sent = Sent::default();
-        let key = |name: usize| ("c".to_owned(), name.to_string());
-        for name in 0..=ALL_CHUNKS / CHUNKS {
-            sent.note(&key(name), &[], &[], &[]);
-            sent.sessions.insert(key(name), full.clone());
+        let most = ALL / (CHUNKS + LINES);
+        for name in 0..=most {
+            sent.note(&key(name), []);
+            sent.sessions.insert(key(name), full());
         }
-        sent.note(&key(0), &[], &[], &[]);
-        let chunks: usize = sent.sessions.values().map(Session::len).sum();
-        assert_eq!(chunks, ALL_CHUNKS);
+        sent.note(&key(0), []);
+        let all: usize = sent.sessions.values().map(Session::len).sum();
+        assert_eq!(all, most * (CHUNKS + LINES));
         // The one that was used the longest ago.
         assert!(!sent.sessions.contains_key(&key(1)));
         assert_eq!(sent.order.len(), sent.sessions.len());
+    }
+
+    #[test]
+    fn what_shows_a_line_more_is_left_and_what_shows_none_is_not() {
+        let mut sent = Sent::default();
+        let chunk = chunk("a", 4);
+        let all: [&[u32]; 4] = [&[11, 12], &[11], &[11, 13], &[13]];
+        assert_eq!(left(&mut sent, &chunk, &all), all);
+        let part = |lines: &[u32]| Shown::Part(Part::of(&chunk, &excerpt(lines)));
+        sent.note(&key(0), [(&chunk, part(&[11, 12]))]);
+        assert_eq!(left(&mut sent, &chunk, &all), [vec![11, 13], vec![13]]);
+        sent.note(&key(0), [(&chunk, part(&[13]))]);
+        assert_eq!(left(&mut sent, &chunk, &all), [[0; 0]; 0]);
+        let whole = sent.unsent(&key(0), vec![chunk.clone()]);
+        assert_eq!((whole.chunks.len(), whole.already.len()), (1, 0));
+        // What is pinned has to be there.
+        let pinned = chunk.clone().with_pin();
+        assert_eq!(left(&mut sent, &pinned, &all), all);
+        sent.note(&key(0), [(&chunk, part(&[14]))]);
+        let whole = sent.unsent(&key(0), vec![chunk.clone()]);
+        assert_eq!(whole.already, ["a"]);
+    }
+
+    #[test]
+    fn what_is_elsewhere_is_another() {
+        let mut sent = Sent::default();
+        let here = chunk("a", 4);
+        sent.note(&key(0), [(&here, Shown::Whole)]);
+        let elsewhere = here.clone().with_path("b.rs");
+        let below = here.clone().with_span(LineSpan::new(12, 15).unwrap());
+        let mut changed = here.clone();
+        changed.content.push('.');
+        for other in [elsewhere, below, changed] {
+            assert_eq!(sent.unsent(&key(0), vec![other]).chunks.len(), 1);
+        }
+        assert_eq!(sent.unsent(&key(0), vec![here]).already, ["a"]);
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_session_is_bounded() {
+        let mut sent = Sent::default();
+        let part = |lines: u32| {
+            let lines = (0..lines).collect();
+            let texts = BTreeSet::new();
+            Shown::Part(Part { lines, texts })
+        };
+        let chunks: Vec<Chunk> = (0..60).map(|it| chunk(&it.to_string(), 1_001)).collect();
+        for _ in 0..2 {
+            sent.note(&key(0), chunks.iter().map(|it| (it, part(1_000))));
+            let session = &sent.sessions[&key(0)];
+            assert_eq!((session.chunks.len(), session.lines), (50, LINES));
+        }
+        // All of one is less to remember than a part of it.
+        sent.note(&key(0), chunks.iter().map(|it| (it, Shown::Whole)));
+        let session = &sent.sessions[&key(0)];
+        assert_eq!((session.chunks.len(), session.lines), (60, 0));
     }
 }

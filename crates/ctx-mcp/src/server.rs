@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ use crate::query;
 use crate::read;
 use crate::reply::{Limit, Reply, o200k, refusal};
 use crate::resources;
-use crate::roots::{Place, Roots, default_place};
+use crate::roots::{Place, Reach, Roots, default_place};
 use crate::sent::Sent;
 use crate::stdio::Lines;
 use crate::tools::{self, ASSEMBLE, OUTLINE, QUERY, READ};
@@ -72,15 +73,15 @@ pub struct Options {
     /// Where the index of a folder is kept; by default in `.ctx` in it. The command line gives the place where
     /// `ctx query` keeps it.
     pub place: Place,
-    /// Whether the roots that a client declares must lie in [`root`](Options::root). A client that starts the
-    /// server itself may point it anywhere; one that comes by a socket may not.
+    /// Whether the roots that a client declares must lie in [`root`](Options::root), whatever it comes by. Over HTTP they must in
+    /// any case. A client that starts the server itself may point it anywhere; one that comes by another socket should not.
     pub bounded: bool,
     /// Calls that are worked on at once, of all connections together. Four times as many wait, and the rest is refused.
     pub calls: NonZeroUsize,
 }
 
 impl Options {
-    /// For the folder `root`, and clients that may declare any other.
+    /// For the folder `root`, and clients that may declare any other, unless they come over HTTP.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Options {
             root: root.into(),
@@ -97,7 +98,7 @@ impl Options {
         self
     }
 
-    /// Holds clients to the root, or lets them declare any.
+    /// Holds clients to the root whatever they come by, or those over HTTP alone.
     #[must_use]
     pub fn with_bounds(mut self, bounded: bool) -> Self {
         self.bounded = bounded;
@@ -129,6 +130,8 @@ pub(crate) struct Shared {
     pub(crate) sent: Mutex<Sent>,
     pub(crate) pending: Mutex<Pending>,
     turns: Turns,
+    /// How many connections there were.
+    connections: AtomicU64,
 }
 
 /// The server of one folder. Cheap to clone: clones share what was indexed, read and sent.
@@ -141,18 +144,26 @@ impl Server {
     /// # Errors
     /// The root is no folder that can be opened.
     pub fn new(options: Options) -> Result<Self, Fault> {
+        let reach = if options.bounded {
+            Reach::Own
+        } else {
+            Reach::Anywhere
+        };
         Ok(Server(Arc::new(Shared {
-            roots: Roots::new(&options.root, options.bounded, options.place)?,
+            roots: Roots::new(&options.root, reach, options.place)?,
             sent: Mutex::default(),
             pending: Mutex::default(),
             turns: Turns::new(options.calls),
+            connections: AtomicU64::new(0),
         })))
     }
 
-    /// What answers one connection: roots are its own.
+    /// What answers one connection, whose roots and sessions are its own. Over HTTP, where a request may have none, such requests
+    /// share their sessions.
     pub fn connection(&self) -> impl ServerHandler + use<> {
         Connection {
             shared: Arc::clone(&self.0),
+            number: self.0.connections.fetch_add(1, Ordering::Relaxed),
             declared: tokio::sync::Mutex::default(),
         }
     }
@@ -187,6 +198,8 @@ pub async fn serve_stdio(server: &Server) -> Result<(), Fault> {
 #[derive(Debug)]
 struct Connection {
     shared: Arc<Shared>,
+    /// Which of all connections it is.
+    number: u64,
     /// What it declared, since it last said that this changed.
     declared: tokio::sync::Mutex<Option<Workspace>>,
 }
@@ -198,7 +211,7 @@ pub(crate) struct Call {
     pub(crate) report: Report,
     /// [`Call::gone`] for what computes, and looks instead of waiting: raised a moment after it.
     pub(crate) cancel: Cancel,
-    /// Tells connections apart, where they last longer than a call.
+    /// Tells connections apart, where they last longer than a call; else empty.
     pub(crate) connection: String,
     /// Its place among those that are worked on or wait for their turn.
     place: turns::Place,
@@ -344,7 +357,7 @@ impl Connection {
             .protocol_version()
             .is_some_and(|it| it.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if is_modern {
-            return self.answered(responses, place).await;
+            return self.answered(context, responses, place).await;
         }
         let declared = tokio::time::timeout(PATIENCE, self.declared(context, place)).await;
         Ok(Known::Workspace(declared.map_err(|_| no_roots())??))
@@ -360,7 +373,8 @@ impl Connection {
         if let Some(workspace) = &*declared {
             return Ok(workspace.clone());
         }
-        let workspace = self.open(asked(context).await?, place).await??;
+        let roots = asked(context).await?;
+        let workspace = self.open(roots, reach(context), place).await??;
         *declared = Some(workspace.clone());
         Ok(workspace)
     }
@@ -368,6 +382,7 @@ impl Connection {
     /// What the client answered when it was asked for its roots; else the question.
     async fn answered(
         &self,
+        context: &RequestContext<RoleServer>,
         responses: Option<&InputResponses>,
         place: &turns::Place,
     ) -> Result<Known, NotBegun> {
@@ -385,7 +400,7 @@ impl Connection {
             .ok_or_else(|| NotBegun::Parameters(no_roots()))?;
         let uris = roots.iter().filter_map(|it| it.get("uri")?.as_str());
         let roots = uris.map(str::to_owned).collect();
-        let opened = self.open(roots, place).await?;
+        let opened = self.open(roots, reach(context), place).await?;
         Ok(Known::Workspace(opened.map_err(NotBegun::Parameters)?))
     }
 
@@ -397,10 +412,11 @@ impl Connection {
     async fn open(
         &self,
         uris: Vec<String>,
+        reach: Reach,
         place: &turns::Place,
     ) -> Result<Result<Workspace, Fault>, Fault> {
         let shared = Arc::clone(&self.shared);
-        let work = move || shared.roots.declared(uris.iter().map(|it| &**it));
+        let work = move || shared.roots.declared(uris.iter().map(|it| &**it), reach);
         let hold = Hold::default().with(place.clone());
         Ok(hold.blocking(work).await?)
     }
@@ -435,7 +451,7 @@ impl Connection {
             workspace,
             report,
             cancel,
-            connection: connection_of(context),
+            connection: connection_of(context).unwrap_or_else(|| format!("#{}", self.number)),
             place,
             gone: context.ct.clone(),
             id: context.id.clone(),
@@ -518,16 +534,26 @@ fn no_roots() -> Fault {
     )
 }
 
+/// How far the roots of a client may lie by what it comes by.
+fn reach(context: &RequestContext<RoleServer>) -> Reach {
+    match connection_of(context) {
+        Some(_) => Reach::Own,
+        None => Reach::Anywhere,
+    }
+}
+
+/// What a connection over HTTP is called, empty where each request is its own; `None` for any other.
 #[cfg(feature = "http")]
-fn connection_of(context: &RequestContext<RoleServer>) -> String {
-    let parts = context.extensions.get::<axum::http::request::Parts>();
-    let id = parts.and_then(|it| it.headers.get("mcp-session-id")?.to_str().ok());
-    id.unwrap_or_default().to_owned()
+fn connection_of(context: &RequestContext<RoleServer>) -> Option<String> {
+    let request = context.extensions.get::<axum::http::request::Parts>()?;
+    let id = request.headers.get("mcp-session-id");
+    let id = id.and_then(|it| it.to_str().ok());
+    Some(id.unwrap_or_default().to_owned())
 }
 
 #[cfg(not(feature = "http"))]
-fn connection_of(_: &RequestContext<RoleServer>) -> String {
-    String::new()
+fn connection_of(_: &RequestContext<RoleServer>) -> Option<String> {
+    None
 }
 
 async fn run(call: &Call, name: &str, arguments: Option<JsonObject>) -> Result<Reply, Fault> {

@@ -32,6 +32,8 @@ pub(crate) struct QueryArguments {
     pub(crate) min_score: Option<f64>,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) format: Option<Format>,
+    pub(crate) imports: Option<bool>,
+    pub(crate) relations: Option<bool>,
     pub(crate) session: Option<String>,
     pub(crate) cursor: Option<String>,
 }
@@ -43,6 +45,8 @@ pub(crate) struct AssembleArguments {
     pub(crate) chunks: Option<Vec<Value>>,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) format: Option<Format>,
+    pub(crate) imports: Option<bool>,
+    pub(crate) relations: Option<bool>,
     pub(crate) session: Option<String>,
     pub(crate) cursor: Option<String>,
 }
@@ -187,6 +191,8 @@ fn query() -> Tool {
             "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out parts below this share of the best score."},
             "max_tokens": max_tokens(),
             "format": format(),
+            "imports": flag("Show what the files of parts import."),
+            "relations": flag("Show what parts call, use or extend in each other's files."),
             "session": session(),
             "cursor": cursor(),
         }),
@@ -219,6 +225,8 @@ fn assemble() -> Tool {
             },
             "max_tokens": max_tokens(),
             "format": format(),
+            "imports": flag("Show what the files of parts import."),
+            "relations": flag("Show what parts call, use or extend in each other's files."),
             "session": session(),
             "cursor": cursor(),
         }),
@@ -300,6 +308,10 @@ fn max_tokens() -> Value {
 
 fn format() -> Value {
     json!({"enum": ["markdown", "xml", "json", "plain"], "default": "markdown"})
+}
+
+fn flag(about: &str) -> Value {
+    json!({"type": "boolean", "default": false, "description": about})
 }
 
 fn session() -> Value {

@@ -383,6 +383,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::roots::Reach;
     use crate::{Options, Server};
 
     #[test]
@@ -397,7 +398,9 @@ mod tests {
         };
         let uris = roots.map(uri);
         let shared = Call::of(&server, CancellationToken::new()).shared;
-        let workspace = shared.roots.declared(uris.iter().map(|it| &**it));
+        let workspace = shared
+            .roots
+            .declared(uris.iter().map(|it| &**it), Reach::Anywhere);
         let workspace = workspace.unwrap();
         let prefixes: Vec<String> = workspace.folders().map(|it| it.0).collect();
         assert_eq!(prefixes, ["a/", "a-3/", "a-2/", "a-4/", "a-2-2/"]);
@@ -517,7 +520,7 @@ mod tests {
         call.workspace = call
             .shared
             .roots
-            .declared(uris.iter().map(|it| &**it))
+            .declared(uris.iter().map(|it| &**it), Reach::Anywhere)
             .unwrap();
         let mut folders = call.workspace.folders().map(|it| Arc::clone(it.1));
         let folder = folders.next().unwrap();

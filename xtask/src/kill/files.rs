@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Faults;
+use super::write::Acknowledged;
 use crate::served::{Client, Owner, post};
 
 /// The content of a file: no other has its first word.
@@ -17,6 +18,43 @@ fn word(owner: &Owner, run: u32, number: u64) -> String {
     format!("{}x{run}x{number}", owner.name)
 }
 
+/// Finds out which of two files is there, where nobody was told: one of them, and whole. From then on it is as if it had been
+/// acknowledged.
+///
+/// # Errors
+/// The server does not answer.
+pub(super) async fn settle(
+    client: &Client,
+    owner: &Owner,
+    told: &mut Acknowledged,
+    run: u32,
+    faults: &mut Faults,
+) -> Result<()> {
+    for (path, either) in std::mem::take(&mut told.either) {
+        let context = context(client, owner, &naming(&path)).await?;
+        let is_there = |it: &&String| context.contains(it.trim_end());
+        match either.iter().find(is_there) {
+            Some(content) => drop(told.files.insert(path, (run, content.clone()))),
+            None => faults.push(format!(
+                "of {} {path} when named is none of {either:?}",
+                owner.name
+            )),
+        }
+    }
+    Ok(())
+}
+
+/// The context that `wanted` asks for.
+async fn context(client: &Client, owner: &Owner, wanted: &Value) -> Result<String> {
+    let request = post("/v1/context/build", &owner.token, wanted)?;
+    let built = client.ask(request).await?.data()?;
+    Ok(built["context"].as_str().unwrap_or_default().to_owned())
+}
+
+fn naming(path: &str) -> Value {
+    json!({"message": "what is in it?", "references": [path]})
+}
+
 /// Looks for each file three times: a context that names it has its text, so has one that is only about its word,
 /// and when it is sent again nothing is to be done.
 ///
@@ -25,17 +63,14 @@ fn word(owner: &Owner, run: u32, number: u64) -> String {
 pub(super) async fn look(
     client: &Client,
     owner: &Owner,
-    files: &BTreeMap<String, String>,
+    files: &BTreeMap<&String, &String>,
     faults: &mut Faults,
 ) -> Result<()> {
     for (path, content) in files {
         let word = content.split(' ').next().unwrap_or_default();
-        let named = json!({"message": "what is in it?", "references": [path]});
         let about = json!({"message": word});
-        for (how, wanted) in [("named", named), ("asked about", about)] {
-            let request = post("/v1/context/build", &owner.token, &wanted)?;
-            let built = client.ask(request).await?.data()?;
-            let context = built["context"].as_str().unwrap_or_default();
+        for (how, wanted) in [("named", naming(path)), ("asked about", about)] {
+            let context = context(client, owner, &wanted).await?;
             if !context.contains(content.trim_end()) {
                 let name = &owner.name;
                 faults.push(format!("of {name} {path} when {how} is not {content:?}"));

@@ -9,7 +9,7 @@ use super::write::Acknowledged;
 use super::{Faults, files};
 use crate::served::{Client, Owner, get, post};
 
-/// Whether all that `owner` was told is there. Votes of earlier runs are looked at after the last alone.
+/// Whether all that `owner` was told is there. Files and votes of earlier runs are looked at after the last alone.
 pub(super) async fn look(
     client: &Client,
     owner: &Owner,
@@ -35,7 +35,11 @@ pub(super) async fn look(
             count => faults.push(format!("{message:?} is there {count} times")),
         }
     }
-    files::look(client, owner, &told.files, faults).await?;
+    files::settle(client, owner, told, run, faults).await?;
+    let files = told.files.iter();
+    let files = files.filter(|(_, (of, _))| is_last || *of == run);
+    let files = files.map(|(path, (_, content))| (path, content)).collect();
+    files::look(client, owner, &files, faults).await?;
     for handle in std::mem::take(&mut told.unknown_votes) {
         // This one counts if the other was not taken; either way none does after it.
         vote(client, owner, &handle).await?;

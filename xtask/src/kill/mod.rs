@@ -8,7 +8,7 @@ mod write;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
@@ -16,7 +16,7 @@ use fastrand::Rng;
 use tokio::task::JoinSet;
 
 use self::look::look;
-use self::write::{Acknowledged, Writer};
+use self::write::{Acknowledged, Counts, Kind as What, Writer};
 use crate::bench::machine;
 use crate::record;
 use crate::served::{self, Client, Keeps, Kind, Owner, Served, Store};
@@ -24,8 +24,10 @@ use crate::workspace::Workspace;
 
 /// Who writes: each of them threads, messages to one, files, and votes.
 const OWNERS: [&str; 2] = ["ada", "bob"];
-/// What is killed lives so long after its first acknowledgement, at most.
+/// What is killed lives so long after its first acknowledgement of each kind, at most.
 const LIFE: Duration = Duration::from_millis(500);
+/// By then it has acknowledged something of each kind.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What, and how often.
 #[derive(Debug, Args)]
@@ -152,16 +154,18 @@ fn section(
         "\
 Written by `{}`. Measured {}.
 
-{}, ended by SIGKILL {} times at a random moment within {} ms of the first acknowledgement, while
-{} owners each begin threads, pin to them, add messages, send files, replace one, and vote. After each restart every thread, pin, message, file and vote that was ever
-acknowledged is looked for: of each file the text is in a context that names it, and in one that is about a word of it. The votes of the
-run (after the last, all votes) are sent again.
+{}, ended by SIGKILL {} times at a random moment within {} ms of when each of {} owners
+had an acknowledgement of each kind, while they begin threads, pin to them, add messages, send files, replace two in turn, and vote. After each
+restart every thread, pin and message that was ever acknowledged is looked for, and the files and votes of the run (after the last, all of
+them): of each file the text is in a context that names it, and in one that is about a word of it; votes are sent again. Of a file whose
+replacement was under way either the one or the other is there.
 
 | acknowledged | | lost, or counted twice |
 |---|--:|--:|
 | threads, as they were pinned to last | {} | |
 | messages | {} | |
-| files | {} | |
+| files, each at its path as it was last | {} | |
+| files that took the place of another, each time | {} | |
 | votes | {} | |
 | all | | {faults} |
 ",
@@ -174,6 +178,7 @@ run (after the last, all votes) are sent again.
         sum(|it| it.threads.len()),
         sum(|it| it.messages.len()),
         sum(|it| it.files.len()),
+        sum(|it| *it.counts.get(&What::Replaced).unwrap_or(&0)),
         sum(|it| it.votes.len()),
     ))
 }
@@ -216,8 +221,10 @@ async fn once(
 ) -> Result<Faults> {
     let mut served = place.start()?;
     let client = Client::new(served.addr);
+    let before: Vec<Counts> = told.iter().map(|it| it.counts.clone()).collect();
     let shared = Rc::new(RefCell::new(std::mem::take(told)));
     let mut writers = JoinSet::new();
+    let mut all = Vec::new();
     for (at, owner) in owners.iter().enumerate() {
         let writer = Writer {
             client: client.clone(),
@@ -227,14 +234,19 @@ async fn once(
             told: Rc::clone(&shared),
         };
         // An answer that does not come ends a writer, which is what is wanted.
-        writers.spawn_local(writer.clone().threads());
-        writers.spawn_local(writer.clone().messages());
         writers.spawn_local(writer.clone().files());
-        writers.spawn_local(writer.votes());
+        writers.spawn_local(writer.clone().votes());
+        all.push(writer);
     }
-    let count = |told: &[Acknowledged]| -> usize { told.iter().map(Acknowledged::count).sum() };
-    let before = count(&shared.borrow());
-    acknowledged(&mut writers, || count(&shared.borrow()) > before).await?;
+    // Many of the others are written in the time that one of these takes, and all are looked at.
+    let slow = [What::File, What::Replaced, What::Vote];
+    let lacking = |kinds: &[What]| lacking(owners, &before, &shared.borrow(), kinds);
+    acknowledged(&mut writers, || lacking(&slow)).await?;
+    for writer in all {
+        writers.spawn_local(writer.clone().threads());
+        writers.spawn_local(writer.messages());
+    }
+    acknowledged(&mut writers, || lacking(&What::ALL)).await?;
     tokio::time::sleep(life).await;
     place.kill(&mut served, writers).await?;
     *told = shared.take();
@@ -246,23 +258,49 @@ async fn once(
     Ok(faults)
 }
 
-/// Waits until something is acknowledged.
+/// What of `kinds` was not acknowledged since `before`, and to whom, in words.
+fn lacking(
+    owners: &[Owner],
+    before: &[Counts],
+    told: &[Acknowledged],
+    kinds: &[What],
+) -> Vec<String> {
+    let mut lacking = Vec::new();
+    for ((owner, before), told) in owners.iter().zip(before).zip(told) {
+        let is_lacking = |kind: &&What| told.counts.get(kind) <= before.get(kind);
+        let kinds = kinds.iter().filter(is_lacking);
+        lacking.extend(kinds.map(|it| format!("a {} of {}", it.as_str(), owner.name)));
+    }
+    lacking
+}
+
+/// Waits until nothing is lacking.
 ///
 /// # Errors
-/// All that write have ended before that, and why one of them did.
-async fn acknowledged(writers: &mut JoinSet<Result<()>>, is_told: impl Fn() -> bool) -> Result<()> {
+/// All that write have ended before that, or it takes too long; what is lacking, and why one of them ended.
+async fn acknowledged(
+    writers: &mut JoinSet<Result<()>>,
+    lacking: impl Fn() -> Vec<String>,
+) -> Result<()> {
+    let began = Instant::now();
     let mut why = None;
-    while !is_told() {
+    loop {
+        let lacking = lacking();
+        if lacking.is_empty() {
+            return Ok(());
+        }
         while let Some(ended) = writers.try_join_next() {
             why = why.or(ended.map_err(Error::from).and_then(|it| it).err());
         }
-        if writers.is_empty() {
-            let why = why.unwrap_or_else(|| anyhow!("nothing was written"));
-            return Err(why.context("failed to have anything acknowledged"));
+        if writers.is_empty() || began.elapsed() > PATIENCE {
+            let why = why.unwrap_or_else(|| anyhow!("it takes too long"));
+            return Err(why.context(format!(
+                "failed to have acknowledged: {}",
+                lacking.join(", ")
+            )));
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -281,9 +319,10 @@ mod tests {
             writers.spawn(future::ready(Err(anyhow!("the {why} is refused"))));
         }
         let soon = Duration::from_secs(5);
-        let waited = tokio::time::timeout(soon, acknowledged(&mut writers, || false)).await;
+        let lacking = || vec!["a vote of ada".to_owned()];
+        let waited = tokio::time::timeout(soon, acknowledged(&mut writers, lacking)).await;
         let told = format!("{:#}", waited.expect("it ends").unwrap_err());
-        let said = "failed to have anything acknowledged: the ";
+        let said = "failed to have acknowledged: a vote of ada: the ";
         assert!(told.starts_with(said), "{told}");
         // One that ended is no reason not to wait for the others.
         writers.spawn(future::ready(Err(anyhow!("it is refused"))));
@@ -292,7 +331,36 @@ mod tests {
             IS_TOLD.store(true, Ordering::Relaxed);
             Ok(())
         });
-        let is_told = || IS_TOLD.load(Ordering::Relaxed);
-        acknowledged(&mut writers, is_told).await.unwrap();
+        let lacking = || {
+            let is_told = IS_TOLD.load(Ordering::Relaxed);
+            (!is_told)
+                .then(|| "a vote of ada".to_owned())
+                .into_iter()
+                .collect()
+        };
+        acknowledged(&mut writers, lacking).await.unwrap();
+    }
+
+    #[test]
+    fn each_owner_has_an_acknowledgement_of_each_kind() {
+        let owner = |name: &str| Owner {
+            name: name.to_owned(),
+            token: String::new(),
+        };
+        let owners = ["ada", "bob"].map(owner);
+        let counts = |files: usize| Counts::from([(What::File, files), (What::Vote, 1)]);
+        let told = |files: usize| Acknowledged {
+            counts: counts(files),
+            ..Acknowledged::default()
+        };
+        let (before, told) = ([counts(1), Counts::new()], [told(2), told(1)]);
+        let kinds = [What::File, What::Replaced, What::Vote];
+        let lacking = lacking(&owners, &before, &told, &kinds);
+        let expected = [
+            "a replaced file of ada",
+            "a vote of ada",
+            "a replaced file of bob",
+        ];
+        assert_eq!(lacking, expected);
     }
 }

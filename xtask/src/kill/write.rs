@@ -16,18 +16,49 @@ pub(super) struct Acknowledged {
     /// What is pinned to each thread.
     pub(super) threads: BTreeMap<String, Vec<String>>,
     pub(super) messages: Vec<String>,
-    /// The content of each path.
-    pub(super) files: BTreeMap<String, String>,
+    /// The content of each path, and the run that sent it.
+    pub(super) files: BTreeMap<String, (u32, String)>,
+    /// What is at each path where nobody was told: what was there before, or what was sent to take its place.
+    pub(super) either: BTreeMap<String, [String; 2]>,
     /// Handles whose vote counted, by the run.
     pub(super) votes: Vec<(u32, String)>,
     /// Handles whose vote was sent; whether it was taken is not known.
     pub(super) unknown_votes: Vec<String>,
+    /// How often something of each kind was acknowledged.
+    pub(super) counts: Counts,
 }
 
-impl Acknowledged {
-    /// How much there is of it.
-    pub(super) fn count(&self) -> usize {
-        self.threads.len() + self.messages.len() + self.files.len() + self.votes.len()
+/// How often, by kind.
+pub(super) type Counts = BTreeMap<Kind, usize>;
+
+/// What is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    File,
+    /// A file in the place of another.
+    Replaced,
+    Vote,
+    Thread,
+    Message,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 5] = [
+        Kind::File,
+        Kind::Replaced,
+        Kind::Vote,
+        Kind::Thread,
+        Kind::Message,
+    ];
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Replaced => "replaced file",
+            Kind::Vote => "vote",
+            Kind::Thread => "thread",
+            Kind::Message => "message",
+        }
     }
 }
 
@@ -54,13 +85,23 @@ impl Writer {
         note(&mut self.told.borrow_mut()[self.at]);
     }
 
+    /// Notes what was acknowledged, which is of this kind.
+    fn acknowledged(&self, kind: Kind, note: impl FnOnce(&mut Acknowledged)) {
+        self.note(|it| {
+            note(it);
+            *it.counts.entry(kind).or_default() += 1;
+        });
+    }
+
     pub(super) async fn threads(self) -> Result<()> {
         for number in 0_u64.. {
             let id = format!("t-{}-{number}", self.run);
             let first = vec![format!("first-{number}.md")];
             let body = json!({"id": id, "title": id, "pinned": first});
             self.send("/v1/threads", &body).await?;
-            self.note(|it| drop(it.threads.insert(id.clone(), first)));
+            self.acknowledged(Kind::Thread, |it| {
+                it.threads.insert(id.clone(), first);
+            });
             if number % 2 == 0 {
                 continue;
             }
@@ -85,24 +126,35 @@ impl Writer {
             );
             let body = json!({"role": "user", "content": content});
             self.send("/v1/threads/t/messages", &body).await?;
-            self.note(|it| it.messages.push(content));
+            self.acknowledged(Kind::Message, |it| it.messages.push(content));
         }
         Ok(())
     }
 
     pub(super) async fn files(self) -> Result<()> {
         for number in 0_u64.. {
-            // Every other one takes the place of one that is there.
-            let path = match number % 2 {
-                0 => format!("notes/{}-{number}.md", self.run),
-                _ => "replaced.md".to_owned(),
+            // Every other one takes the place of one that is there: of two in turn, so that one of them is always known.
+            let path = match number % 4 {
+                1 => "replaced.md".to_owned(),
+                3 => "also-replaced.md".to_owned(),
+                _ => format!("notes/{}-{number}.md", self.run),
             };
             let content = files::content(&self.owner, self.run, number);
             let body = json!({"files": [{"path": path, "content": content}]});
-            // Until it is acknowledged, either may be there.
-            self.note(|it| drop(it.files.remove(&path)));
-            self.send("/v1/files", &body).await?;
-            self.note(|it| drop(it.files.insert(path, content)));
+            self.note(|it| {
+                if let Some((_, before)) = it.files.remove(&path) {
+                    it.either.insert(path.clone(), [before, content.clone()]);
+                }
+            });
+            let kept = self.send("/v1/files", &body).await?;
+            let kind = match kept["files"][0]["status"].as_str() {
+                Some("updated") => Kind::Replaced,
+                _ => Kind::File,
+            };
+            self.acknowledged(kind, |it| {
+                it.either.remove(&path);
+                it.files.insert(path, (self.run, content));
+            });
         }
         Ok(())
     }
@@ -120,12 +172,10 @@ impl Writer {
             self.note(|it| it.unknown_votes.push(handle.clone()));
             let body = json!({"handle": handle, "useful": true});
             let voted = self.send("/v1/context/feedback", &body).await?;
-            self.note(|it| {
-                it.unknown_votes.retain(|it| *it != handle);
-                if voted["counted"] == true {
-                    it.votes.push((self.run, handle));
-                }
-            });
+            self.note(|it| it.unknown_votes.retain(|it| *it != handle));
+            if voted["counted"] == true {
+                self.acknowledged(Kind::Vote, |it| it.votes.push((self.run, handle)));
+            }
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ fn hostile() -> Vec<(String, String)> {
     let emoji = "🦀👩‍👩‍👧‍👦é\u{feff}漢字\n".repeat(300);
     let long = format!("var x = \"{}\";\n", "\\\"ab".repeat(40_000));
     let words = "the sum of the total is the parser of the sum\n".repeat(500);
-    let code = crate::PARSER.repeat(30);
+    let code = "use std::fmt;\nuse \"x\";\n".to_owned() + &crate::PARSER.repeat(30);
     [
         ("a/escapes \"quoted\".rs", escapes),
         ("a/emoji.md", emoji),
@@ -52,12 +52,15 @@ fn call() -> impl Strategy<Value = (&'static str, Value)> {
         2 => Just("escapes emoji words long code".to_owned()),
         1 => "\\PC{0,400}",
     ];
-    let query = (query, format(), session()).prop_map(|(query, format, session)| {
-        (
-            "context_query",
-            json!({"query": query, "format": format, "session": session}),
-        )
-    });
+    let flags = (any::<bool>(), any::<bool>());
+    let query = (query, format(), session(), flags).prop_map(
+        |(query, format, session, (imports, relations))| {
+            let arguments = json!({
+                "query": query, "format": format, "session": session, "imports": imports, "relations": relations,
+            });
+            ("context_query", arguments)
+        },
+    );
     let chunk = (path(), 1..400_u32, 0..200_u32, 0..=100_u32).prop_map(|(path, start, more, relevance)| {
         json!({
             "relevance": f64::from(relevance) / 100.0, "filePath": path, "startLine": start, "endLine": start + more,

@@ -195,6 +195,20 @@ async fn paths_in_several_roots_begin_with_their_names() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_of_a_part_names_its_root_too() {
+    let text = "fn apple() {\n    let token = \"ghp_rl63XykWZeiNNCiia3anXn9k3ksu9mI4ROnl\";\n}\n";
+    let project = Project::of(&[("x/a.rs", text), ("y/a.rs", text)]);
+    let uri = |name: &str| format!("file://{}/{name}", project.root().display());
+    let mut client = Client::with_roots(&project.server(), &[&uri("x"), &uri("y")]).await;
+    let query = json!({"query": "apple"});
+    let told = client.call("context_query", query).await.text();
+    for root in ["x", "y"] {
+        let masked = format!("{root}/a.rs:1-3: 1 secret is masked.");
+        assert!(told.contains(&masked), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn roots_that_are_no_folders_here_are_none() {
     let project = Project::new();
     for roots in [

@@ -1,6 +1,8 @@
 //! What did not fit is had by its cursor, and nothing is shown twice or lost.
 
-use serde_json::json;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 
 use crate::Project;
 use crate::client::Client;
@@ -219,4 +221,112 @@ async fn a_cursor_is_of_no_use_to_one_who_reads_other_folders() {
         "{}",
         reply.text()
     );
+}
+
+/// The ids of all `hits` that the pages of a context of `size` tokens show, each by a line that begins with `part ID `, and how many
+/// pages there are.
+async fn shown_of(client: &mut Client, hits: Vec<Value>, size: u32) -> (BTreeSet<String>, usize) {
+    let mut arguments = json!({"chunks": hits, "max_tokens": size});
+    let (mut shown, mut pages) = (BTreeSet::new(), 0);
+    loop {
+        let reply = client.call("context_assemble", arguments).await;
+        let text = reply.text();
+        let ids = text.lines().filter_map(|it| it.strip_prefix("part "));
+        let ids = ids.map(|it| it.split(' ').next().unwrap().to_owned());
+        let page: BTreeSet<String> = ids.collect();
+        assert!(!page.is_empty(), "a page shows nothing: {text}");
+        // What is told of a part is told on its page.
+        for end in [": 1 secret is masked.", ": shown as it was stored"] {
+            let told = text.lines().filter_map(|it| it.split_once(end));
+            for (id, _) in told {
+                assert!(page.contains(id), "{id}: {text}");
+            }
+        }
+        let before = shown.len();
+        shown.extend(page);
+        assert!(shown.len() > before, "a page shows nothing else: {text}");
+        pages += 1;
+        let Some(cursor) = reply.cursor() else {
+            return (shown, pages);
+        };
+        arguments = json!({"cursor": cursor, "max_tokens": size});
+    }
+}
+
+fn hit(id: usize, path: &str, lines: u32) -> Value {
+    json!({"id": id.to_string(), "relevance": 0.5, "filePath": path, "startLine": 1, "endLine": lines})
+}
+
+/// Files whose first lines begin with `part ID `; of every other one the second is a secret.
+fn parts(count: usize) -> Vec<(String, String)> {
+    let text = |it: usize| {
+        let secret = match it % 2 {
+            0 => format!("value = \"{it}\""),
+            _ => format!("token = \"ghp_rl63XykWZeiNNCiia3anXn9k3ksu9mI4R{it:03}\""),
+        };
+        format!("part {it} of many, which is told apart\n{secret}\n")
+    };
+    (0..count)
+        .map(|it| (format!("{it}.txt"), text(it)))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cursor_of_a_context_leads_to_parts_with_secrets_too() {
+    let files = parts(40);
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let hits = files.iter().enumerate();
+    let hits = hits.map(|(it, (path, _))| hit(it, path, 2)).collect();
+    let (shown, pages) = shown_of(&mut client, hits, 600).await;
+    assert_eq!(shown.len(), 40, "{shown:?}");
+    assert!(pages > 2, "{pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cursor_of_a_context_leads_to_what_its_client_gave() {
+    let project = Project::of(&[("a.txt", "none of it\n")]);
+    let mut client = Client::connect(&project.server()).await;
+    // What no file says was shown with a warning, and is on the second page too.
+    let stored = |it: usize| {
+        let mut hit = hit(it, "a.txt", 1);
+        hit["content"] = format!("part {it} of many, which no file says").into();
+        hit
+    };
+    let hits = (0..40).map(stored).collect();
+    let (shown, pages) = shown_of(&mut client, hits, 600).await;
+    assert_eq!(shown.len(), 40, "{shown:?}");
+    assert!(pages > 2, "{pages}");
+    // All of one is more than a page.
+    let long = |it: usize| {
+        let content = format!("of {it}\n").repeat(400);
+        let text = format!("part {it} of many, in short");
+        let renditions = json!([{"rendition": "signature", "text": text, "information": 0.5}]);
+        json!({"id": it.to_string(), "relevance": 0.5, "content": content, "renditions": renditions})
+    };
+    let (shown, pages) = shown_of(&mut client, (0..40).map(long).collect(), 600).await;
+    assert_eq!(shown.len(), 40, "{shown:?}");
+    assert!(pages > 2, "{pages}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cursor_of_a_context_does_not_lead_to_what_no_file_says_any_more() {
+    let files = parts(40);
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let hits = files.iter().enumerate();
+    let hits: Vec<Value> = hits.map(|(it, (path, _))| hit(it, path, 2)).collect();
+    let call = json!({"chunks": hits, "max_tokens": 600});
+    let cursor = client.call("context_assemble", call).await.cursor();
+    for (path, _) in &files {
+        project.write(path, "another\n");
+    }
+    let call = json!({"cursor": cursor.unwrap()});
+    let told = client.call("context_assemble", call).await.text();
+    assert!(!told.contains("part "), "{told}");
+    assert!(told.contains("has changed since"), "{told}");
+    assert!(told.contains("do not say it any more: "), "{told}");
+    assert!(!told.contains("shown as it was stored"), "{told}");
 }

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::Project;
+use crate::client::Client;
 
 struct Served {
     address: SocketAddr,
@@ -557,6 +558,34 @@ async fn a_server_without_a_place_left_ends_when_told_to() {
     assert!(!matches!(waiting.read(&mut [0]).await, Ok(1..)));
 }
 
+/// What is answered to a call of the newest protocol by a client with these capabilities.
+async fn called(
+    address: SocketAddr,
+    token: &Token,
+    capabilities: &Value,
+    mut params: Value,
+) -> String {
+    let name = params["name"].as_str().unwrap().to_owned();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let (body, token) = (body.to_string(), token.reveal());
+    let asked = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
 /// Answers for its own tool, and hands on the calls of others.
 struct Beside<S>(S);
 
@@ -591,29 +620,8 @@ async fn a_tool_of_ones_own_stands_beside_the_others() {
     let stop = CancellationToken::new();
     let ended = tokio::spawn(http.serve(stop.clone()));
     let call = async |name: &str, arguments: Value| {
-        let body = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {
-                "name": name, "arguments": arguments,
-                "_meta": {
-                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                    "io.modelcontextprotocol/clientCapabilities": {},
-                },
-            },
-        });
-        let (body, token) = (body.to_string(), token.reveal());
-        let asked = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
-             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
-             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(asked.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
+        let params = json!({"name": name, "arguments": arguments});
+        called(address, &token, &json!({}), params).await
     };
     let motto = call("motto", json!({})).await;
     assert!(motto.contains("left out without a reason"), "{motto}");
@@ -623,4 +631,51 @@ async fn a_tool_of_ones_own_stands_beside_the_others() {
     assert!(none.contains("-32602"), "{none}");
     stop.cancel();
     ended.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn roots_must_lie_in_the_servers_own_also_where_it_was_not_told_so() {
+    let project = Project::of(&[
+        ("own/sub/a.rs", "fn apple() {}\n"),
+        ("theirs/a.rs", "fn pear() {}\n"),
+    ]);
+    let mut options = project.options();
+    options.root.push("own");
+    let server = ctx_mcp::Server::new(options).unwrap();
+    let token = Token::generate().unwrap();
+    let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let access = Access::new(token.clone());
+    let beside = {
+        let server = server.clone();
+        move || Beside(server.connection())
+    };
+    let plain = Http::bind(server.clone(), any_port, &access).await;
+    let wrapped = Http::bind_with(beside, any_port, &access).await;
+    for http in [plain.unwrap(), wrapped.unwrap()] {
+        let address = http.address().unwrap();
+        let stop = CancellationToken::new();
+        let ended = tokio::spawn(http.serve(stop.clone()));
+        let read = async |root: &str| {
+            let root = format!("file://{}/{root}", project.root().display());
+            let params = json!({
+                "name": "context_read", "arguments": {"path": "a.rs"},
+                "inputResponses": {"roots": {"roots": [{"uri": root}]}},
+            });
+            called(address, &token, &json!({"roots": {}}), params).await
+        };
+        let inside = read("own/sub").await;
+        assert!(inside.contains("fn apple()"), "{inside}");
+        for root in ["theirs", "", "own/../theirs"] {
+            let outside = read(root).await;
+            assert!(!outside.contains("fn pear()"), "{outside}");
+            assert!(outside.contains("may be read"), "{outside}");
+        }
+        stop.cancel();
+        ended.await.unwrap().unwrap();
+    }
+    // Whoever comes otherwise may point it anywhere.
+    let root = format!("file://{}/theirs", project.root().display());
+    let mut client = Client::with_roots(&server, &[&root]).await;
+    let read = client.call("context_read", json!({"path": "a.rs"})).await;
+    assert!(read.text().contains("fn pear()"), "{}", read.text());
 }

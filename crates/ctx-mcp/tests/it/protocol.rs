@@ -843,3 +843,34 @@ async fn a_history_that_cannot_be_read_is_told() {
         "{reply}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_files_import_and_parts_use_is_shown_where_it_is_asked_for() {
+    let run = "import os\nfrom help import helper\n\n\ndef run():\n    return helper(os.name)\n";
+    let project = Project::of(&[
+        ("run.py", run),
+        ("help.py", "def helper(name):\n    return name\n"),
+    ]);
+    let mut client = Client::connect(&project.server()).await;
+    let query = json!({"query": "run helper"});
+    let hits = json!([
+        {"id": "a", "relevance": 1, "filePath": "run.py", "startLine": 5, "endLine": 6},
+        {"id": "b", "relevance": 1, "filePath": "help.py", "startLine": 1, "endLine": 2},
+    ]);
+    for (tool, mut call) in [
+        ("context_query", query),
+        ("context_assemble", json!({"chunks": hits})),
+    ] {
+        for (imports, relations) in [(None, None), (Some(true), None), (None, Some(true))] {
+            call["imports"] = imports.into();
+            call["relations"] = relations.into();
+            let text = client.call(tool, call.clone()).await.text();
+            let shown = (
+                text.contains("Imports: os; help"),
+                text.contains("calls helper"),
+            );
+            let asked = (imports.is_some(), relations.is_some());
+            assert_eq!(shown, asked, "{tool}: {text}");
+        }
+    }
+}

@@ -32,6 +32,21 @@ async fn what_was_sent_is_not_sent_again_and_the_reply_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_of_a_part_is_told_when_it_is_sent() {
+    let text = "token = \"ghp_rl63XykWZeiNNCiia3anXn9k3ksu9mI4ROnl\"\n";
+    let project = Project::of(&[("a.py", text)]);
+    let mut client = Client::connect(&project.server()).await;
+    let hit =
+        json!([{"id": "a", "relevance": 1, "filePath": "a.py", "startLine": 1, "endLine": 1}]);
+    let call = json!({"chunks": hit, "session": "s"});
+    for is_sent in [true, false] {
+        let reply = client.call("context_assemble", call.clone()).await;
+        let told = reply.text();
+        assert_eq!(told.contains("a: 1 secret is masked."), is_sent, "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changed_is_sent_again() {
     let project = Project::new();
     let mut client = Client::connect(&project.server()).await;
@@ -87,4 +102,91 @@ async fn sessions_know_nothing_of_each_other() {
         .await;
     assert_eq!(a.text(), b.text());
     assert_eq!(a.text(), none.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_excerpt_of_what_was_sent_in_part_is_sent() {
+    let step = |it: usize| match it {
+        200 => "    walrus = tusk(walrus)\n".to_owned(),
+        700 => "    pelican = beak(pelican)\n".to_owned(),
+        _ => format!("    step_{it} = advance(step_{it}, {it})\n"),
+    };
+    let body: String = (0..900).map(step).collect();
+    let project = Project::of(&[("long.py", &format!("def long_function():\n{body}"))]);
+    let mut client = Client::connect(&project.server()).await;
+    let ask = |query: &str| json!({"query": query, "session": "s", "max_tokens": 1200});
+    let walrus = client.call("context_query", ask("walrus tusk")).await;
+    assert!(walrus.text().contains("tusk("), "{}", walrus.text());
+    let pelican = client.call("context_query", ask("pelican beak")).await;
+    assert!(pelican.text().contains("beak("), "{}", pelican.text());
+    // Neither shows a line beyond those any more, and the rest does not fit.
+    for query in ["walrus tusk", "pelican beak"] {
+        let again = client.call("context_query", ask(query)).await.text();
+        assert!(!again.contains("(walrus)"), "{again}");
+        assert!(!again.contains("(pelican)"), "{again}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_those_that_say_nearly_the_same_one_alone_was_sent() {
+    let text = |host: &str| {
+        let line = |it: usize| match it {
+            20 => format!("host = \"{host}\"\n"),
+            _ => format!("setting_{it} = {it}\n"),
+        };
+        (0..41).map(line).collect::<String>()
+    };
+    let (prod, stag) = (text("prod.example"), text("stag.example"));
+    let files = [("prod.py", &*prod), ("stag.py", &stag), ("copy.py", &prod)];
+    let project = Project::of(&files);
+    let mut client = Client::connect(&project.server()).await;
+    let hits: Vec<_> = files
+        .iter()
+        .zip([0.9, 0.8, 0.7])
+        .map(|((path, _), relevance)| {
+            json!({"id": path, "relevance": relevance, "filePath": path, "startLine": 1, "endLine": 41})
+        })
+        .collect();
+    let call = json!({"chunks": hits, "session": "s"});
+    let first = client.call("context_assemble", call.clone()).await.text();
+    assert!(first.contains("prod.example"), "{first}");
+    assert!(!first.contains("stag.example"), "{first}");
+    let second = client.call("context_assemble", call).await.text();
+    assert!(second.contains("stag.example"), "{second}");
+    let told = second.lines().find(|it| it.starts_with("Already sent"));
+    let told = told.unwrap_or_default();
+    assert!(
+        told.contains("prod.py") && told.contains("copy.py"),
+        "{told}"
+    );
+    assert!(!told.contains("stag.py"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_one_name_know_nothing_of_each_other_in_two_connections_or_roots() {
+    let text = "fn apple() {\n    pear();\n}\n";
+    let project = Project::of(&[("one/a.rs", text), ("two/a.rs", text)]);
+    let uri = |name: &str| format!("file://{}/{name}", project.root().display());
+    let server = project.server();
+    let ask = json!({"query": "apple", "session": "s"});
+    let mut first = Client::with_roots(&server, &[&uri("one")]).await;
+    let mut second = Client::with_roots(&server, &[&uri("one")]).await;
+    for client in [&mut first, &mut second] {
+        let reply = client.call("context_query", ask.clone()).await.text();
+        assert!(reply.contains("pear()"), "{reply}");
+    }
+    // What has the same path and text there is another file.
+    first.declare(&[&uri("two")]);
+    let changed = "notifications/roots/list_changed";
+    first.notify(changed, json!({})).await;
+    // The notification is handled beside the calls that follow it.
+    let mut is_sent = false;
+    for _ in 0..100 {
+        let reply = first.call("context_query", ask.clone()).await;
+        is_sent = reply.text().contains("pear()");
+        if is_sent {
+            break;
+        }
+    }
+    assert!(is_sent);
 }
