@@ -26,7 +26,7 @@ pub struct FormattedChunk {
 /// Turns chunks into contexts.
 #[async_trait]
 pub trait Assembler: Send + Sync {
-    /// Builds one context; see [`assemble`](crate::assemble). Raising `cancel`, or dropping the
+    /// Builds one context; see [`assemble`](crate::assemble). Raising the flag of `control`, or dropping the
     /// future, ends the work within 10 ms.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ pub trait Assembler: Send + Sync {
         &self,
         chunks: Vec<Chunk>,
         options: BuildOptions,
-        cancel: Cancel,
+        control: Control,
     ) -> Result<BuiltContext, AssembleError>;
 
     /// Formats one chunk on its own.
@@ -70,7 +70,7 @@ impl ContextAssembler {
         Self::default()
     }
 
-    /// Tells how long it took, by this clock.
+    /// Tells how long it took, by this clock, where it is handed no other.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
@@ -100,15 +100,15 @@ impl Assembler for ContextAssembler {
         &self,
         chunks: Vec<Chunk>,
         options: BuildOptions,
-        cancel: Cancel,
+        control: Control,
     ) -> Result<BuiltContext, AssembleError> {
         let counters = Arc::clone(&self.counters);
-        let cancel = cancel.child();
+        let cancel = control.cancel.child();
         let control = Control {
-            clock: self.clock.clone(),
-            ..Control::default()
-        }
-        .with_cancel(cancel.clone());
+            cancel: cancel.clone(),
+            clock: control.clock.or_else(|| self.clock.clone()),
+            ..control
+        };
         // Should the future be dropped, nobody waits for the answer any more.
         let _stop = CancelOnDrop(cancel);
         let span = tracing::Span::current();

@@ -52,6 +52,13 @@ impl Cancel {
     }
 }
 
+impl From<Cancel> for Control {
+    /// Stops when it is raised, and never before.
+    fn from(cancel: Cancel) -> Self {
+        Control::default().with_cancel(cancel)
+    }
+}
+
 /// Tells the time since a moment of its own choice; never runs backwards.
 ///
 /// The assembler reads no clock itself: without one, build times are 0 and deadlines never come.

@@ -1,11 +1,11 @@
 //! The assembler behind a service: held by `Arc<dyn _>`, awaited, cancelled, dropped.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ctx_assemble::{
     AssembleError, Assembler, Cancel, Clock, ContextAssembler, Control, FormattedChunk, assemble,
@@ -22,7 +22,7 @@ async fn a_service_gets_what_the_function_gives() {
     let clock: Arc<dyn Clock> = Arc::new(move || start.elapsed());
     let assembler: Arc<dyn Assembler> = Arc::new(ContextAssembler::new().with_clock(clock));
     let awaited = assembler
-        .assemble(files(20), options(600), Cancel::new())
+        .assemble(files(20), options(600), Control::default())
         .await
         .unwrap();
     let called = build(&files(20), &options(600));
@@ -48,9 +48,9 @@ impl Assembler for Forgetful {
         &self,
         chunks: Vec<Chunk>,
         options: BuildOptions,
-        cancel: Cancel,
+        control: Control,
     ) -> Result<BuiltContext, AssembleError> {
-        let mut built = self.0.assemble(chunks, options, cancel).await?;
+        let mut built = self.0.assemble(chunks, options, control).await?;
         built.omitted.clear();
         Ok(built)
     }
@@ -81,7 +81,7 @@ async fn a_flag_can_be_used_again_after_an_answer() {
     for _ in 0..2 {
         assert!(
             assembler
-                .assemble(files(2), options(600), cancel.clone())
+                .assemble(files(2), options(600), cancel.clone().into())
                 .await
                 .is_ok()
         );
@@ -97,8 +97,25 @@ async fn a_raised_flag_ends_the_work() {
     assert!(!cancel.is_cancelled(), "a child does not raise its parent");
     cancel.cancel();
     assert!(cancel.child().child().is_cancelled());
-    let answer = assembler.assemble(files(20), options(600), cancel).await;
+    let answer = assembler
+        .assemble(files(20), options(600), cancel.into())
+        .await;
     assert!(matches!(answer, Err(AssembleError::Cancelled)));
+}
+
+#[tokio::test]
+async fn a_deadline_that_is_over_gives_the_best_answer_there_is() {
+    // An hour goes by whenever it is looked at.
+    let hours = AtomicU64::new(0);
+    let clock = move || Duration::from_secs(3_600 * hours.fetch_add(1, Ordering::Relaxed));
+    let control = Control::default().with_deadline(Some(Duration::ZERO));
+    let control = control.with_clock(Arc::new(clock));
+    let assembler = ContextAssembler::new();
+    let late = assembler
+        .assemble(files(200), options(6_000), control)
+        .await;
+    let late = late.unwrap();
+    assert!(late.tokens.total <= Tokens::new(6_000) && late.build_time >= 3_600_000.0);
 }
 
 #[test]
@@ -113,7 +130,7 @@ fn nothing_is_done_on_the_thread_that_awaits() {
         let busy = tokio::task::spawn_blocking(move || held.recv());
         let assembler = ContextAssembler::new();
         let unknown = options(600).with_counter(CounterName::from("no such counter"));
-        let mut answer = assembler.assemble(files(2), unknown, Cancel::new());
+        let mut answer = assembler.assemble(files(2), unknown, Control::default());
         let mut context = Context::from_waker(Waker::noop());
         assert!(answer.as_mut().poll(&mut context).is_pending());
         let_go.send(()).unwrap();
@@ -264,7 +281,7 @@ async fn a_counter_of_ones_own_is_asked_for_and_told_of_by_its_name() {
     let assembler = ContextAssembler::new().with_counters(counters);
     let name = CounterName::from("bytes");
     let options = options(3_000).with_counter(name.clone());
-    let built = assembler.assemble(files(20), options.clone(), Cancel::new());
+    let built = assembler.assemble(files(20), options.clone(), Control::default());
     let built = built.await.unwrap();
     assert_eq!(built.counter, "bytes");
     assert_eq!(built.tokens.total.get() as usize, built.context.len());

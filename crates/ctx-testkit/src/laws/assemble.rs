@@ -1,6 +1,6 @@
 //! Laws of `ctx_assemble::Assembler`.
 
-use ctx_assemble::{AssembleError, Assembler, Cancel};
+use ctx_assemble::{AssembleError, Assembler, Cancel, Control};
 use ctx_model::{BuildOptions, BuiltContext, Chunk};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -70,7 +70,7 @@ async fn of<A: Assembler + ?Sized>(
     chunks: &[Chunk],
     options: &BuildOptions,
 ) -> Result<BuiltContext, AssembleError> {
-    let answer = assembler.assemble(chunks.to_vec(), options.clone(), Cancel::new());
+    let answer = assembler.assemble(chunks.to_vec(), options.clone(), Control::default());
     answer.await
 }
 
@@ -84,7 +84,7 @@ async fn refuses<A: Assembler + ?Sized>(assembler: &A, chunks: Vec<Chunk>, optio
     );
     let cancel = Cancel::new();
     cancel.cancel();
-    let refused = assembler.assemble(chunks, options, cancel).await;
+    let refused = assembler.assemble(chunks, options, cancel.into()).await;
     assert!(
         matches!(refused, Err(AssembleError::Cancelled)),
         "it was cancelled: {refused:?}"
