@@ -11,5 +11,6 @@ pub use age::{Age, end_with};
 pub use door::{Admitted, Door, NoToken, Refused, bearer};
 pub use error::HostsError;
 pub use hosts::{ANY_HOST, Foreign, Hosts};
+pub use http;
 pub use peers::{Peer, Peers};
 pub use sites::{Cors, Sites};

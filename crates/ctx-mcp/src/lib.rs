@@ -32,4 +32,6 @@ pub use reply::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS};
 pub use rmcp;
 pub use roots::Place;
 pub use server::{Options, Server, serve_stdio};
+#[cfg(feature = "http")]
+pub use tokio_util::sync::CancellationToken;
 pub use tools::tools;
