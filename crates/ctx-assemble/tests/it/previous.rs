@@ -169,6 +169,61 @@ fn without_its_text_the_places_are_kept_all_the_same() {
     assert_eq!(second.shared_prefix, None);
 }
 
+/// What is cached is preferred, and is worth what it is worth all the same.
+#[test]
+fn a_discount_is_no_part_of_what_is_told() {
+    let chunks: Vec<Chunk> = (0..10_u32)
+        .map(|n| {
+            let relevance = 0.9 - 0.05 * f64::from(n);
+            chunk(
+                &format!("c{n}"),
+                relevance,
+                &"word ".repeat(20 + 3 * n as usize),
+            )
+            .with_path(format!("f{n}.md"))
+        })
+        .collect();
+    // The long ones: without the discount others are chosen.
+    let sent = build(&chunks[4..], &options(100_000));
+    let mut differ = 0;
+    for (selection, most) in [Selection::Optimal, Selection::Density, Selection::InOrder]
+        .into_iter()
+        .flat_map(|it| (100..900).step_by(40).map(move |most| (it, most)))
+    {
+        let options = options(most).with_selection(selection);
+        let plain = build(&chunks, &options);
+        let next = build(&chunks, &options.with_previous(Some(previous(&sent))));
+        let relevance = |id: &str| {
+            chunks
+                .iter()
+                .find(|it| it.id == id)
+                .unwrap()
+                .relevance
+                .get()
+        };
+        for it in &next.included {
+            let told = (it.value - relevance(&it.id)).abs();
+            assert!(told < 1e-12, "{selection:?} {most}: {it:?}");
+        }
+        let certificate = next.certificate;
+        let sum: f64 = next.included.iter().map(|it| it.value).sum();
+        assert!(
+            (certificate.value - sum).abs() < 1e-9,
+            "{certificate:?} {sum}"
+        );
+        // What is shown in another order costs the same here, so each bound is one of both.
+        let most_of_both = certificate.upper_bound.min(plain.certificate.upper_bound) + 1e-9;
+        for value in [certificate.value, plain.certificate.value] {
+            assert!(
+                value <= most_of_both,
+                "{selection:?} {most}: {value} of {most_of_both}"
+            );
+        }
+        differ += u32::from(certificate.value < plain.certificate.value - 1e-9);
+    }
+    assert!(differ > 5, "the discount decides {differ} times");
+}
+
 /// Twenty turns, in each of which some hits are new, some are gone, and relevance has moved.
 fn session(next_options: impl Fn(&BuildOptions, &BuiltContext) -> BuildOptions) -> f64 {
     // Knuth's linear congruential generator: the same session every time.

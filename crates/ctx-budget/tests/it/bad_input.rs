@@ -156,3 +156,27 @@ fn a_cap_takes_the_heavy_choices_away() {
         assert_eq!(solve(&problem, policy).chosen, [Some(1)]);
     }
 }
+
+/// It is not an answer to another problem.
+#[test]
+fn a_selection_of_another_problem_is_not_told_by_it() {
+    let problem = singles(10, &[(1, 1.0), (2, 0.5)]);
+    let outcome = solve(&problem, Selection::Optimal);
+    let told = |problem: &Problem| {
+        let certificate = outcome.certificate;
+        outcome
+            .clone()
+            .told_by(problem, &Settings::default(), &certificate)
+    };
+    assert_eq!(told(&problem).as_ref(), Ok(&outcome));
+    for other in [
+        singles(10, &[(1, 1.0)]),
+        singles(10, &[(1, 1.0), (1, 1.0), (1, 1.0)]),
+        Problem {
+            items: vec![Item::new(vec![way(1, 1.0)]), Item::default()],
+            ..Problem::default()
+        },
+    ] {
+        assert!(matches!(told(&other), Err(BudgetError::Invalid { .. })));
+    }
+}
