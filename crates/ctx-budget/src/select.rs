@@ -87,6 +87,8 @@ fn is_of(problem: &Problem, chosen: &[Option<usize>]) -> Result<(), BudgetError>
 
 /// Chooses at most one choice of each item, within the capacity and the number of items.
 ///
+/// What is worth nothing is chosen too, as long as there is room: whoever does not want it leaves it out of `problem`.
+///
 /// # Errors
 /// [`BudgetError::PinsTooLarge`] and [`BudgetError::TooManyPins`] when what must be shown cannot
 /// be, [`BudgetError::Invalid`] and [`BudgetError::InvalidDiversity`] for numbers that make no

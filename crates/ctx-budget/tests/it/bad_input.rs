@@ -180,3 +180,12 @@ fn a_selection_of_another_problem_is_not_told_by_it() {
         assert!(matches!(told(&other), Err(BudgetError::Invalid { .. })));
     }
 }
+
+#[test]
+fn what_is_worth_nothing_is_taken_where_there_is_room() {
+    let problem = singles(20, &[(10, 0.0), (10, 1.0), (10, 0.0)]);
+    for policy in [Selection::Density, Selection::Optimal] {
+        assert_eq!(shown(&solve(&problem, policy)), [0, 1], "{policy:?}");
+    }
+    assert_eq!(shown(&solve(&problem, Selection::InOrder)), [0, 1]);
+}
