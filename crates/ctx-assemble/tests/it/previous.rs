@@ -224,6 +224,36 @@ fn a_discount_is_no_part_of_what_is_told() {
     assert!(differ > 5, "the discount decides {differ} times");
 }
 
+/// Lines of one file.
+fn slice(id: &str, relevance: f64, (start, end): (u32, u32)) -> Chunk {
+    let lines: Vec<String> = (start..=end).map(|it| format!("line {it} of it")).collect();
+    let span = LineSpan::new(start, end).unwrap();
+    chunk(id, relevance, &lines.join("\n"))
+        .with_path("src/merged.rs")
+        .with_span(span)
+}
+
+#[test]
+fn a_merged_chunk_keeps_its_place_whichever_part_is_the_most_relevant() {
+    let chunks = |of_parts: [f64; 2]| {
+        let mut all = files(3);
+        all.push(slice("first", of_parts[0], (1, 3)));
+        all.push(slice("second", of_parts[1], (4, 6)));
+        all
+    };
+    let options = options(2_000).with_group_by(GroupBy::None);
+    let first = build(&chunks([1.0, 0.2]), &options);
+    assert_eq!(first.included[1].id, "first");
+    let known = previous(&first);
+    let second = build(
+        &chunks([0.1, 0.2]),
+        &options.with_previous(Some(known.clone())),
+    );
+    assert_eq!(second.included[1].id, "second");
+    assert_eq!(second.context, first.context);
+    assert_eq!(second.shared_prefix.unwrap().tokens, first.tokens.total);
+}
+
 /// Twenty turns, in each of which some hits are new, some are gone, and relevance has moved.
 fn session(next_options: impl Fn(&BuildOptions, &BuiltContext) -> BuildOptions) -> f64 {
     // Knuth's linear congruential generator: the same session every time.
