@@ -245,11 +245,14 @@ impl Outline {
             .rposition(|symbol| symbol.span.start() <= number && number <= symbol.span.end())
     }
 
-    /// Symbol `index` and those it is in, from the outermost inwards.
+    /// Symbol `index` and those it is in, from the outermost inwards; nothing where there is no such symbol.
     pub fn path_to(&self, index: usize) -> Vec<usize> {
-        let mut path = vec![index];
-        while let Some(parent) = path.last().and_then(|&last| self.symbols[last].parent) {
-            path.push(parent);
+        let mut path = Vec::new();
+        let mut next = Some(index);
+        while let Some((index, symbol)) = next.and_then(|it| Some((it, self.symbols.get(it)?))) {
+            path.push(index);
+            // One that came later would lead round.
+            next = symbol.parent.filter(|&parent| parent < index);
         }
         path.reverse();
         path

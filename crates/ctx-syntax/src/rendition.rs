@@ -203,7 +203,8 @@ impl<'t> Source<'t> {
         let symbols = &self.outline.symbols;
         self.begun_by(span.end()).iter().filter(move |symbol| {
             begins(symbol) && {
-                let is_inner = symbol.parent.is_some_and(|parent| begins(&symbols[parent]));
+                let parent = symbol.parent.and_then(|parent| symbols.get(parent));
+                let is_inner = parent.is_some_and(begins);
                 !is_inner || is_part_of_section(symbols, symbol)
             }
         })
@@ -254,7 +255,6 @@ impl<'t> Source<'t> {
 /// Headings of all levels are the outline of a document.
 fn is_part_of_section(symbols: &[Symbol], symbol: &Symbol) -> bool {
     symbol.kind == SymbolKind::Section
-        && symbol
-            .parent
-            .is_some_and(|parent| symbols[parent].kind == SymbolKind::Section)
+        && (symbol.parent.and_then(|parent| symbols.get(parent)))
+            .is_some_and(|parent| parent.kind == SymbolKind::Section)
 }

@@ -1,7 +1,7 @@
 //! What each rendition shows of a span.
 
 use ctx_model::{LineSpan, RenditionKind};
-use ctx_syntax::{Limits, Source};
+use ctx_syntax::{Language, Limits, Outline, Source};
 use proptest::prelude::*;
 
 const TEXT: &str = "\
@@ -122,6 +122,29 @@ fn a_rendition_ends_with_a_line_that_says_something() {
     let source = Source::new("a.rs", "\n\n", &Limits::default());
     let blank = rendered(&source, 2);
     assert_eq!(blank, ("\n".to_owned(), vec![Some(1)]));
+}
+
+/// An outline may have been changed by whoever has it.
+#[test]
+fn symbols_that_are_in_none_are_outermost() {
+    let text = "mod a {\n    fn f() {\n        g();\n    }\n}\n";
+    let outline = Outline::of(text, Language::of("a.rs", text), &Limits::default());
+    assert_eq!(outline.path_to(1), [0, 1]);
+    assert_eq!(outline.path_to(2), [0; 0]);
+    assert_eq!(Outline::default().path_to(0), [0; 0]);
+    for parent in [1, 7] {
+        let mut changed = outline.clone();
+        changed.symbols[1].parent = Some(parent);
+        assert_eq!(changed.path_to(1), [1]);
+        let lines = ctx_syntax::lines(text);
+        assert!(!ctx_syntax::pieces(&lines, &changed).is_empty());
+        changed.pack();
+        let source = Source::with_outline(None, text, changed);
+        for kind in RenditionKind::ALL {
+            let shown = source.render(source.whole(), kind, &[]);
+            assert!(shown.numbers().next().is_some(), "{kind}");
+        }
+    }
 }
 
 proptest! {
