@@ -173,9 +173,13 @@ impl<'t> Source<'t> {
             return shown;
         }
         for symbol in self.defined_in(span) {
-            let spans = [Some(symbol.signature), symbol.doc];
-            for part in spans.into_iter().flatten() {
-                shown.show(part.start(), part.end());
+            // Of what both hold, the body decides.
+            let end = symbol.body.map_or(symbol.signature.end(), |body| {
+                symbol.signature.end().min(body.start().saturating_sub(1))
+            });
+            shown.show(symbol.signature.start(), end);
+            if let Some(doc) = symbol.doc {
+                shown.show(doc.start(), doc.end());
             }
         }
         shown

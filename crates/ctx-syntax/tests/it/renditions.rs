@@ -124,6 +124,53 @@ fn a_rendition_ends_with_a_line_that_says_something() {
     assert_eq!(blank, ("\n".to_owned(), vec![Some(1)]));
 }
 
+/// Also where their grammar has them before the body.
+#[test]
+fn comments_before_the_first_statement_are_part_of_the_body() {
+    for (path, text, last) in [
+        (
+            "a.py",
+            "def f(\n    a,\n):  # shown\n    # one\n\n    # two\n    x = a\n    return x\n",
+            &[][..],
+        ),
+        (
+            "a.rb",
+            "def f(a)\n  # one\n\n  # two\n  x = a\n  x\nend\n",
+            &[7],
+        ),
+        (
+            "a.lua",
+            "function f(a)\n    -- one\n    --[[ two\n    ]]\n    local x = a\n    return x\nend\n",
+            &[7],
+        ),
+        (
+            "a.ml",
+            "let f a =\n  (* one *)\n  (* two *)\n  let x = a in\n  x + 1\n",
+            &[],
+        ),
+        (
+            "a.js",
+            "function f(a) {\n  // one\n  // two\n  return a\n}\n",
+            &[5],
+        ),
+        (
+            "a.c",
+            "int f(int a)\n/* shown */\n{\n  /* one */\n  return a;\n}\n",
+            &[6],
+        ),
+    ] {
+        let source = Source::new(path, text, &Limits::default());
+        let shown =
+            |kind| -> Vec<u32> { source.render(source.whole(), kind, &[]).numbers().collect() };
+        let first = text.lines().take_while(|it| !it.contains("one"));
+        let announced: Vec<u32> = (1..).zip(first).map(|(number, _)| number).collect();
+        assert_eq!(shown(RenditionKind::Signature), announced, "{path}");
+        let skeleton = [&announced, last].concat();
+        assert_eq!(shown(RenditionKind::Skeleton), skeleton, "{path}");
+        crate::is_nested(text, &source, source.whole(), &[]);
+    }
+}
+
 /// An outline may have been changed by whoever has it.
 #[test]
 fn symbols_that_are_in_none_are_outermost() {
