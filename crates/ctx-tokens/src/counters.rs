@@ -118,7 +118,7 @@ impl Counters {
     /// The counter that `name` stands for.
     ///
     /// # Errors
-    /// Those of [`counter`](crate::counter), where it is none of one's own; and where files may be read, [`TokensError::Tokenizer`]
+    /// Those of [`counter`](crate::counter), where it is none of one's own; and where files may be read, `TokensError::Tokenizer`
     /// for one that cannot be, or is no tokenizer.
     pub fn get(&self, name: &CounterName) -> Result<Arc<dyn TokenCounter>, TokensError> {
         Ok(self.known(name)?.counter)

@@ -8,7 +8,7 @@ use crate::models::{self, Row, Target};
 use crate::{Characters, TokenCounter, TokensError, Words};
 
 /// The counter that `name` stands for: an estimator, an encoding or a model. It opens no file: a name may be somebody
-/// else's, and one that ends in `.json` is a path. [`Counters::with_files`](crate::Counters::with_files) reads those.
+/// else's, and one that ends in `.json` is a path. `with_files` of [`Counters`](crate::Counters) has those read.
 ///
 /// A model's name may go on after its family, as in `gpt-4o-2024-08-06`, and may be preceded by a
 /// provider, as in `openai/gpt-4o`. Closed models get an estimate that errs on the high side, and
